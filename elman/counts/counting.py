@@ -1,0 +1,87 @@
+"""Count n-grams of every order up to n, over arrays.
+
+Takes the ids of a text, gives one `Level` per order; smoothing turns the levels into probabilities.
+
+An n-gram is known by a number: its place in its level. Level k is sorted by (prefix, word), where
+prefix is the number of the same n-gram without its last word, one level down. So counting the next
+order is one sort of integers, and everything that may follow a context lies side by side.
+
+    level 1   the | cat | sat                    number = word id
+    level 2   (the, cat) | (cat, sat)            key = number of prefix * vocabulary size + word
+    level 3   ((the, cat), sat)
+
+`<eos>` ends a line and, as context, starts the next one: what toolkits with two markers call `</s>`
+and `<s>`. With `context="line"` no n-gram looks back beyond it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+Ints = np.ndarray
+
+
+@dataclass
+class Level:
+    """All distinct n-grams of one order; entry i of each array describes n-gram number i."""
+
+    prefixes: Ints  # number, one level down, of the n-gram without its last word
+    suffixes: Ints  # number, one level down, of the n-gram without its first word
+    words: Ints  # id of the last word
+    firsts: Ints  # id of the first word
+    counts: Ints  # how often it was seen
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+def count_ngrams(
+    ids: Ints, *, order: int, vocabulary_size: int, eos_id: int, context: str
+) -> list[Level]:
+    """Levels 1 to `order` of a text; level 1 has an entry for every word of the vocabulary."""
+    stream = np.concatenate([[eos_id], ids]).astype(np.int64)
+    reach = _reach(stream, eos_id, context)
+    everything = np.arange(vocabulary_size)
+    counts = np.bincount(stream[1:], minlength=vocabulary_size)
+    nothing = np.zeros(vocabulary_size, dtype=np.int64)
+    levels = [Level(nothing, nothing, everything, everything, counts)]
+    numbers = stream  # of the n-gram of the current order that ends at each position
+    for length in range(2, order + 1):
+        ends = np.flatnonzero(reach >= length - 1)  # where an n-gram of this length ends
+        level, numbers = _count_level(stream, numbers, ends, vocabulary_size, levels[-1])
+        levels.append(level)
+    return levels
+
+
+def _reach(stream: Ints, eos_id: int, context: str) -> Ints:
+    """How many tokens before each position its context may hold."""
+    positions = np.arange(len(stream))
+    if context == "stream":
+        return positions
+    line_starts = np.maximum.accumulate(np.where(stream == eos_id, positions, 0))
+    return positions - np.concatenate([[0], line_starts[:-1]])
+
+
+def _count_level(
+    stream: Ints, numbers: Ints, ends: Ints, vocabulary_size: int, below: Level
+) -> tuple[Level, Ints]:
+    keys = numbers[ends - 1] * vocabulary_size + stream[ends]
+    distinct, inverse, counts = _distinct(keys)
+    prefixes, words = np.divmod(distinct, vocabulary_size)
+    suffixes = np.empty_like(distinct)
+    suffixes[inverse] = numbers[ends]
+    numbers_here = np.full(len(stream), -1)
+    numbers_here[ends] = inverse
+    return Level(prefixes, suffixes, words, below.firsts[prefixes], counts), numbers_here
+
+
+def _distinct(keys: Ints) -> tuple[Ints, Ints, Ints]:
+    """Sorted distinct keys, for each key its place among them, and how often each occurs."""
+    order = np.argsort(keys)
+    ordered = keys[order]
+    is_first = np.ones(len(keys), dtype=bool)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    firsts = np.flatnonzero(is_first)
+    inverse = np.empty_like(keys)
+    inverse[order] = np.cumsum(is_first) - 1
+    return ordered[firsts], inverse, np.diff(np.append(firsts, len(keys)))

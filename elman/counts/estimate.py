@@ -1,0 +1,222 @@
+"""Fit a back-off model to a text: count, smooth each order, put the orders together, cut off.
+
+Takes ids and the settings, gives `Tables`; called by the n-gram model.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from elman.counts.counting import Level, count_ngrams
+from elman.counts.smoothing import SMOOTHERS, Counts, Smoother, Weights, adjusted_counts
+from elman.counts.tables import Table, Tables
+from elman.errors import InputError, choose
+
+Array = np.ndarray
+
+
+@dataclass(kw_only=True)
+class NgramConfig:
+    """An n-gram model."""
+
+    order: int = 5  # length of the longest n-gram: context words plus one
+    smoothing: str = "modified-kneser-ney"  # elman list smoothers
+    delta: float = 1.0  # for add-delta: what is added to every count
+    backoff: float = 0.4  # for stupid-backoff: the penalty of each step down
+    cutoffs: tuple[int, ...] = ()  # smallest count kept, per order; the last serves higher orders
+    context: str = "line"  # "line": contexts stop at line starts; "stream": they run on
+
+    def __post_init__(self) -> None:
+        choose(SMOOTHERS, self.smoothing, "smoothing")
+        if not 1 <= self.order <= 20:
+            raise InputError(f"model.order={self.order}: choose from 1 to 20")
+        if self.delta <= 0:
+            raise InputError(f"model.delta={self.delta}: must be above 0 (1 is Laplace)")
+        if not 0 < self.backoff <= 1:
+            raise InputError(f"model.backoff={self.backoff}: must be above 0 and at most 1")
+        if self.context not in ("line", "stream"):
+            raise InputError(f"model.context={self.context!r}: choose 'line' or 'stream'")
+        if list(self.cutoffs) != sorted(self.cutoffs):
+            raise InputError(
+                f"model.cutoffs={list(self.cutoffs)}: may not fall with the order, "
+                "or n-grams would lose their beginnings"
+            )
+
+
+def estimate(
+    ids: Array,
+    config: NgramConfig,
+    *,
+    vocabulary_size: int,
+    eos_id: int,
+    progress: Callable[[str], None] = lambda what: None,
+) -> Tables:
+    """The back-off model of a text."""
+    progress("counting")
+    levels = count_ngrams(
+        ids,
+        order=config.order,
+        vocabulary_size=vocabulary_size,
+        eos_id=eos_id,
+        context=config.context,
+    )
+    smoother = SMOOTHERS[config.smoothing]
+    settings = {smoother.parameter: config.delta} if smoother.parameter else {}
+    builder = _Builder(levels, smoother, config, vocabulary_size, eos_id)
+    for index in range(config.order):
+        progress(f"smoothing order {index + 1}")
+        builder.add_order(index, settings)
+    return builder.finish()
+
+
+class _Builder:
+    """Puts the orders together from the bottom up."""
+
+    def __init__(
+        self,
+        levels: list[Level],
+        smoother: Smoother,
+        config: NgramConfig,
+        vocabulary_size: int,
+        eos_id: int,
+    ) -> None:
+        self.levels = levels
+        self.smoother = smoother
+        self.config = config
+        self.vocabulary_size = vocabulary_size
+        self.eos_id = eos_id
+        self.probs = np.full(1, 1 / vocabulary_size)  # of the order below; at first: uniform
+        self.score_sums = np.ones(1)  # of stupid backoff, per context of the current order
+        self.tables: list[Table] = []
+        self.kept: list[Array] = []
+        self.notes: list[str] = []
+        self.discounts: list[list[float]] = []
+
+    def add_order(self, index: int, settings: dict[str, float]) -> None:
+        level = self.levels[index]
+        counts = self._counts(index)
+        weights = self.smoother.weigh(counts, **settings)
+        kept = self._cut(index, weights, counts)
+        shorter = self.probs[level.suffixes]
+        if self.smoother.combine == "interpolate":
+            probs = weights.alpha + weights.gamma[level.prefixes] * shorter
+            backoffs = weights.gamma
+        elif self.smoother.combine == "back off":
+            probs, backoffs = _back_off(counts, weights, shorter, kept)
+        else:
+            probs, backoffs = self._stupid(index, counts, weights, shorter)
+        if index > 0:
+            self.tables[-1].log_backoffs = _log(backoffs)
+        log_probs = _log(probs)
+        nothing_follows = np.zeros(len(level))
+        small_counts = counts.counts.astype(np.int32)
+        self.tables.append(
+            Table(level.prefixes, level.words, log_probs, nothing_follows, small_counts)
+        )
+        self.kept.append(kept)
+        self.probs = probs
+        self.discounts.append(list(weights.discounts))
+        self.notes += [weights.note] if weights.note else []
+
+    def _counts(self, index: int) -> Counts:
+        level = self.levels[index]
+        used = (
+            adjusted_counts(self.levels, index, self.eos_id, self.config.context)
+            if self.smoother.adjusted
+            else level.counts
+        )
+        return Counts(
+            order=index + 1,
+            vocabulary_size=self.vocabulary_size,
+            counts=used,
+            contexts=level.prefixes,
+            is_longest=self._is_longest(index),
+        )
+
+    def _is_longest(self, index: int) -> Array:
+        """For each context of an order: can no longer one stand in its place?"""
+        highest = index == len(self.levels) - 1
+        if index == 0:
+            return np.array([highest])
+        below = self.levels[index - 1]
+        starts_line = (below.firsts == self.eos_id) & (self.config.context == "line")
+        return starts_line | highest
+
+    def _cut(self, index: int, weights: Weights, counts: Counts) -> Array:
+        """Which n-grams stay; what the others had goes to their context's shorter ones."""
+        cutoffs = self.config.cutoffs
+        if index == 0 or not cutoffs:
+            return np.ones(len(self.levels[index]), dtype=bool)
+        smallest = cutoffs[min(index, len(cutoffs) - 1)]
+        kept = self.levels[index].counts >= smallest
+        weights.gamma += counts.sum(np.where(kept, 0.0, weights.alpha))
+        weights.alpha[~kept] = 0.0
+        return kept
+
+    def _stupid(
+        self, index: int, counts: Counts, weights: Weights, shorter: Array
+    ) -> tuple[Array, Array]:
+        """Stupid backoff, each context divided by the sum of its scores Z.
+
+        score(w) = frequency if seen, else backoff * score(w | shorter). So with p = score / Z:
+        Z = 1 + backoff * (Z_shorter - sum over seen w of score(w | shorter)).
+        """
+        level = self.levels[index]
+        shorter_sums = self.score_sums
+        if index > 0:
+            shorter_sums = self.score_sums[self.levels[index - 1].suffixes]
+        kept_share = counts.sum(weights.alpha)
+        unseen = shorter_sums * (1 - counts.sum(np.where(weights.alpha > 0, shorter, 0.0)))
+        has_followers = kept_share > 0
+        penalty = np.where(has_followers, self.config.backoff, 1.0)
+        sums = kept_share + penalty * unseen
+        probs = np.where(
+            weights.alpha > 0,
+            weights.alpha / sums[level.prefixes],
+            (penalty * shorter_sums / sums)[level.prefixes] * shorter,
+        )
+        self.score_sums = sums
+        return probs, penalty * shorter_sums / sums
+
+    def finish(self) -> Tables:
+        """The tables without what was cut off, renumbered."""
+        renumbered = np.zeros(1, dtype=np.int64)
+        for index, (table, kept) in enumerate(zip(self.tables, self.kept)):
+            prefixes = renumbered[table.prefixes] if index > 0 else table.prefixes
+            renumbered = np.cumsum(kept) - 1
+            if kept.all() and (index == 0 or self.kept[index - 1].all()):
+                continue
+            assert table.counts is not None
+            self.tables[index] = Table(
+                prefixes[kept],
+                table.words[kept],
+                table.log_probs[kept],
+                table.log_backoffs[kept],
+                table.counts[kept],
+            )
+        return Tables(self.tables, self.vocabulary_size, self.eos_id, self.notes, self.discounts)
+
+
+def _back_off(
+    counts: Counts, weights: Weights, shorter: Array, kept: Array
+) -> tuple[Array, Array]:
+    """Seen words keep alpha; the unseen share gamma in proportion to the shorter context."""
+    seen = kept & (weights.alpha > 0)
+    seen_shorter = counts.sum(np.where(seen, shorter, 0.0))
+    unseen_shorter = np.maximum(1 - seen_shorter, 0.0)
+    # Every word was seen: nothing is left to back off to, so the seen ones take the rest.
+    exhausted = unseen_shorter < 1e-12
+    alpha_sums = np.where(exhausted, counts.sum(weights.alpha), 1.0)
+    backoffs = np.where(exhausted, 0.0, weights.gamma / np.where(exhausted, 1.0, unseen_shorter))
+    probs = np.where(
+        seen,
+        weights.alpha / alpha_sums[counts.contexts],
+        backoffs[counts.contexts] * shorter,
+    )
+    return probs, backoffs
+
+
+def _log(values: Array) -> Array:
+    with np.errstate(divide="ignore"):
+        return np.log(values)

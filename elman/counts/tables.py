@@ -1,0 +1,124 @@
+"""Probabilities of n-grams in back-off form, and the two questions asked of them.
+
+Built by smoothing or read from an ARPA file; asked by the n-gram model. Every smoother of this room
+ends up here, interpolated or not, because all of them can be written with two numbers:
+
+    p(w | context) = p stored for (context, w)                        if that n-gram is stored,
+                     backoff(context) * p(w | shorter context)         if it is not,
+
+where backoff of a context that is not stored is one. Both numbers are kept as natural logarithms.
+Questions: the score of each word of a text, and the whole distribution after a context.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+Array = np.ndarray
+NOTHING = -1  # stands in a row of ids where no word has been read
+
+
+@dataclass(eq=False)
+class Table:
+    """The n-grams of one order, sorted by (prefix, word)."""
+
+    prefixes: Array  # number, one table down, of the n-gram without its last word
+    words: Array  # id of the last word
+    log_probs: Array
+    log_backoffs: Array  # weight of this n-gram as a context; 0 where it is never one
+    counts: Array | None = None  # as the smoother used them; unknown for a model read from ARPA
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+@dataclass(eq=False)
+class Tables:
+    """A back-off model: `tables[k]` holds the n-grams of order k + 1."""
+
+    tables: list[Table]
+    vocabulary_size: int
+    eos_id: int
+    notes: list[str] = field(default_factory=list)  # what the user should know about the fit
+    discounts: list[list[float]] = field(default_factory=list)  # per order, where there are any
+
+    @property
+    def order(self) -> int:
+        return len(self.tables)
+
+    @cached_property
+    def _keys(self) -> list[Array]:
+        return [table.prefixes * self.vocabulary_size + table.words for table in self.tables]
+
+    @cached_property
+    def _children(self) -> list[Array]:
+        """For each order, where the n-grams that extend entry i begin in the next table."""
+        return [
+            np.searchsorted(above.prefixes, np.arange(len(below) + 1))
+            for below, above in zip(self.tables, self.tables[1:])
+        ]
+
+    def find(self, order: int, prefixes: Array, words: Array) -> Array:
+        """Numbers of the n-grams (prefix, word), or -1; -1 as prefix or word is never found."""
+        keys = self._keys[order - 1]
+        numbers = np.full(words.shape, -1)
+        askable = np.flatnonzero((prefixes >= 0) & (words >= 0))
+        if len(keys) == 0 or len(askable) == 0:
+            return numbers
+        wanted = prefixes.flat[askable] * self.vocabulary_size + words.flat[askable]
+        places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        numbers.flat[askable] = np.where(keys[places] == wanted, places, -1)
+        return numbers
+
+    def score(self, rows: Array) -> Array:
+        """Log probability of every word after the first of each row, (B, L) -> (B, L - 1).
+
+        A row is what was read before, oldest first and NOTHING where there is nothing, then the text.
+        """
+        words = rows[:, 1:]
+        log_probs = self.tables[0].log_probs[words]
+        numbers = rows  # of the n-gram of the current order that ends at each position
+        for order in range(2, self.order + 1):
+            contexts = numbers[:, :-1]
+            numbers = np.full(rows.shape, -1)
+            numbers[:, 1:] = self.find(order, contexts, words)
+            found = numbers[:, 1:]
+            backed_off = log_probs + self._log_backoff(order - 1, contexts)
+            log_probs = np.where(found >= 0, self.tables[order - 1].log_probs[found], backed_off)
+        return log_probs
+
+    def predict(self, contexts: Array) -> Array:
+        """Log probabilities of all words after each context, (B, H) -> (B, V)."""
+        log_probs = np.repeat(self.tables[0].log_probs[None], len(contexts), axis=0)
+        for order, numbers in enumerate(self.context_numbers(contexts), start=2):
+            log_probs += self._log_backoff(order - 1, numbers)[:, None]
+            rows, entries = self.followers(order, numbers)
+            table = self.tables[order - 1]
+            log_probs[rows, table.words[entries]] = table.log_probs[entries]
+        return log_probs
+
+    def context_numbers(self, contexts: Array) -> list[Array]:
+        """Numbers of the last 1, 2, … order-1 words of each row, or -1 where not stored."""
+        numbers = contexts
+        last = []
+        for order in range(1, self.order):
+            if order > 1:
+                longer = np.full(contexts.shape, -1)
+                longer[:, 1:] = self.find(order, numbers[:, :-1], contexts[:, 1:])
+                numbers = longer
+            last.append(numbers[:, -1])
+        return last
+
+    def followers(self, order: int, contexts: Array) -> tuple[Array, Array]:
+        """All n-grams of an order that extend the given contexts: their row and their number."""
+        bounds = self._children[order - 2]
+        rows = np.flatnonzero(contexts >= 0)
+        starts = bounds[contexts[rows]]
+        lengths = bounds[contexts[rows] + 1] - starts
+        ends = np.cumsum(lengths)
+        offsets = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
+        return np.repeat(rows, lengths), np.repeat(starts, lengths) + offsets
+
+    def _log_backoff(self, order: int, contexts: Array) -> Array:
+        return np.where(contexts >= 0, self.tables[order - 1].log_backoffs[contexts], 0.0)

@@ -1,0 +1,33 @@
+"""The two kinds of failure a user can meet, each one clear line.
+
+Raised by every room, caught once: the command line prints the message and exits with the code.
+"""
+
+from difflib import get_close_matches
+from typing import Any, Iterable
+
+
+class ElmanError(Exception):
+    """Something went wrong that is nobody's input: exit code 1."""
+
+    exit_code = 1
+
+
+class InputError(ElmanError):
+    """What was given cannot be used: says where, what and how to fix it; exit code 2."""
+
+    exit_code = 2
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`did you mean 'x'?` when a known name is close, else the list of known names."""
+    names = sorted(known)
+    close = get_close_matches(name, names, n=1, cutoff=0.5)
+    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names)}"
+
+
+def choose(family: dict[str, Any], name: str, what: str) -> Any:
+    """The entry of a room's dict, or an InputError that names the nearest one."""
+    if name not in family:
+        raise InputError(f"unknown {what} {name!r}; {nearest(name, family)}")
+    return family[name]

@@ -1,0 +1,60 @@
+"""The one contract: a state is everything a model has read; from it the next token is predicted.
+
+Takes ids and a state, gives log probabilities (natural logarithm) and a new state. Every model and
+every adapter keeps it; evaluation, decoding, adapters, the command line and the studio are
+written against it and never ask what kind of model they hold.
+
+    state            = model.start(batch_size)      nothing read yet
+    log_probs        = model.predict(state)         (B, V) the distribution of the next token
+    state            = model.read(ids, state)       (B, T) ids read
+    log_probs, state = model.score(ids, state)      (B, T) log p of each id given what came before it
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # torch takes two seconds to import; counting words does not need it
+    import torch
+
+    from elman.state import State
+
+
+class LanguageModel(ABC):
+    """A distribution over the next token, given everything read so far."""
+
+    vocabulary_size: int
+    # How many of the last tokens the future can depend on; None: all of them. Evaluation uses it to
+    # cut one long stream into rows without changing the result.
+    horizon: int | None = None
+
+    @abstractmethod
+    def start(self, batch_size: int, source: Any = None) -> State:
+        """The state of having read nothing, for a batch of rows."""
+
+    @abstractmethod
+    def predict(self, state: State) -> torch.Tensor:
+        """Log probabilities of the next token, (B, V)."""
+
+    @abstractmethod
+    def read(self, ids: torch.Tensor, state: State) -> State:
+        """The state after reading ids, (B, T)."""
+
+    @abstractmethod
+    def score(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
+        """Log probability of each id given the state before it, (B, T), and the state after them."""
+
+    def predict_all(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
+        """The whole distribution before each id, (B, T, V), and the state after them."""
+        import torch
+
+        distributions = []
+        for t in range(ids.shape[1]):
+            distributions.append(self.predict(state))
+            state = self.read(ids[:, t : t + 1], state)
+        return torch.stack(distributions, dim=1), state
+
+    def describe(self) -> dict[str, Any]:
+        """What a person wants to know about the model, as plain data."""
+        return {"vocabulary_size": self.vocabulary_size}

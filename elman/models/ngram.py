@@ -1,0 +1,154 @@
+"""The n-gram language model: counts, smoothed, behind the contract.
+
+A state is the last order - 1 ids of each row, (B, order - 1), -1 where nothing was read. Nothing
+read yet means: at the start of a line, so the last id is `<eos>`.
+
+torch is imported when the contract is first used, not before: fitting and saving are numpy only,
+and importing torch takes longer than training this model on the Penn Treebank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from elman.counts.estimate import NgramConfig, estimate
+from elman.counts.smoothing import SMOOTHERS
+from elman.counts.tables import NOTHING, Table, Tables
+from elman.models.contract import LanguageModel
+
+if TYPE_CHECKING:
+    import torch
+
+
+class NGram(LanguageModel):
+    """Words predicted from the last few words, by counting (Shannon 1948; Chen and Goodman 1999)."""
+
+    config_class: ClassVar[type] = NgramConfig
+    about: ClassVar[str] = "counts of word sequences, smoothed"
+
+    def __init__(self, tables: Tables, config: NgramConfig) -> None:
+        self.tables = tables
+        self.config = config
+        self.vocabulary_size = tables.vocabulary_size
+        self.horizon = self.context_size = max(tables.order - 1, 1)
+
+    @classmethod
+    def fit(
+        cls,
+        ids: np.ndarray,
+        config: NgramConfig,
+        *,
+        vocabulary_size: int,
+        eos_id: int,
+        progress: Callable[[str], None] = lambda what: None,
+    ) -> NGram:
+        """The model of a text."""
+        tables = estimate(
+            ids, config, vocabulary_size=vocabulary_size, eos_id=eos_id, progress=progress
+        )
+        return cls(tables, config)
+
+    # The contract ---------------------------------------------------------------------------------
+
+    def start(self, batch_size: int, source: Any = None) -> torch.Tensor:
+        import torch
+
+        state = torch.full((batch_size, self.context_size), NOTHING)
+        state[:, -1] = self.tables.eos_id
+        return state
+
+    def predict(self, state: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+        import torch
+
+        return torch.from_numpy(self.tables.predict(state.numpy()))
+
+    def read(self, ids: torch.Tensor, state: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+        import torch
+
+        return torch.cat([state, ids], dim=1)[:, ids.shape[1] :]
+
+    def score(  # type: ignore[override]
+        self, ids: torch.Tensor, state: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        import torch
+
+        rows = torch.cat([state, ids], dim=1).numpy()
+        log_probs = self.tables.score(rows)[:, self.context_size - 1 :]
+        return torch.from_numpy(np.ascontiguousarray(log_probs)), self.read(ids, state)
+
+    def predict_all(  # type: ignore[override]
+        self, ids: torch.Tensor, state: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        rows = self.read(ids, state), *ids.shape
+        import torch
+
+        both = torch.cat([state, ids], dim=1)
+        contexts = both.unfold(1, self.context_size, 1)[:, :-1]  # (B, T, context)
+        flat = contexts.reshape(-1, self.context_size)
+        return self.predict(flat).view(rows[1], rows[2], -1), rows[0]
+
+    # What a run folder keeps ----------------------------------------------------------------------
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Everything that was learned, by name."""
+        named = {}
+        for order, table in enumerate(self.tables.tables, start=1):
+            named[f"order{order}.log_probs"] = table.log_probs
+            if order < self.tables.order:
+                named[f"order{order}.log_backoffs"] = table.log_backoffs
+            if order > 1:
+                named[f"order{order}.prefixes"] = table.prefixes.astype(np.int32)
+                named[f"order{order}.words"] = table.words.astype(np.int32)
+            if table.counts is not None:
+                named[f"order{order}.counts"] = table.counts
+        return named
+
+    def facts(self) -> dict[str, Any]:
+        """What was learned besides arrays: small enough to read."""
+        return {
+            "vocabulary_size": self.vocabulary_size,
+            "eos_id": self.tables.eos_id,
+            "ngrams": [len(table) for table in self.tables.tables],
+            "discounts": self.tables.discounts,
+            "notes": self.tables.notes,
+        }
+
+    @classmethod
+    def restore(
+        cls, config: NgramConfig, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]
+    ) -> NGram:
+        """The model that gave these arrays and facts."""
+        size = facts["vocabulary_size"]
+        tables = []
+        for order in range(1, len(facts["ngrams"]) + 1):
+            log_probs = arrays[f"order{order}.log_probs"]
+            lowest = order == 1
+            tables.append(
+                Table(
+                    np.zeros(size, dtype=np.int64)
+                    if lowest
+                    else arrays[f"order{order}.prefixes"].astype(np.int64),
+                    np.arange(size)
+                    if lowest
+                    else arrays[f"order{order}.words"].astype(np.int64),
+                    log_probs,
+                    arrays.get(f"order{order}.log_backoffs", np.zeros(len(log_probs))),
+                    arrays.get(f"order{order}.counts"),
+                )
+            )
+        return cls(
+            Tables(tables, size, facts["eos_id"], list(facts["notes"]), facts["discounts"]), config
+        )
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "model": "ngram",
+            "order": self.tables.order,
+            "smoothing": self.config.smoothing,
+            "about": SMOOTHERS[self.config.smoothing].about,
+            "context": self.config.context,
+            **self.facts(),
+        }

@@ -1,0 +1,39 @@
+"""What a model has read so far: a nested tuple of tensors, batch first in every one of them.
+
+Models take a state and give a new one; they never keep it. So picking rows (beam search), cutting
+the gradient (truncated back-propagation) and counting rows are one generic line each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+    State = torch.Tensor | tuple["State", ...]
+
+
+def map_state(function: Callable[[torch.Tensor], torch.Tensor], state: State) -> State:
+    """The same nesting with `function` applied to every tensor."""
+    if isinstance(state, tuple):
+        return tuple(map_state(function, part) for part in state)
+    return function(state)
+
+
+def select(state: State, rows: torch.Tensor) -> State:
+    """The given rows of a state, in the given order; a row may be taken more than once."""
+    return map_state(lambda tensor: tensor.index_select(0, rows), state)
+
+
+def detach(state: State) -> State:
+    """The same state, cut off from the graph that computed it."""
+    return map_state(lambda tensor: tensor.detach(), state)
+
+
+def tensors(state: State) -> list[torch.Tensor]:
+    """Every tensor of a state, in order."""
+    if isinstance(state, tuple):
+        return [tensor for part in state for tensor in tensors(part)]
+    return [state]
