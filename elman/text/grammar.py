@@ -1,169 +1,171 @@
-"""An artificial language whose true next-word distribution is known, in the spirit of Elman (1991).
+"""An artificial language in the spirit of Elman (1991), with a known limit of perplexity.
 
-Nouns and verbs agree in number across relative clauses of any depth, as in
-`boy who cats chase walks .` The language is a probabilistic context-free grammar in which the
-next word alone tells which rule applies (LL(1)). A prefix therefore has exactly one stack of
-pending symbols, the next-word distribution is read off that stack, and the entropy of a sentence
-is the entropy of its derivation: one linear system. No model can do better than that limit.
+Verbs agree in number with their noun across relative clauses of any depth:
 
-    stack            START  -boy->  RELATIVE VERB_PHRASE .  -who->  CLAUSE VERB_PHRASE .  -> ...
-    still to come    everything     (maybe) who, verb, .            a clause, verb, .
+    boys who cat who Mary feeds sees walk .
+
+The words, the rules and their probabilities are this file; because they are known, so is the true
+distribution of every next word. Elman, J. L. (1991): Distributed representations, simple recurrent
+networks, and grammatical structure. Machine Learning 7.
 """
 
-import math
-import random
-from functools import lru_cache
-from itertools import accumulate
+from functools import cache
 from typing import NamedTuple
 
-import numpy
-
 from elman.errors import choose
+from elman.text.look_ahead import END, Rules
+from elman.text.probabilistic_grammar import Grammar
 
-END = "<eos>"  # the token at the end of each line
-Symbols = tuple[str, ...]
-Rules = dict[str, list[tuple[float, Symbols]]]
-WordSets = dict[str, set[str]]
-EMPTY = ""  # in a set of first words: the symbol may also stand for nothing
+__all__ = [
+    "END",
+    "Agreement",
+    "Grammar",
+    "agreement_points",
+    "elman_grammar",
+    "grammar_text",
+    "verbs",
+]
+
+NUMBERS = {"singular": 0, "plural": 1}  # which of the two forms of a word
+
+Words = list[tuple[float, tuple[str, str]]]  # probability, (singular, plural)
+NOUNS: Words = [
+    (0.35, ("boy", "boys")),
+    (0.3, ("girl", "girls")),
+    (0.2, ("cat", "cats")),
+    (0.15, ("dog", "dogs")),
+]
+VERBS: dict[str, Words] = {
+    "TRANSITIVE": [(0.6, ("chases", "chase")), (0.4, ("feeds", "feed"))],  # with an object
+    "OPTIONAL": [(0.7, ("sees", "see")), (0.3, ("hears", "hear"))],  # with or without
+    "INTRANSITIVE": [(0.55, ("walks", "walk")), (0.45, ("lives", "live"))],  # without
+}
+NAMES = [(0.6, "John"), (0.4, "Mary")]
+
+# How often a common noun carries a relative clause: in the main clause, and inside another one.
+# Inside is more frequent, so that clauses nest although most sentences have none.
+RELATIVE_OUTSIDE, RELATIVE_INSIDE = 0.33, 0.55
+
+SENTENCES = {"train": 10_000, "valid": 1_000, "test": 1_000}
 
 
-class Opening(NamedTuple):
-    """One way a symbol can begin: how probable it is, and what stays pending after its word."""
+@cache
+def elman_grammar(depth: int | None = None) -> Grammar:
+    """The language; `depth` limits how deep relative clauses nest (0: none), None does not.
 
-    probability: float
-    rest: Symbols
-
-
-class Grammar:
-    """A probabilistic grammar in which one word of look-ahead decides every choice.
-
-    `rules` maps a symbol to its alternatives (probability, symbols); a symbol without rules is a
-    word, and no symbols at all means that nothing is said. ValueError if the probabilities of a
-    symbol do not sum to one, if one word cannot decide, or if sentences may grow without end.
+    Clauses are numbered by how deep they lie: 0 is the main clause. Without a limit all relative
+    clauses share the rules of level 1, which then refer to themselves.
     """
+    if depth is not None and depth < 0:
+        raise ValueError(f"depth must be at least 0, not {depth}")
+    rules: Rules = {
+        "SENTENCE": [
+            (0.55, ("NOUN_PHRASE/singular/0", "VERB_PHRASE/singular/0", ".")),
+            (0.45, ("NOUN_PHRASE/plural/0", "VERB_PHRASE/plural/0", ".")),
+        ]
+    }
+    deepest = 1 if depth is None else depth
+    for level in range(deepest + 1):
+        rules |= _clause_rules(level, inner=min(level + 1, deepest), last=level == depth)
+    return Grammar(rules | _word_rules())
 
-    def __init__(self, rules: Rules, start: str = "SENTENCE") -> None:
-        _check_probabilities(rules, start)
-        _check_finite(rules)
-        _check_one_word_decides(rules, start)
-        self.rules = rules
-        self._start = start
-        self._openings: dict[str, dict[str, Opening]] = {}
-        self._vanishing: dict[str, float] = {}  # probability that a symbol stands for nothing
-        for symbol in _all_symbols(rules):
-            self._prepare(symbol)
 
-    def _prepare(self, symbol: str) -> None:
-        """Fill the tables of one symbol; this ends because one-word look-ahead bars left loops."""
-        if symbol in self._openings:
-            return
-        if symbol not in self.rules:
-            self._openings[symbol], self._vanishing[symbol] = {symbol: Opening(1.0, ())}, 0.0
-            return
-        openings: dict[str, Opening] = {}
-        vanishing = 0.0
-        for reached, symbols in self.rules[symbol]:
-            for position, inner in enumerate(symbols):
-                self._prepare(inner)
-                for word, (probability, rest) in self._openings[inner].items():
-                    openings[word] = Opening(reached * probability, rest + symbols[position + 1 :])
-                reached *= self._vanishing[inner]
-                if not reached:
-                    break
-            vanishing += reached
-        self._openings[symbol], self._vanishing[symbol] = openings, vanishing
-
-    def start(self) -> Symbols:
-        """The stack before the first word; the leftmost symbol comes next."""
-        return (self._start,)
-
-    def next_words(self, stack: Symbols) -> dict[str, float]:
-        """The exact distribution of the next word; `END` has what is left if all may vanish."""
-        words: dict[str, float] = {}
-        reached = 1.0
-        for symbol in stack:
-            for word, opening in self._openings[symbol].items():
-                words[word] = reached * opening.probability
-            reached *= self._vanishing[symbol]
-            if not reached:
-                return words
-        return words | {END: reached}
-
-    def advance(self, stack: Symbols, word: str) -> Symbols:
-        """The stack after one more word; `END` begins the next sentence."""
-        taker = self.taker(stack, word)
-        if taker == len(stack):
-            return self.start()
-        return self._openings[stack[taker]][word].rest + stack[taker + 1 :]
-
-    def taker(self, stack: Symbols, word: str) -> int:
-        """Which pending symbol says the word; those before it turn out to stand for nothing."""
-        for position, symbol in enumerate(stack):
-            if word in self._openings[symbol]:
-                return position
-            if not self._vanishing[symbol]:
-                break
-        else:
-            if word == END:
-                return len(stack)
-        possible = ", ".join(sorted(self.next_words(stack)))
-        raise ValueError(f"{word!r} cannot come next; possible: {possible}")
-
-    def sample(self, sentences: int, seed: int) -> list[list[str]]:
-        """Sentences drawn rule by rule; the same seed gives the same sentences."""
-        generator = random.Random(seed)
-        choices = {
-            symbol: ([s for _, s in alternatives], list(accumulate(p for p, _ in alternatives)))
-            for symbol, alternatives in self.rules.items()
-        }
-        drawn: list[list[str]] = []
-        for _ in range(sentences):
-            words: list[str] = []
-            pending = [self._start]  # the next symbol is the last of this list: popping is cheap
-            while pending:
-                symbol = pending.pop()
-                if symbol in choices:
-                    options, cumulative = choices[symbol]
-                    pending.extend(reversed(generator.choices(options, cum_weights=cumulative)[0]))
-                else:
-                    words.append(symbol)
-            drawn.append(words)
-        return drawn
-
-    def log_probs(self, words: list[str]) -> list[float]:
-        """Natural-log probability of each word of one sentence, then of `END`."""
-        stack, log_probs = self.start(), []
-        for word in [*words, END]:
-            following = self.advance(stack, word)
-            log_probs.append(math.log(self.next_words(stack)[word]))
-            stack = following
-        return log_probs
-
-    def sentence_entropy(self) -> float:
-        """Entropy of one sentence in nats: the choices of its derivation, which it determines."""
-        return self._expected_sum(
-            {s: -sum(p * math.log(p) for p, _ in rules) for s, rules in self.rules.items()}
+def _clause_rules(level: int, inner: int, last: bool) -> Rules:
+    """The rules of clauses at one level, whose relative clauses are at level `inner`."""
+    relative = RELATIVE_INSIDE if level else RELATIVE_OUTSIDE
+    rules: Rules = {
+        f"OBJECT/{level}": [
+            (0.6, (f"NOUN_PHRASE/singular/{level}",)),
+            (0.4, (f"NOUN_PHRASE/plural/{level}",)),
+        ],
+        f"MAYBE_OBJECT/{level}": [(0.7, (f"OBJECT/{level}",)), (0.3, ())],
+    }
+    for number in NUMBERS:
+        common = (f"NOUN/{number}", f"RELATIVE/{number}/{level}")
+        rules[f"NOUN_PHRASE/{number}/{level}"] = (
+            [(0.8, common), (0.2, ("NAME",))] if number == "singular" else [(1.0, common)]
         )
+        rules[f"RELATIVE/{number}/{level}"] = (
+            [(1.0, ())]
+            if last
+            else [(relative, ("who", f"CLAUSE/{number}/{inner}")), (1 - relative, ())]
+        )
+        rules[f"VERB_PHRASE/{number}/{level}"] = [
+            (0.5, (f"TRANSITIVE/{number}", f"OBJECT/{level}")),
+            (0.3, (f"OPTIONAL/{number}", f"MAYBE_OBJECT/{level}")),
+            (0.2, (f"INTRANSITIVE/{number}",)),
+        ]
+        # The noun that carries the clause is its subject, or the object missing after its verb.
+        rules[f"CLAUSE/{number}/{level}"] = [
+            (0.5, (f"VERB_PHRASE/{number}/{level}",)),
+            (0.3, (f"NOUN_PHRASE/singular/{level}", "GAP_VERB/singular")),
+            (0.2, (f"NOUN_PHRASE/plural/{level}", "GAP_VERB/plural")),
+        ]
+    return rules
 
-    def mean_length(self) -> float:
-        """Expected tokens per sentence: its words and the end-of-line token."""
-        words = {
-            symbol: sum(p * sum(s not in self.rules for s in symbols) for p, symbols in rules)
-            for symbol, rules in self.rules.items()
-        }
-        return self._expected_sum(words) + 1
 
-    def entropy_rate(self) -> float:
-        """Nats per token of a text, one sentence per line, end-of-line tokens counted."""
-        return self.sentence_entropy() / self.mean_length()
+def _word_rules() -> Rules:
+    """The rules that end in words."""
+    rules: Rules = {"NAME": [(probability, (name,)) for probability, name in NAMES]}
+    for number in NUMBERS:
+        for kind, words in {"NOUN": NOUNS, **VERBS}.items():
+            rules[f"{kind}/{number}"] = [
+                (probability, (forms[NUMBERS[number]],)) for probability, forms in words
+            ]
+        rules[f"GAP_VERB/{number}"] = [
+            (0.65, (f"TRANSITIVE/{number}",)),
+            (0.35, (f"OPTIONAL/{number}",)),
+        ]
+    return rules
 
-    def perplexity_limit(self) -> float:
-        """The perplexity of the grammar itself: the lowest that any model can reach on average."""
-        return math.exp(self.entropy_rate())
 
-    def _expected_sum(self, amounts: dict[str, float]) -> float:
-        """Expected total over a derivation when each use of a symbol adds its amount."""
-        offspring = _mean_offspring(self.rules)
-        local = numpy.array([amounts[symbol] for symbol in self.rules])
-        totals = numpy.linalg.solve(numpy.eye(len(local)) - offspring, local)
-        return float(totals[list(self.rules).index(self._start)])
+def verbs(number: str) -> set[str]:
+    """The verb forms that go with a `singular` or a `plural` noun."""
+    form = choose(NUMBERS, number, "number")
+    return {forms[form] for words in VERBS.values() for _, forms in words}
+
+
+class Agreement(NamedTuple):
+    """A verb, the noun it must agree with (positions in the sentence), and their number."""
+
+    verb: int
+    noun: int
+    number: str
+
+    @property
+    def distance(self) -> int:
+        """How many words stand between the noun and its verb."""
+        return self.verb - self.noun - 1
+
+
+def agreement_points(words: list[str]) -> list[Agreement]:
+    """Every verb of a sentence, or of the beginning of one, with the noun that controls it.
+
+    Each pending symbol of the stack remembers the noun it hangs on: a noun becomes the one of all
+    that it leaves pending (its relative clause, its verb); any other word hands on its own.
+    """
+    grammar = elman_grammar()
+    nouns = {form for _, forms in NOUNS for form in forms} | {name for _, name in NAMES}
+    numbers = {verb: number for number in NUMBERS for verb in verbs(number)}
+    stack, controllers = grammar.start(), [-1]  # no noun yet; the first word is always one
+    points = []
+    for position, word in enumerate(words):
+        taker = grammar.taker(stack, word)
+        controller = position if word in nouns else controllers[taker]
+        if word in numbers:
+            points.append(Agreement(position, controller, numbers[word]))
+        untouched = controllers[taker + 1 :]
+        stack = grammar.advance(stack, word)
+        controllers = [controller] * (len(stack) - len(untouched)) + untouched
+    return points
+
+
+def grammar_text(split: str, sentences: int | None = None, seed: int = 0) -> str:
+    """The text of a split (train, valid or test): one sentence per line, drawn afresh.
+
+    Each split has a seed of its own, made from `seed`; short sentences do recur in all of them.
+    """
+    default = choose(SENTENCES, split, "split")
+    own_seed = len(SENTENCES) * seed + list(SENTENCES).index(split)
+    drawn = elman_grammar().sample(default if sentences is None else sentences, own_seed)
+    return "".join(" ".join(words) + "\n" for words in drawn)

@@ -1,0 +1,88 @@
+"""Settings: dataclasses filled from TOML files and `section.field=value` words.
+
+Takes plain data, gives dataclasses; an unknown name is refused with the nearest known one, a value
+of the wrong type with what was expected. Nothing in a file is ever executed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+import types
+import typing
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from elman.errors import InputError, nearest
+
+Settings = typing.TypeVar("Settings")
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The tree in a TOML file."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not a TOML file ({error})") from None
+
+
+def apply_overrides(tree: dict[str, Any], overrides: Iterable[str]) -> dict[str, Any]:
+    """A new tree with each `section.field=value` put in."""
+    tree = {key: dict(value) if isinstance(value, dict) else value for key, value in tree.items()}
+    for override in overrides:
+        dotted, separator, value = override.partition("=")
+        if not separator:
+            raise InputError(f"--set {override}: write it as section.field=value")
+        *sections, field = dotted.strip().split(".")
+        place = tree
+        for section in sections:
+            place = place.setdefault(section, {})
+            if not isinstance(place, dict):
+                raise InputError(f"--set {override}: {section!r} is a value, not a section")
+        place[field] = _parse_value(value.strip())
+    return tree
+
+
+def _parse_value(text: str) -> Any:
+    """A value as TOML would read it; anything else is a plain string."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return None if text in ("none", "None") else text
+
+
+def build(cls: type[Settings], data: dict[str, Any], where: str) -> Settings:
+    """A dataclass from plain data; `where` names the section in messages."""
+    fields = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    hints = typing.get_type_hints(cls)
+    values = {}
+    for name, value in data.items():
+        if name not in fields:
+            raise InputError(f"unknown setting {where}.{name}; {nearest(name, fields)}")
+        values[name] = _convert(value, hints[name], f"{where}.{name}")
+    return cls(**values)
+
+
+def _convert(value: Any, hint: Any, name: str) -> Any:
+    """The value as the annotated type, where nothing is lost by it."""
+    choices = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    for choice in choices:
+        origin = typing.get_origin(choice) or choice
+        if origin is tuple and isinstance(value, list | tuple):
+            return tuple(_convert(item, typing.get_args(choice)[0], name) for item in value)
+        if origin is float and isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
+        if origin is int and isinstance(value, float) and value.is_integer():
+            return int(value)
+        if isinstance(value, bool) and origin is not bool:
+            continue
+        if isinstance(value, origin):
+            return value
+    expected = " or ".join("none" if c is type(None) else getattr(c, "__name__", str(c)) for c in choices)
+    raise InputError(f"{name}={value!r}: expected {expected}")
+
+
+def as_data(settings: Any) -> dict[str, Any]:
+    """Plain data of a dataclass."""
+    return dataclasses.asdict(settings)

@@ -1,0 +1,78 @@
+"""What the tokens generated so far, and the caller's wishes, take away from the next token.
+
+Each function takes log probabilities (B, V) and gives scores (B, V) that need not sum to one any
+more. `counts` (B, V) says how often each row has generated each token; the prompt does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from elman.errors import ElmanError
+
+
+def count_tokens(rows: Sequence[Sequence[int]], vocabulary_size: int) -> torch.Tensor:
+    """How often each row contains each id, (B, V) from B rows of ids."""
+    counts = [
+        torch.bincount(torch.tensor(row, dtype=torch.long), minlength=vocabulary_size)
+        for row in rows
+    ]
+    return torch.stack(counts)
+
+
+def penalise_frequency(
+    log_probs: torch.Tensor, counts: torch.Tensor, penalty: float
+) -> torch.Tensor:
+    """log P - penalty * count: the more often a token came, the less likely it becomes.
+
+    (B, V) -> (B, V). As OpenAI's `frequency_penalty`; a negative one invites repetition.
+    """
+    return log_probs - penalty * counts
+
+
+def penalise_presence(
+    log_probs: torch.Tensor, counts: torch.Tensor, penalty: float
+) -> torch.Tensor:
+    """log P - penalty for every token that came at all, however often.
+
+    (B, V) -> (B, V). As OpenAI's `presence_penalty`; a negative one invites repetition.
+    """
+    return log_probs - penalty * (counts > 0)
+
+
+def penalise_repetition(
+    log_probs: torch.Tensor, counts: torch.Tensor, penalty: float
+) -> torch.Tensor:
+    """log P * penalty for every token that came at all: its probability raised to that power.
+
+    (B, V) -> (B, V). Keskar et al. (2019, CTRL), section 4.1, divide the logit, which helps a
+    token whose logit is negative. A log probability is never positive, so multiplying it is a
+    penalty for every token; 1 changes nothing.
+    """
+    return torch.where(counts > 0, log_probs * penalty, log_probs)
+
+
+def ban(log_probs: torch.Tensor, ids: Sequence[int]) -> torch.Tensor:
+    """The given ids made impossible, the rest untouched. (B, V) -> (B, V)"""
+    if not ids:
+        return log_probs
+    banned = torch.tensor(list(ids), dtype=torch.long, device=log_probs.device)
+    return log_probs.index_fill(-1, banned, -torch.inf)
+
+
+def force(log_probs: torch.Tensor, ids: Sequence[int], step: int) -> torch.Tensor:
+    """While there are ids left to force, everything else made impossible. (B, V) -> (B, V)
+
+    The forced id keeps its own log probability, so that beam search can add it up.
+    """
+    if step >= len(ids):
+        return log_probs
+    forced = ids[step]
+    kept = log_probs[..., forced : forced + 1]
+    if torch.isneginf(kept).any():
+        raise ElmanError(f"forced token {forced} has probability zero here; force another one")
+    forced_only = torch.full_like(log_probs, -torch.inf)
+    forced_only[..., forced : forced + 1] = kept
+    return forced_only

@@ -1,0 +1,164 @@
+"""Run folders on disk: written whole or not at all, and checked when read.
+
+Takes named pieces of data, gives a folder with a manifest that holds the SHA-256 of every file.
+A folder is written under a temporary name, flushed to disk, and renamed: whatever happens, the old
+folder or the new one is there. Reading refuses what was damaged. Nothing is pickled.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from elman.errors import ElmanError, InputError
+
+MANIFEST = "manifest.json"
+FORMAT = {"format": "elman run", "version": 1}
+
+Content = dict[str, Any] | Mapping[str, np.ndarray] | str
+
+
+def write_run(path: Path, contents: Mapping[str, Content], *, overwrite: bool = False) -> None:
+    """Write a run folder: `.json` from data, `.safetensors` from arrays, anything else from text."""
+    refuse_existing(path, overwrite)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.mkdir()
+        for name, content in contents.items():
+            _write_content(temporary / name, content)
+        _write_content(temporary / MANIFEST, _manifest(temporary))
+        _flush(temporary)
+        _put_in_place(temporary, path)
+    except OSError as error:
+        raise _cannot_write(path, error, contents) from None
+    finally:
+        with suppress(OSError):
+            shutil.rmtree(temporary)
+
+
+def refuse_existing(path: Path, overwrite: bool) -> None:
+    """An error if the place is taken: nothing is overwritten unless asked."""
+    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+        return
+    if not overwrite:
+        raise InputError(f"{path}: exists already; choose another --out or add --overwrite")
+    if not (path / MANIFEST).exists():
+        raise InputError(f"{path}: is not a run of elman, so it is not overwritten")
+
+
+def read_run(path: Path) -> dict[str, Any]:
+    """Everything in a run folder, by file name; each file is checked against the manifest."""
+    manifest = _read_manifest(path)
+    contents: dict[str, Any] = {}
+    for name, expected in manifest["files"].items():
+        if Path(name).name != name:
+            raise InputError(f"{path / MANIFEST}: names a file outside the folder ({name})")
+        _check(path / name, expected)
+        contents[name] = _read_content(path / name)
+    return contents
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        raise InputError(f"{path}: no such run; train one with: elman train ngram --data … --out {path}")
+    try:
+        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        ours = manifest["format"] == FORMAT["format"] and isinstance(manifest["files"], dict)
+    except (OSError, ValueError, KeyError, TypeError):
+        ours = False
+    if not ours:
+        raise InputError(f"{path}: not a run folder of elman (it has no readable {MANIFEST})")
+    if manifest["version"] != FORMAT["version"]:
+        raise InputError(
+            f"{path}: is of run format {manifest['version']}, this elman reads {FORMAT['version']}; "
+            "use the elman that wrote it"
+        )
+    return manifest
+
+
+def _check(path: Path, expected: dict[str, Any]) -> None:
+    try:
+        found = _fingerprint(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); the run is incomplete") from None
+    if found != expected:
+        raise InputError(
+            f"{path}: damaged: expected {expected['bytes']:,} bytes with SHA-256 "
+            f"{expected['sha256'][:12]}…, found {found['bytes']:,} with {found['sha256'][:12]}…; "
+            "restore it from a copy or train again"
+        )
+
+
+def _fingerprint(path: Path) -> dict[str, Any]:
+    with path.open("rb") as file:
+        return {
+            "bytes": os.fstat(file.fileno()).st_size,
+            "sha256": hashlib.file_digest(file, "sha256").hexdigest(),
+        }
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    from elman import __version__
+
+    files = {path.name: _fingerprint(path) for path in sorted(folder.iterdir())}
+    return {**FORMAT, "elman": __version__, "files": files}
+
+
+def _read_content(path: Path) -> Any:
+    try:
+        if path.suffix == ".safetensors":
+            return load_file(path)
+        text = path.read_text(encoding="utf-8")
+        return json.loads(text) if path.suffix == ".json" else text
+    except (SafetensorError, ValueError) as error:
+        raise InputError(f"{path}: cannot be understood ({error})") from None
+
+
+def _write_content(path: Path, content: Content) -> None:
+    if path.suffix == ".safetensors":
+        save_file({name: np.ascontiguousarray(a) for name, a in content.items()}, path)  # type: ignore[union-attr]
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    else:
+        path.write_text(str(content), encoding="utf-8")
+    _flush(path)
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _put_in_place(temporary: Path, path: Path) -> None:
+    old = path.with_name(f".{path.name}.{os.getpid()}.old")
+    if path.exists():
+        path.rename(old)
+    temporary.rename(path)
+    _flush(path.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _cannot_write(path: Path, error: OSError, contents: Mapping[str, Content]) -> ElmanError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        arrays = [c for c in contents.values() if isinstance(c, dict)]
+        needed = sum(a.nbytes for c in arrays for a in c.values() if isinstance(a, np.ndarray))
+        return ElmanError(
+            f"{path}: the disk is full; about {needed / 1e6:,.0f} MB are needed. "
+            "Nothing was written and nothing was lost"
+        )
+    return InputError(f"{path}: cannot be written ({error.strerror}); choose another --out")

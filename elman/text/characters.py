@@ -1,0 +1,57 @@
+"""One token per character, over arrays."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from elman.text.tokenizer import EOS, UNKNOWN, Spans, TextConfig, Tokenizer, count_vocabulary, lower
+
+
+class Characters(Tokenizer):
+    """Every character seen in training is a token."""
+
+    name = "characters"
+    about = "one token per character"
+    loses = "characters that were not in the training text"
+
+    def __init__(self, characters: list[str], lowercase: bool = False) -> None:
+        super().__init__(lowercase)
+        self.characters = characters
+        self.tokens = [EOS, UNKNOWN, *characters]
+        self.unknown_id = 1
+        self._texts = ["\n", UNKNOWN, *characters]
+        codes = np.array([ord(character) for character in characters], dtype=np.int64)
+        self._table = np.full(max([ord("\n"), *codes], default=0) + 1, self.unknown_id)
+        self._table[ord("\n")] = self.eos_id
+        self._table[codes] = np.arange(2, len(self.tokens))
+
+    @classmethod
+    def train(cls, text: str, config: TextConfig) -> Characters:
+        text = lower(text) if config.lowercase else text
+        counts = Counter(text)
+        counts.pop("\n", None)
+        return cls(count_vocabulary(counts, config, min_count=1, reserved=2), config.lowercase)
+
+    def _encode(self, text: str) -> np.ndarray:
+        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+        known = np.minimum(codes, len(self._table) - 1)
+        return np.where(codes < len(self._table), self._table[known], self.unknown_id)
+
+    def decode(self, ids: Iterable[int]) -> str:
+        return "".join(self._texts[number] for number in ids)
+
+    def _spans(self, text: str) -> Spans:
+        ids = self._encode(text)
+        starts = np.arange(len(ids))
+        return Spans(ids, starts, starts + 1)
+
+    def to_data(self) -> dict[str, Any]:
+        return {"characters": self.characters, "lowercase": self.lowercase}
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> Characters:
+        return cls(data["characters"], data["lowercase"])

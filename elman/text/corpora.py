@@ -1,0 +1,122 @@
+"""Where training and test text comes from: a file, a folder, or a corpus inside the package.
+
+Takes a path or a name, gives a `Corpus` of documents named train, valid and test.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from elman.errors import InputError, nearest
+from elman.text.grammar import grammar_text
+from elman.text.python_docs import python_docs_text
+from elman.text.reader import Document, read_document
+
+SPLITS = ("train", "valid", "test")
+_SPLIT_NAMES = {
+    "train": ("train", "training"),
+    "valid": ("valid", "validation", "val", "dev"),
+    "test": ("test",),
+}
+# Of one file, in order: nine tenths for training, a twentieth each for validation and test.
+_SPLIT_ENDS = {"train": 0.90, "valid": 0.95, "test": 1.0}
+_FEWEST_LINES = 40  # below this a file is cut between words instead of between lines
+
+
+@dataclass
+class Corpus:
+    """Documents by split; `whole` when one file was cut automatically."""
+
+    name: str
+    documents: dict[str, Document]
+    whole: Document | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def split(self, name: str) -> Document:
+        """The document of a split, or an error that says which there are."""
+        if name not in self.documents:
+            raise InputError(
+                f"{self.name}: there is no {name!r} split, only {', '.join(self.documents)}; "
+                f"name a file *{name}* in the folder, or choose another --split"
+            )
+        return self.documents[name]
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """A corpus that needs no file."""
+
+    text: Callable[[str], str]
+    about: str
+
+
+CORPORA = {
+    "grammar": Embedded(grammar_text, "artificial language with long-distance agreement"),
+    "python-docs": Embedded(python_docs_text, "the language reference inside this Python"),
+}
+
+
+def open_corpus(data: str) -> Corpus:
+    """A corpus by its name or path."""
+    if data in CORPORA:
+        texts = {split: CORPORA[data].text(split) for split in SPLITS}
+        return Corpus(data, {s: Document(f"{data} ({s})", text) for s, text in texts.items()})
+    path = Path(data)
+    if path.is_dir():
+        return _open_folder(path)
+    if not path.exists():
+        raise InputError(
+            f"{data}: no such file, folder or embedded corpus ({nearest(data, CORPORA)})"
+        )
+    return split_document(read_document(path))
+
+
+def _open_folder(folder: Path) -> Corpus:
+    files = sorted(
+        path
+        for path in folder.iterdir()
+        if path.is_file() and not path.name.startswith((".", "README"))
+    )
+    found = {split: [path for path in files if _names_split(path, split)] for split in SPLITS}
+    if not found["train"] and not found["test"] and not found["valid"]:
+        if len(files) == 1:
+            return split_document(read_document(files[0]))
+        raise InputError(
+            f"{folder}: no file is named train, valid or test; name the files so "
+            "(ptb.train.txt, train.txt, …) or give one text file"
+        )
+    for split, paths in found.items():
+        if len(paths) > 1:
+            names = ", ".join(path.name for path in paths)
+            raise InputError(
+                f"{folder}: several files could be the {split} text ({names}); "
+                "give one file, or a folder with one of each"
+            )
+    documents = {split: read_document(paths[0]) for split, paths in found.items() if paths}
+    return Corpus(str(folder), documents)
+
+
+def _names_split(path: Path, split: str) -> bool:
+    words = re.split(r"[^a-z]+", path.name.lower())
+    return any(name in words for name in _SPLIT_NAMES[split])
+
+
+def split_document(document: Document) -> Corpus:
+    """Train, valid and test text out of one file, in this order."""
+    pieces = re.findall(r"[^\n]*\n|[^\n]+", document.text)
+    unit = "lines"
+    if len(pieces) < _FEWEST_LINES:
+        pieces, unit = re.findall(r"\s*\S+\s*", document.text), "words"
+    documents = {}
+    start = 0
+    for split, share in _SPLIT_ENDS.items():
+        end = round(share * len(pieces))
+        text = "".join(pieces[start:end])
+        if text.strip():
+            documents[split] = Document(f"{document.name} ({split})", text)
+        start = end
+    note = f"one file: its first 90 % of {unit} are train, then 5 % valid, 5 % test"
+    return Corpus(document.name, documents, document, [*document.notes, note])

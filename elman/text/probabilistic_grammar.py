@@ -1,0 +1,202 @@
+"""A probabilistic grammar whose true next-word distribution is known exactly.
+
+The grammar is context-free, and the next word alone tells which rule applies (LL(1)). A prefix
+therefore has exactly one stack of pending symbols, the next-word distribution is read off that
+stack, and the entropy of a sentence is the entropy of its derivation: one linear system.
+
+    read so far     pending, the next symbol first
+                    SENTENCE
+    boy             RELATIVE VERB_PHRASE .
+    boy who         CLAUSE VERB_PHRASE .
+    boy who walks   VERB_PHRASE .
+"""
+
+import math
+import random
+from itertools import accumulate
+from typing import NamedTuple
+
+import numpy
+from numpy.typing import NDArray
+
+from elman.text.look_ahead import EMPTY, END, Rules, Symbols, check_one_word_decides
+
+
+class Opening(NamedTuple):
+    """One way a symbol can begin: how probable it is, and what stays pending after its word."""
+
+    probability: float
+    rest: Symbols
+
+
+class Grammar:
+    """A probabilistic grammar in which one word of look-ahead decides every choice.
+
+    `rules` maps a symbol to its alternatives (probability, symbols); a symbol without rules is a
+    word, and no symbols at all means that nothing is said. ValueError if the probabilities of a
+    symbol do not sum to one, if one word cannot decide, or if sentences may grow without end.
+    """
+
+    def __init__(self, rules: Rules, start: str = "SENTENCE") -> None:
+        _check_probabilities(rules, start)
+        _check_finite(rules)
+        check_one_word_decides(rules, start)
+        self.rules = rules
+        self._start = start
+        self._openings: dict[str, dict[str, Opening]] = {}
+        self._vanishing: dict[str, float] = {}  # probability that a symbol stands for nothing
+        for symbol in _all_symbols(rules):
+            self._prepare(symbol)
+
+    def _prepare(self, symbol: str) -> None:
+        """Fill the tables of one symbol; this ends because one-word look-ahead bars left loops."""
+        if symbol in self._openings:
+            return
+        if symbol not in self.rules:
+            self._openings[symbol], self._vanishing[symbol] = {symbol: Opening(1.0, ())}, 0.0
+            return
+        openings: dict[str, Opening] = {}
+        vanishing = 0.0
+        for reached, symbols in self.rules[symbol]:
+            for position, inner in enumerate(symbols):
+                self._prepare(inner)
+                for word, (probability, rest) in self._openings[inner].items():
+                    openings[word] = Opening(reached * probability, rest + symbols[position + 1 :])
+                reached *= self._vanishing[inner]
+                if not reached:
+                    break
+            vanishing += reached
+        self._openings[symbol], self._vanishing[symbol] = openings, vanishing
+
+    def start(self) -> Symbols:
+        """The stack before the first word; the leftmost symbol comes next."""
+        return (self._start,)
+
+    def next_words(self, stack: Symbols) -> dict[str, float]:
+        """The exact distribution of the next word; `END` has what is left if all may vanish."""
+        words: dict[str, float] = {}
+        reached = 1.0
+        for symbol in stack:
+            for word, opening in self._openings[symbol].items():
+                words[word] = reached * opening.probability
+            reached *= self._vanishing[symbol]
+            if not reached:
+                return words
+        return words | {END: reached}
+
+    def advance(self, stack: Symbols, word: str) -> Symbols:
+        """The stack after one more word; `END` begins the next sentence."""
+        taker = self.taker(stack, word)
+        if taker == len(stack):
+            return self.start()
+        return self._openings[stack[taker]][word].rest + stack[taker + 1 :]
+
+    def taker(self, stack: Symbols, word: str) -> int:
+        """Which pending symbol says the word; those before it turn out to stand for nothing."""
+        for position, symbol in enumerate(stack):
+            if word in self._openings[symbol]:
+                return position
+            if not self._vanishing[symbol]:
+                break
+        else:
+            if word == END:
+                return len(stack)
+        possible = ", ".join(sorted(self.next_words(stack)))
+        raise ValueError(f"{word!r} cannot come next; possible: {possible}")
+
+    def sample(self, sentences: int, seed: int) -> list[list[str]]:
+        """Sentences drawn rule by rule; the same seed gives the same sentences."""
+        generator = random.Random(seed)
+        choices = {
+            symbol: ([s for _, s in alternatives], list(accumulate(p for p, _ in alternatives)))
+            for symbol, alternatives in self.rules.items()
+        }
+        drawn: list[list[str]] = []
+        for _ in range(sentences):
+            words: list[str] = []
+            pending = [self._start]  # the next symbol is the last of this list: popping is cheap
+            while pending:
+                symbol = pending.pop()
+                if symbol in choices:
+                    options, cumulative = choices[symbol]
+                    pending.extend(reversed(generator.choices(options, cum_weights=cumulative)[0]))
+                else:
+                    words.append(symbol)
+            drawn.append(words)
+        return drawn
+
+    def log_probs(self, words: list[str]) -> list[float]:
+        """Natural-log probability of each word of one sentence, then of `END`."""
+        stack, log_probs = self.start(), []
+        for word in [*words, END]:
+            following = self.advance(stack, word)
+            log_probs.append(math.log(self.next_words(stack)[word]))
+            stack = following
+        return log_probs
+
+    def sentence_entropy(self) -> float:
+        """Entropy of one sentence in nats: the choices of its derivation, which it determines."""
+        return self._expected_sum(
+            {s: -sum(p * math.log(p) for p, _ in rules) for s, rules in self.rules.items()}
+        )
+
+    def mean_length(self) -> float:
+        """Expected tokens per sentence: its words and the end-of-line token."""
+        words = {
+            symbol: sum(p * sum(s not in self.rules for s in symbols) for p, symbols in rules)
+            for symbol, rules in self.rules.items()
+        }
+        return self._expected_sum(words) + 1
+
+    def entropy_rate(self) -> float:
+        """Nats per token of a text, one sentence per line, end-of-line tokens counted."""
+        return self.sentence_entropy() / self.mean_length()
+
+    def perplexity_limit(self) -> float:
+        """The perplexity of the grammar itself: the lowest that any model can reach on average."""
+        return math.exp(self.entropy_rate())
+
+    def _expected_sum(self, amounts: dict[str, float]) -> float:
+        """Expected total over a derivation when each use of a symbol adds its amount."""
+        offspring = _mean_offspring(self.rules)
+        local = numpy.array([amounts[symbol] for symbol in self.rules])
+        totals = numpy.linalg.solve(numpy.eye(len(local)) - offspring, local)
+        return float(totals[list(self.rules).index(self._start)])
+
+
+def _check_probabilities(rules: Rules, start: str) -> None:
+    if start not in rules:
+        raise ValueError(f"the start symbol {start!r} has no rules")
+    for symbol, alternatives in rules.items():
+        probabilities = [probability for probability, _ in alternatives]
+        if min(probabilities, default=0.0) <= 0.0:
+            raise ValueError(f"{symbol!r} needs alternatives, each with a probability above zero")
+        if not math.isclose(math.fsum(probabilities), 1.0, abs_tol=1e-9):
+            raise ValueError(f"probabilities of {symbol!r} sum to {math.fsum(probabilities)}")
+    reserved = {END, EMPTY} & _all_symbols(rules)
+    if reserved:
+        raise ValueError(f"reserved, not usable in rules: {sorted(reserved)}")
+
+
+def _all_symbols(rules: Rules) -> set[str]:
+    said = (symbols for alternatives in rules.values() for _, symbols in alternatives)
+    return set(rules).union(*said)
+
+
+def _mean_offspring(rules: Rules) -> NDArray[numpy.float64]:
+    """Row X, column Y: how many Y one X is rewritten into, on average."""
+    index = {symbol: row for row, symbol in enumerate(rules)}
+    offspring = numpy.zeros((len(rules), len(rules)))
+    for symbol, alternatives in rules.items():
+        for probability, symbols in alternatives:
+            for inner in symbols:
+                if inner in rules:
+                    offspring[index[symbol], index[inner]] += probability
+    return offspring
+
+
+def _check_finite(rules: Rules) -> None:
+    """Sentences are finite on average when every generation of symbols is smaller than the last."""
+    radius = max(abs(numpy.linalg.eigvals(_mean_offspring(rules))))
+    if radius >= 1.0 - 1e-9:
+        raise ValueError(f"sentences grow without end: each symbol makes {radius:.3f} more")

@@ -1,0 +1,89 @@
+"""The Python language reference as a corpus: real English that ships inside every CPython.
+
+`pydoc_data.topics`, what `help()` shows, is read from the running Python, so nothing is downloaded
+and the text differs a little from one Python version to the next.
+"""
+
+import platform
+import re
+
+from elman.errors import InputError, choose
+
+SHARES = {"train": 0.8, "valid": 0.1, "test": 0.1}
+
+# A heading's underline (****, ====) or a table's border (+----+): drawn, not written.
+_DRAWN_LINE = re.compile(r"\s*[|+]?[-=*~]{3,}[-=*~|+]*\s*")
+
+
+def python_docs_text(split: str) -> str:
+    """The text of a split (train, valid or test), one paragraph per line.
+
+    A paragraph is a block between blank lines, its white space collapsed to single spaces. Left out
+    are the underlines of headings, the borders of tables, and every paragraph met before: topics
+    share whole sections, which would otherwise be in training and test text. A topic is in one
+    split only.
+    """
+    choose(SHARES, split, "split")
+    topics = _unique_paragraphs(_topics())
+    chosen = _assign(topics)
+    return "".join(
+        f"{line}\n" for topic, lines in topics.items() if chosen[topic] == split for line in lines
+    )
+
+
+def about() -> str:
+    """One line: which Python the text is from, and how many words each split has."""
+    texts = {split: python_docs_text(split) for split in SHARES}
+    paragraphs = sum(text.count("\n") for text in texts.values())
+    counts = {split: len(text.split()) for split, text in texts.items()}
+    splits = ", ".join(f"{split} {count:,}" for split, count in counts.items())
+    return (
+        f"language reference of Python {platform.python_version()}: {len(_topics())} topics, "
+        f"{paragraphs:,} paragraphs, {sum(counts.values()):,} words ({splits})"
+    )
+
+
+def _topics() -> dict[str, str]:
+    """The text of each topic, by name, in alphabetical order."""
+    try:
+        from pydoc_data.topics import topics
+    except ImportError:
+        raise InputError(
+            "python-docs: this Python comes without 'pydoc_data'; install its full standard "
+            "library, or use the corpus 'grammar' or a text file of your own"
+        ) from None
+    return dict(sorted(topics.items()))
+
+
+def _paragraphs(text: str) -> list[str]:
+    """The blocks between blank lines, each on one line, without what is only drawn."""
+    paragraphs = []
+    for block in re.split(r"\n\s*\n", text):
+        written = [line for line in block.splitlines() if not _DRAWN_LINE.fullmatch(line)]
+        paragraphs.append(" ".join(" ".join(written).split()))
+    return [paragraph for paragraph in paragraphs if paragraph]
+
+
+def _unique_paragraphs(topics: dict[str, str]) -> dict[str, list[str]]:
+    """The paragraphs of each topic that no earlier topic has, nor itself before."""
+    seen: set[str] = set()
+    unique: dict[str, list[str]] = {}
+    for topic, text in topics.items():
+        unique[topic] = [p for p in dict.fromkeys(_paragraphs(text)) if p not in seen]
+        seen.update(unique[topic])
+    return unique
+
+
+def _assign(topics: dict[str, list[str]]) -> dict[str, str]:
+    """The split of each topic: the largest topic first, each to the split that lacks most words.
+
+    So the shares come out right in any Python version, and validation and test text are made of
+    many small topics rather than of one large one.
+    """
+    sizes = {topic: len(" ".join(lines).split()) for topic, lines in topics.items()}
+    lacking = {split: share * sum(sizes.values()) for split, share in SHARES.items()}
+    chosen: dict[str, str] = {}
+    for topic in sorted(sizes, key=lambda topic: (-sizes[topic], topic)):
+        chosen[topic] = max(lacking, key=lambda split: lacking[split])
+        lacking[chosen[topic]] -= sizes[topic]
+    return chosen

@@ -1,0 +1,110 @@
+"""Words and marks of raw text, so that the text comes back to the letter.
+
+A token is a word, a number, a punctuation mark or white space, together with one space before it:
+`He's 7.` gives ` He's`, ` 7`, `.`. The first token of a line has that space too (it is taken off
+again), so that a word is one token wherever it stands. A word that is not in the vocabulary is
+spelled in bytes, `<0xE2>`: nothing is ever unknown, and probabilities cover every text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from elman.text.tokenizer import (
+    EOS,
+    Ids,
+    Spans,
+    TextConfig,
+    Tokenizer,
+    count_vocabulary,
+    lower,
+    no_surrogates,
+)
+
+_SPACE = r"[^\S\n]"  # white space within a line
+_PIECES = re.compile(
+    r"\n"
+    r"| ?[^\W\d_]+(?:['’][^\W\d_]+)*"  # letters, and apostrophes between them
+    r"| ?\d+"
+    r"| ?(?:[^\w\s]|_)"
+    rf"|{_SPACE}+(?= \S)"  # the last space before a word belongs to the word
+    rf"|{_SPACE}+"
+)
+_LINE_START = re.compile(r"(?m)^(?=[^\n])")
+_FIRST_BYTE = 1  # ids: <eos>, 256 bytes, words
+
+
+class RawWords(Tokenizer):
+    """Words, numbers, marks and white space; bytes for the rest."""
+
+    name = "raw-words"
+    about = "words and marks of raw text; rare words are spelled in bytes"
+    loses = ""
+    whole_words = True
+
+    def __init__(self, words: list[str], lowercase: bool = False) -> None:
+        super().__init__(lowercase)
+        self.words = words
+        self.tokens = [EOS, *(f"<0x{byte:02X}>" for byte in range(256)), *words]
+        # Words are looked up apart from the markers, so that a `<eos>` in the text stays text.
+        self.ids = Ids(words, unknown=-1)
+
+    @classmethod
+    def train(cls, text: str, config: TextConfig) -> RawWords:
+        text = lower(text) if config.lowercase else text
+        counts = Counter(_PIECES.findall(_LINE_START.sub(" ", text)))
+        counts.pop("\n", None)
+        words = count_vocabulary(counts, config, min_count=2, reserved=257)
+        return cls(words, config.lowercase)
+
+    def _encode(self, text: str) -> np.ndarray:
+        pieces = _PIECES.findall(_LINE_START.sub(" ", text))
+        return self._spell(pieces)[0]
+
+    def _spell(self, pieces: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Ids of pieces, unknown ones in bytes; and how many ids each piece became."""
+        numbers = self.ids.of(pieces)
+        numbers[numbers >= 0] += 1 + 256
+        unknown = np.flatnonzero(numbers < 0)
+        lengths = np.ones(len(pieces), dtype=np.int64)
+        spelled = [no_surrogates(pieces[place]) for place in unknown]
+        lengths[unknown] = [len(letters) for letters in spelled]
+        ids = np.repeat(numbers, lengths)
+        letters = np.frombuffer(b"".join(spelled), dtype=np.uint8).astype(np.int64) + _FIRST_BYTE
+        letters[letters == ord("\n") + _FIRST_BYTE] = self.eos_id  # a newline is a piece of its own
+        ids[ids < 0] = letters
+        return ids, lengths
+
+    def decode(self, ids: Iterable[int]) -> str:
+        text = b"".join(map(self._bytes, ids)).decode(errors="replace")
+        return re.sub(r"(?m)^ ", "", text)
+
+    def _bytes(self, number: int) -> bytes:
+        if number == self.eos_id:
+            return b"\n"
+        if number <= 256:
+            return bytes([number - _FIRST_BYTE])
+        return self.tokens[number].encode()
+
+    def _spans(self, text: str) -> Spans:
+        matches = list(_PIECES.finditer(_LINE_START.sub(" ", text)))
+        ids, lengths = self._spell([match.group() for match in matches])
+        places = np.array([match.span() for match in matches], dtype=np.int64).reshape(-1, 2)
+        # Back to the text without the added spaces: one at the start of each line that has text.
+        line_starts = [match.start() for match in _LINE_START.finditer(text)]
+        added = np.array(line_starts, dtype=np.int64) + np.arange(len(line_starts))
+        places -= np.searchsorted(added, places)
+        starts, ends = np.repeat(places, lengths, axis=0).T
+        return Spans(ids, starts, ends)
+
+    def to_data(self) -> dict[str, Any]:
+        return {"words": self.words, "lowercase": self.lowercase}
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> RawWords:
+        return cls(data["words"], data["lowercase"])

@@ -1,0 +1,113 @@
+"""Read text files: decode, count, and say everything that was not as expected.
+
+Takes a path, gives a `Document`: the text with `\\n` line ends, and notes on what was changed.
+What cannot be read as text is refused with file, line, reason and remedy.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from elman.errors import InputError
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass
+class Document:
+    """A text, where it came from, and what happened on the way."""
+
+    name: str
+    text: str
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def lines(self) -> int:
+        """Lines, the last one also when no newline ends it."""
+        return self.text.count("\n") + (not self.text.endswith("\n"))
+
+    def sha256(self) -> str:
+        """The hash of the text as it was read."""
+        return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def read_document(path: str | os.PathLike[str]) -> Document:
+    """The text of a file, plain or gzip, UTF-8."""
+    path = Path(path)
+    data = _read_bytes(path)
+    if path.suffix == ".gz":
+        data = _decompress(path, data)
+    notes = []
+    if data.startswith(_BYTE_ORDER_MARK):
+        data = data[len(_BYTE_ORDER_MARK) :]
+        notes.append("a byte order mark at the start was left out")
+    if not data.strip():
+        raise InputError(f"{path}: the file is empty; give a file with text")
+    text = _decode(path, data)
+    return Document(str(path), _unify_line_ends(text, notes), notes)
+
+
+def read_standard_input(data: bytes) -> Document:
+    """The text that came through a pipe."""
+    if not data.strip():
+        raise InputError("standard input is empty; pipe some text in")
+    notes: list[str] = []
+    return Document("-", _unify_line_ends(_decode(Path("standard input"), data), notes), notes)
+
+
+def _read_bytes(path: Path) -> bytes:
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; give a file")
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except PermissionError:
+        raise InputError(f"{path}: no permission to read it; try chmod u+r {path}") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def _decompress(path: Path, data: bytes) -> bytes:
+    try:
+        return gzip.decompress(data)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(
+            f"{path}: ends in .gz but is not a whole gzip file ({error}); "
+            "rename it if it is plain text, or fetch it again"
+        ) from None
+
+
+def _decode(path: Path, data: bytes) -> str:
+    place = data.find(b"\0")
+    if place >= 0:
+        line = data.count(b"\n", 0, place) + 1
+        raise InputError(
+            f"{path}, line {line}: has a NUL byte, so it is binary or "
+            f"UTF-16; convert it with: iconv -f UTF-16 -t UTF-8 {path}"
+        )
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{path}, line {line}: byte 0x{data[error.start]:02X} is not UTF-8; "
+            f"if the file is Latin-1, convert it with: iconv -f LATIN1 -t UTF-8 {path}"
+        ) from None
+
+
+def _unify_line_ends(text: str, notes: list[str]) -> str:
+    if "\r" not in text:
+        return text
+    windows = text.count("\r\n")
+    text = text.replace("\r\n", "\n")
+    if windows:
+        notes.append(f"{windows:,} Windows line ends (CR LF) were read as line ends")
+    if alone := text.count("\r"):
+        notes.append(f"{alone:,} carriage returns inside lines were kept as they are")
+    return text

@@ -1,0 +1,144 @@
+"""Sub-words: byte-pair encoding over bytes, and the unigram model, from the `tokenizers` library.
+
+The library's ids are ours minus one, for `<eos>`, which the library does not know. So it is never
+found in a text, and a text that contains `<eos>` stays text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any, ClassVar
+
+import numpy as np
+from tokenizers import Tokenizer as Library
+from tokenizers import decoders, models, pre_tokenizers, trainers
+
+from elman.errors import InputError
+from elman.text.tokenizer import EOS, UNKNOWN, Spans, TextConfig, Tokenizer, lower, no_surrogates
+
+DEFAULT_SIZE = 8000
+
+
+class _SubWords(Tokenizer):
+    """What the two have in common: lines go through the library, `<eos>` between them is ours."""
+
+    offset: ClassVar[int] = 1  # the library's first piece comes after <eos>
+
+    def __init__(self, library: Library, lowercase: bool = False) -> None:
+        super().__init__(lowercase)
+        self.library = library
+        pieces = sorted((number, piece) for piece, number in library.get_vocab().items())
+        self.tokens = [EOS, *(self._readable(piece) for _, piece in pieces)]
+
+    @staticmethod
+    def _readable(piece: str) -> str:
+        return piece
+
+    def _encode(self, text: str) -> np.ndarray:
+        no_surrogates(text)
+        parts: list[Iterable[int]] = []
+        for number, encoding in enumerate(self.library.encode_batch_fast(text.split("\n"))):
+            parts.append((self.eos_id - self.offset,) if number else ())
+            parts.append(encoding.ids)
+        return np.fromiter(chain.from_iterable(parts), dtype=np.int64) + self.offset
+
+    def _spans(self, text: str) -> Spans:
+        no_surrogates(text)
+        ids: list[int] = []
+        places: list[tuple[int, int]] = []
+        start = 0
+        for line in text.split("\n"):
+            encoding = self.library.encode(line)
+            ids += [number + self.offset for number in encoding.ids] + [self.eos_id]
+            places += [(start + first, start + last) for first, last in encoding.offsets]
+            places.append((start + len(line), start + len(line) + 1))
+            start += len(line) + 1
+        # No newline follows the last line.
+        starts, ends = np.array(places[:-1], dtype=np.int64).reshape(-1, 2).T
+        return Spans(np.array(ids[:-1], dtype=np.int64), starts, ends)
+
+    def decode(self, ids: Iterable[int]) -> str:
+        lines: list[list[int]] = [[]]
+        for number in ids:
+            if number == self.eos_id:
+                lines.append([])
+            else:
+                lines[-1].append(int(number) - self.offset)
+        return "\n".join(self._decode_line(line) for line in lines)
+
+    def _decode_line(self, ids: list[int]) -> str:
+        return self.library.decode(ids, skip_special_tokens=False)
+
+    def to_data(self) -> dict[str, Any]:
+        return {"library": self.library.to_str(), "lowercase": self.lowercase}
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> _SubWords:
+        return cls(Library.from_str(data["library"]), data["lowercase"])
+
+
+class BytePairs(_SubWords):
+    """Byte-level BPE (Sennrich et al. 2016): frequent byte pairs are merged, again and again."""
+
+    name = "bpe"
+    about = "byte-pair encoding over bytes; nothing is unknown"
+    loses = ""
+
+    @staticmethod
+    def _readable(piece: str) -> str:
+        return piece.replace("Ġ", "␣")
+
+    @classmethod
+    def train(cls, text: str, config: TextConfig) -> BytePairs:
+        library = Library(models.BPE())
+        library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        library.decoder = decoders.ByteLevel()
+        size = config.vocabulary_size or DEFAULT_SIZE
+        if size < 257:
+            raise InputError(
+                f"text.vocabulary_size={size}: bpe needs at least 257, one for every byte"
+            )
+        trainer = trainers.BpeTrainer(
+            vocab_size=size - cls.offset,
+            min_frequency=config.min_count or 2,
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
+        )
+        library.train_from_iterator(_lines(text, config), trainer)
+        return cls(library, config.lowercase)
+
+
+class Unigram(_SubWords):
+    """Unigram sub-words (Kudo 2018): the pieces that make the text most likely."""
+
+    name = "unigram"
+    about = "unigram sub-words; characters not seen in training are unknown"
+    loses = "characters that were not in the training text"
+
+    def __init__(self, library: Library, lowercase: bool = False) -> None:
+        super().__init__(library, lowercase)
+        self.unknown_id = self.tokens.index(UNKNOWN)
+
+    @classmethod
+    def train(cls, text: str, config: TextConfig) -> Unigram:
+        library = Library(models.Unigram())
+        library.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_next")
+        trainer = trainers.UnigramTrainer(
+            vocab_size=(config.vocabulary_size or DEFAULT_SIZE) - cls.offset,
+            unk_token=UNKNOWN,
+            special_tokens=[],
+            initial_alphabet=sorted(set(text) - {"\n"}),
+            show_progress=False,
+        )
+        library.train_from_iterator(_lines(text, config), trainer)
+        return cls(library, config.lowercase)
+
+    def _decode_line(self, ids: list[int]) -> str:
+        return "".join(self.tokens[number + self.offset] for number in ids)
+
+
+def _lines(text: str, config: TextConfig) -> Iterator[str]:
+    cased = lower(text) if config.lowercase else text
+    return (match.group() for match in re.finditer(r"[^\n]+", cased))

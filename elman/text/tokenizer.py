@@ -1,0 +1,144 @@
+"""What every tokenizer is: text to ids and back, with a place in the text for each token.
+
+No torch here. The end of a line is one token in all of them, `<eos>`: a newline becomes `<eos>`,
+`<eos>` becomes a newline, so that word, sub-word, character and byte models count lines the same
+way and a text comes back as it was.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from elman.errors import InputError
+
+EOS = "<eos>"
+UNKNOWN = "<unk>"
+
+
+@dataclass(kw_only=True)
+class TextConfig:
+    """How text becomes ids."""
+
+    tokenizer: str = "auto"  # elman list tokenizers; "auto" looks at the training text
+    vocabulary_size: int | None = None  # largest number of tokens; None: as many as there are
+    min_count: int = 0  # words seen less often are unknown or spelled; 0: as the tokenizer likes
+    lowercase: bool = False
+
+    def __post_init__(self) -> None:
+        if self.vocabulary_size is not None and self.vocabulary_size < 3:
+            raise InputError(f"text.vocabulary_size={self.vocabulary_size}: at least 3 are needed")
+        if self.min_count < 0:
+            raise InputError(f"text.min_count={self.min_count}: cannot be negative")
+
+
+@dataclass
+class Spans:
+    """Ids of a text, and where in it each token begins and ends (characters)."""
+
+    ids: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+
+
+class Tokenizer(ABC):
+    """Text to ids and back."""
+
+    name: ClassVar[str]
+    about: ClassVar[str]
+    loses: ClassVar[str]  # what decode(encode(text)) does not bring back; "" if nothing
+    whole_words: ClassVar[bool] = False  # one token is one word or mark
+
+    tokens: list[str]  # a readable form of every token, by id
+    eos_id: int = 0
+    unknown_id: int | None = None
+
+    def __init__(self, lowercase: bool = False) -> None:
+        self.lowercase = lowercase
+
+    @classmethod
+    @abstractmethod
+    def train(cls, text: str, config: TextConfig) -> Tokenizer:
+        """The tokenizer of a training text."""
+
+    @abstractmethod
+    def _encode(self, text: str) -> np.ndarray: ...
+
+    @abstractmethod
+    def _spans(self, text: str) -> Spans: ...
+
+    @abstractmethod
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of ids."""
+
+    @abstractmethod
+    def to_data(self) -> dict[str, Any]:
+        """Everything needed to make it again, as plain data."""
+
+    @classmethod
+    @abstractmethod
+    def from_data(cls, data: dict[str, Any]) -> Tokenizer:
+        """The tokenizer that gave this data."""
+
+    def encode(self, text: str) -> np.ndarray:
+        """Ids of a text, int64."""
+        return self._encode(lower(text) if self.lowercase else text)
+
+    def spans(self, text: str) -> Spans:
+        """Ids with their places. Slower than `encode`, for texts a person will look at."""
+        return self._spans(lower(text) if self.lowercase else text)
+
+    def normalise(self, text: str) -> str:
+        """The text as its tokens stand for it: what bits per character and byte are counted in."""
+        return lower(text) if self.lowercase else text
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+
+def lower(text: str) -> str:
+    """Lower case, character by character, so that places in the text stay what they were."""
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(small if len(small := letter.lower()) == 1 else letter for letter in text)
+
+
+def count_vocabulary(
+    counts: dict[str, int], config: TextConfig, min_count: int, reserved: int
+) -> list[str]:
+    """Tokens seen often enough, most frequent first, ties in alphabetical order."""
+    smallest = config.min_count or min_count
+    ranked = sorted((-count, token) for token, count in counts.items() if count >= smallest)
+    room = None if config.vocabulary_size is None else max(config.vocabulary_size - reserved, 0)
+    return [token for _, token in ranked[:room]]
+
+
+class Ids(dict[str, int]):
+    """Token to id; a token it does not have is the unknown one."""
+
+    def __init__(self, tokens: Iterable[str], unknown: int) -> None:
+        super().__init__((token, number) for number, token in enumerate(tokens))
+        self.unknown = unknown
+
+    def __missing__(self, token: str) -> int:
+        return self.unknown
+
+    def of(self, tokens: list[str]) -> np.ndarray:
+        """Ids of tokens, without a Python step per token."""
+        return np.fromiter(map(self.__getitem__, tokens), dtype=np.int64, count=len(tokens))
+
+
+def no_surrogates(text: str) -> bytes:
+    """UTF-8 of a text; half characters (lone surrogates) have none and are refused."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"character {error.start + 1} of the text is half a character "
+            f"(U+{ord(text[error.start]):04X}), which has no UTF-8 form: remove it"
+        ) from None
