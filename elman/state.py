@@ -37,3 +37,12 @@ def tensors(state: State) -> list[torch.Tensor]:
     if isinstance(state, tuple):
         return [tensor for part in state for tensor in tensors(part)]
     return [state]
+
+
+def join(states: list[State]) -> State:
+    """States below each other in one batch."""
+    import torch
+
+    if isinstance(states[0], tuple):
+        return tuple(join([state[part] for state in states]) for part in range(len(states[0])))
+    return torch.cat(states)

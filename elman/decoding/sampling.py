@@ -66,7 +66,7 @@ def draw(log_probs: torch.Tensor, uniforms: Sequence[float]) -> list[int]:
     it passes nothing; and a number that rounding puts at the very end gets the last possible id.
     """
     cumulative = log_probs.double().exp().cumsum(dim=-1)  # (B, V)
-    total = cumulative[:, -1:]
+    total = cumulative[:, -1:].contiguous()
     targets = torch.tensor(uniforms, dtype=torch.float64).unsqueeze(1) * total  # (B, 1)
     passed = torch.searchsorted(cumulative, targets, right=True)
     last_possible = torch.searchsorted(cumulative, total)  # the first place with the whole sum

@@ -50,8 +50,9 @@ def temperature(log_probs: torch.Tensor, tau: float) -> torch.Tensor:
     """
     log_probs = normalise(log_probs)
     gap = log_probs - log_probs.amax(dim=-1, keepdim=True)
-    # The likeliest keeps its zero: dividing zero by a tau that underflows would not be a number.
-    return normalise(torch.where(gap < 0, gap / tau, gap))
+    # The ends stay as they are: 0 / 0 and inf / inf, when tau leaves float32's range, are NaN.
+    between = (gap < 0) & (gap > -torch.inf)
+    return normalise(torch.where(between, gap / tau, gap))
 
 
 def softmax_sampling(log_probs: torch.Tensor, alpha: float) -> torch.Tensor:

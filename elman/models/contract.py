@@ -28,6 +28,8 @@ class LanguageModel(ABC):
     # How many of the last tokens the future can depend on; None: all of them. Evaluation uses it to
     # cut one long stream into rows without changing the result.
     horizon: int | None = None
+    # Whether a line end makes the model forget what came before it; part of every number's protocol.
+    resets_at_lines: bool = False
 
     @abstractmethod
     def start(self, batch_size: int, source: Any = None) -> State:

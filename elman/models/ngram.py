@@ -34,6 +34,7 @@ class NGram(LanguageModel):
         self.config = config
         self.vocabulary_size = tables.vocabulary_size
         self.horizon = self.context_size = max(tables.order - 1, 1)
+        self.resets_at_lines = config.context == "line"
 
     @classmethod
     def fit(
@@ -82,13 +83,12 @@ class NGram(LanguageModel):
     def predict_all(  # type: ignore[override]
         self, ids: torch.Tensor, state: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        rows = self.read(ids, state), *ids.shape
         import torch
 
-        both = torch.cat([state, ids], dim=1)
-        contexts = both.unfold(1, self.context_size, 1)[:, :-1]  # (B, T, context)
-        flat = contexts.reshape(-1, self.context_size)
-        return self.predict(flat).view(rows[1], rows[2], -1), rows[0]
+        rows = torch.cat([state, ids], dim=1)
+        contexts = rows.unfold(1, self.context_size, 1)[:, :-1]  # (B, T, context)
+        log_probs = self.predict(contexts.reshape(-1, self.context_size))
+        return log_probs.view(*ids.shape, -1), self.read(ids, state)
 
     # What a run folder keeps ----------------------------------------------------------------------
 

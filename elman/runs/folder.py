@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 
 from elman.errors import ElmanError, InputError
 
@@ -128,7 +128,8 @@ def _read_content(path: Path) -> Any:
 
 def _write_content(path: Path, content: Content) -> None:
     if path.suffix == ".safetensors":
-        save_file({name: np.ascontiguousarray(a) for name, a in content.items()}, path)  # type: ignore[union-attr]
+        arrays = {name: np.ascontiguousarray(array) for name, array in content.items()}  # type: ignore[union-attr]
+        path.write_bytes(save(arrays))
     elif path.suffix == ".json":
         path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     else:

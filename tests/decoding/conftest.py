@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
 
 from elman.models.contract import LanguageModel
-from elman.state import State
+
+if TYPE_CHECKING:
+    from elman.state import State
 
 
 class TableModel(LanguageModel):
@@ -26,12 +28,12 @@ class TableModel(LanguageModel):
         return nothing, (nothing,)  # nested on purpose: selecting rows has to reach every part
 
     def predict(self, state: State) -> torch.Tensor:
-        before, (last,) = state  # type: ignore[misc]
+        before, (last,) = state
         self.predicted.append(len(last))
         return self.table[before, last]
 
     def read(self, ids: torch.Tensor, state: State) -> State:
-        before, (last,) = state  # type: ignore[misc]
+        before, (last,) = state
         self.read_rows.append(len(last))
         for column in ids.T:
             before, last = last, column

@@ -98,7 +98,8 @@ def test_transforms_are_named_and_ordered_like_the_dict() -> None:
 
 @pytest.mark.parametrize("name", ["banned", "forced", "stop_ids"])
 def test_ids_beyond_the_vocabulary_are_refused(name: str) -> None:
-    options = DecodingOptions(**{name: (6,)})
+    arguments: dict[str, Any] = {name: (6,)}
+    options = DecodingOptions(**arguments)
     options.check_vocabulary(7)
     with pytest.raises(InputError, match=f"{name}: id 6"):
         options.check_vocabulary(6)

@@ -1,0 +1,110 @@
+"""Perplexity, average surprisal, bits per character and per byte, each with its protocol.
+
+Takes log probabilities per token and the text they belong to, gives a `Measurement`. Sums and
+counts are kept; the divisions happen here, at the edge.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How a number was obtained: two numbers compare only if these agree."""
+
+    unit: str  # tokenizer
+    vocabulary_size: int
+    state: str  # whether it is carried through the text or starts anew at every line
+    counts_eos: bool = True
+    unknown: str = ""  # what happens to words outside the vocabulary
+    text: str = ""  # which text
+
+    def comparable(self, other: Protocol) -> bool:
+        """Whether perplexities under the two protocols may be ranked against each other."""
+        return (self.unit, self.vocabulary_size, self.counts_eos, self.text) == (
+            other.unit,
+            other.vocabulary_size,
+            other.counts_eos,
+            other.text,
+        )
+
+    def __str__(self) -> str:
+        eos = "<eos> counted" if self.counts_eos else "<eos> not counted"
+        parts = (self.unit, f"vocabulary {self.vocabulary_size:,}", self.state, eos, self.unknown)
+        return " · ".join(part for part in parts if part)
+
+
+@dataclass
+class Measurement:
+    """What a model gives a text, in sums."""
+
+    nats: float
+    tokens: int
+    characters: int
+    bytes: int
+    lines: int
+    unknown: int  # tokens that stand for words outside the vocabulary
+    impossible: int  # tokens of probability zero
+    protocol: Protocol
+    line_nats: np.ndarray = field(repr=False)  # the same sum, line by line
+
+    @property
+    def perplexity(self) -> float:
+        return math.exp(min(self.nats / self.tokens, 700)) if self.impossible == 0 else math.inf
+
+    @property
+    def surprisal(self) -> float:
+        """Average surprisal in bits per token; 2 to this power is the perplexity."""
+        return self.nats / self.tokens / math.log(2)
+
+    @property
+    def bits_per_character(self) -> float:
+        return self.nats / self.characters / math.log(2)
+
+    @property
+    def bits_per_byte(self) -> float:
+        return self.nats / self.bytes / math.log(2)
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data; infinite numbers as null, since JSON has none."""
+        numbers = {
+            "perplexity": self.perplexity,
+            "surprisal_bits": self.surprisal,
+            "bits_per_character": self.bits_per_character,
+            "bits_per_byte": self.bits_per_byte,
+            "nats": self.nats,
+        }
+        return {
+            **{name: value if math.isfinite(value) else None for name, value in numbers.items()},
+            "tokens": self.tokens,
+            "characters": self.characters,
+            "bytes": self.bytes,
+            "lines": self.lines,
+            "unknown_tokens": self.unknown,
+            "impossible_tokens": self.impossible,
+            "protocol": {**vars(self.protocol), "signature": str(self.protocol)},
+        }
+
+
+def measure(
+    log_probs: np.ndarray, ids: np.ndarray, text: str, protocol: Protocol, eos_id: int, unknown_id: int | None
+) -> Measurement:
+    """Add up the log probabilities of a text's tokens."""
+    impossible = np.isneginf(log_probs)
+    line_of_token = np.cumsum(ids == eos_id) - (ids == eos_id)
+    return Measurement(
+        nats=float(-np.sum(log_probs)),
+        tokens=len(ids),
+        characters=len(text),
+        bytes=len(text.encode()),
+        lines=int(line_of_token[-1]) + 1,
+        unknown=0 if unknown_id is None else int(np.count_nonzero(ids == unknown_id)),
+        impossible=int(np.count_nonzero(impossible)),
+        protocol=protocol,
+        line_nats=np.bincount(line_of_token, weights=-log_probs),
+    )
