@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import torch
 
     State = torch.Tensor | tuple["State", ...]
+else:
+    State = object  # the name alone, so that a room can import it without torch
 
 
 def map_state(function: Callable[[torch.Tensor], torch.Tensor], state: State) -> State:

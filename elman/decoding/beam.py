@@ -76,7 +76,10 @@ def length_normaliser(length: int, penalty: float) -> float:
 
 
 def _extend(model: LanguageModel, live: _Live, options: DecodingOptions, width: int) -> _Live:
-    """The `width` likeliest continuations by one token; impossible ones are left out."""
+    """The `width` likeliest continuations by one token; impossible ones are left out.
+
+    Hypotheses stay in the order of their ids, so of equally likely ones the first by ids is kept.
+    """
     log_probs = model.predict(live.state).cpu().double()  # (N, V)
     if len(log_probs) != len(live.ids):
         raise InputError(f"beam search starts from a state of one row, not {len(log_probs)}")
@@ -84,7 +87,6 @@ def _extend(model: LanguageModel, live: _Live, options: DecodingOptions, width: 
     log_probs = constrain(log_probs, options, step=live.ids.shape[1])
     totals = (live.log_probs.unsqueeze(1) + log_probs).flatten()  # (N * V,)
     best = (largest(totals, width) & ~torch.isneginf(totals)).nonzero().squeeze(1)
-    best = best[totals[best].argsort(descending=True, stable=True)]
     parents, tokens = best // log_probs.shape[1], best % log_probs.shape[1]
     ids = torch.cat([live.ids[parents], tokens.unsqueeze(1)], dim=1)
     return _Live(ids, totals[best], _select(live.state, parents))

@@ -52,6 +52,10 @@ class NGram(LanguageModel):
         )
         return cls(tables, config)
 
+    def log_probs(self, ids: np.ndarray) -> np.ndarray:
+        """Log probability of every id of a text, from the start state, without torch."""
+        return self.tables.score(np.concatenate([[self.tables.eos_id], ids])[None])[0]
+
     # The contract ---------------------------------------------------------------------------------
 
     def start(self, batch_size: int, source: Any = None) -> torch.Tensor:

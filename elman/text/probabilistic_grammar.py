@@ -84,6 +84,14 @@ class Grammar:
                 return words
         return words | {END: reached}
 
+    def probability(self, stack: Symbols, word: str) -> float:
+        """How probable one possible word is: as in `next_words`, without listing the others."""
+        taker = self.taker(stack, word)
+        reached = math.prod(self._vanishing[symbol] for symbol in stack[:taker])
+        if taker == len(stack):
+            return reached
+        return reached * self._openings[stack[taker]][word].probability
+
     def advance(self, stack: Symbols, word: str) -> Symbols:
         """The stack after one more word; `END` begins the next sentence."""
         taker = self.taker(stack, word)
@@ -129,9 +137,8 @@ class Grammar:
         """Natural-log probability of each word of one sentence, then of `END`."""
         stack, log_probs = self.start(), []
         for word in [*words, END]:
-            following = self.advance(stack, word)
-            log_probs.append(math.log(self.next_words(stack)[word]))
-            stack = following
+            log_probs.append(math.log(self.probability(stack, word)))
+            stack = self.advance(stack, word)
         return log_probs
 
     def sentence_entropy(self) -> float:

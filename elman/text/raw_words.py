@@ -46,6 +46,7 @@ class RawWords(Tokenizer):
     about = "words and marks of raw text; rare words are spelled in bytes"
     loses = ""
     whole_words = True
+    space_before_words = True
 
     def __init__(self, words: list[str], lowercase: bool = False) -> None:
         super().__init__(lowercase)

@@ -24,6 +24,7 @@ DEFAULT_SIZE = 8000
 class _SubWords(Tokenizer):
     """What the two have in common: lines go through the library, `<eos>` between them is ours."""
 
+    space_before_words = True
     offset: ClassVar[int] = 1  # the library's first piece comes after <eos>
 
     def __init__(self, library: Library, lowercase: bool = False) -> None:

@@ -52,6 +52,7 @@ class Tokenizer(ABC):
     about: ClassVar[str]
     loses: ClassVar[str]  # what decode(encode(text)) does not bring back; "" if nothing
     whole_words: ClassVar[bool] = False  # one token is one word or mark
+    space_before_words: ClassVar[bool] = False  # the space before a word is part of its token
 
     tokens: list[str]  # a readable form of every token, by id
     eos_id: int = 0

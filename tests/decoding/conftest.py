@@ -22,6 +22,7 @@ class TableModel(LanguageModel):
         self.vocabulary_size = log_probs.shape[-1]
         self.predicted: list[int] = []
         self.read_rows: list[int] = []
+        self.gradients_were_on = False
 
     def start(self, batch_size: int, source: Any = None) -> State:
         nothing = torch.zeros(batch_size, dtype=torch.long)
@@ -30,11 +31,13 @@ class TableModel(LanguageModel):
     def predict(self, state: State) -> torch.Tensor:
         before, (last,) = state
         self.predicted.append(len(last))
+        self.gradients_were_on |= torch.is_grad_enabled()
         return self.table[before, last]
 
     def read(self, ids: torch.Tensor, state: State) -> State:
         before, (last,) = state
         self.read_rows.append(len(last))
+        self.gradients_were_on |= torch.is_grad_enabled()
         for column in ids.T:
             before, last = last, column
         return before, (last,)

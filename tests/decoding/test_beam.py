@@ -76,6 +76,15 @@ def test_a_beam_of_one_is_greedy(
     assert ids_of(table_model, beam=1, **beam) == [ids]
 
 
+def test_a_beam_of_one_ends_where_greedy_ends(bigram_model: Build) -> None:
+    # Token 2 stops. Greedy stops at once: log .51 = -0.673. Going on would have scored better,
+    # log .49 / (7 / 6) = -0.611, but the one place in the beam is taken.
+    model = bigram_model([[0.0, 0.49, 0.51], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
+    options = {"max_tokens": 5, "stop_ids": (2,), "length_penalty": 1.0}
+    assert ids_of(model, beam=1, **options) == [(2,)]
+    assert ids_of(model, beam=2, **options) == [(1, 2)]
+
+
 def test_a_beam_of_one_breaks_ties_as_greedy_does(constant_model: Build) -> None:
     assert ids_of(constant_model([0.2, 0.4, 0.4]), beam=1, max_tokens=2) == [(1, 1)]
 
@@ -119,10 +128,37 @@ def test_a_length_penalty_makes_it_wait(bigram_model: Build) -> None:
     assert len(model.predicted) > 2
 
 
+def test_a_negative_length_penalty_does_not_stop_it_early(bigram_model: Build) -> None:
+    # Token 2 stops: at once log .4 = -0.916; after 1, log .6 * 7 / 6 = -0.596. The bound for what
+    # goes on lies at the next length, not at the last: there it is log .6 * 25 / 6 = -2.1.
+    model = bigram_model([[0.0, 0.6, 0.4], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
+    options = {"beam": 2, "max_tokens": 20, "stop_ids": (2,), "length_penalty": -1.0}
+    assert ids_of(model, **options) == [(1, 2)]
+
+
+def test_equals_are_kept_in_the_order_of_their_ids(constant_model: Build) -> None:
+    model = constant_model([0.5, 0.5])
+    assert ids_of(model, beam=3, n_best=3, max_tokens=2) == [(0, 0), (0, 1), (1, 0)]
+
+
 def test_one_call_per_step_for_all_hypotheses(table_model: Any) -> None:
     search(table_model, beam=4, max_tokens=5)
     assert table_model.predicted == [1, 4, 4, 4, 4]
     assert table_model.read_rows == [4, 4, 4, 4]  # and nothing is read after the last token
+
+
+def test_the_beam_narrows_as_hypotheses_finish(constant_model: Build) -> None:
+    # Token 2 stops. First 2 (.5), 0 (.3), 1 (.2): one finished, two places left. Then 0 2 (.15),
+    # 1 2 (.10), 0 0 (.09): the two places are taken by finished ones, and the search is over.
+    model = constant_model([0.3, 0.2, 0.5])
+    options = {"beam": 3, "n_best": 3, "max_tokens": 9, "stop_ids": (2,), "length_penalty": 3.0}
+    assert set(ids_of(model, **options)) == {(2,), (0, 2), (1, 2)}
+    assert model.predicted == [1, 2]
+
+
+def test_gradients_are_off(table_model: Any) -> None:
+    search(table_model, beam=2, max_tokens=3)
+    assert not table_model.gradients_were_on
 
 
 def test_the_log_prob_is_the_models_own(table_model: Any) -> None:

@@ -90,6 +90,13 @@ def test_a_sample_does_not_depend_on_how_many_there_are(table_model: Any) -> Non
         assert rows_of(table_model, options(samples)) == five[:samples]
 
 
+def test_rows_keep_their_state_when_others_end(table_model: Any) -> None:
+    options = DecodingOptions(max_tokens=20, samples=8, seed=2)
+    all_rows = rows_of(table_model, options)
+    some_end = rows_of(table_model, options, lambda row, ids: row % 3 == 0 and len(ids) == 4)
+    assert some_end == [ids[:4] if row % 3 == 0 else ids for row, ids in enumerate(all_rows)]
+
+
 def test_the_seed_decides(table_model: Any) -> None:
     def rows(seed: int) -> list[list[int]]:
         return rows_of(table_model, DecodingOptions(max_tokens=30, seed=seed))
@@ -191,10 +198,10 @@ def test_the_stream_does_not_run_ahead(table_model: Any) -> None:
     assert (len(table_model.predicted), len(table_model.read_rows)) == (2, 1)
 
 
-def test_a_paused_stream_leaves_gradients_on(table_model: Any) -> None:
-    table_model.table.requires_grad_()
-    next(sample(table_model, table_model.start(1), DecodingOptions()))
-    assert torch.is_grad_enabled()
+def test_gradients_are_off_for_the_model_and_on_for_the_caller(table_model: Any) -> None:
+    for _ in sample(table_model, table_model.start(1), DecodingOptions(max_tokens=3)):
+        assert torch.is_grad_enabled()
+    assert not table_model.gradients_were_on
 
 
 @pytest.mark.parametrize("length", [0, 1, 7])

@@ -97,7 +97,6 @@ def test_next_word_distribution_of_prefixes(listed: tuple[Grammar, Language]) ->
         for position, word in enumerate((*words, END)):
             mass[words[:position]][word] += probability
     prefixes = list(mass)[::29]
-    assert len(prefixes) >= 30
     for prefix in prefixes:
         total = math.fsum(mass[prefix].values())
         expected = {word: p / total for word, p in mass[prefix].items()}
@@ -116,7 +115,9 @@ def test_next_words_sum_to_one_at_any_depth() -> None:
     for words in grammar.sample(500, seed=3):
         stack = grammar.start()
         for word in [*words, END]:
-            assert math.fsum(grammar.next_words(stack).values()) == pytest.approx(1, abs=1e-12)
+            next_words = grammar.next_words(stack)
+            assert math.fsum(next_words.values()) == pytest.approx(1, abs=1e-12)
+            assert next_words[word] == pytest.approx(grammar.probability(stack, word), abs=1e-15)
             stack = grammar.advance(stack, word)
 
 
@@ -126,7 +127,7 @@ def test_samples_agree_with_entropy_and_mean_length() -> None:
     surprisals = [-math.fsum(grammar.log_probs(words)) for words in sentences]
     lengths = [len(words) + 1 for words in sentences]
     # What a text of n sentences costs beyond rate * tokens is zero on average.
-    excess = [s - grammar.entropy_rate() * n for s, n in zip(surprisals, lengths, strict=True)]
+    excess = numpy.array(surprisals) - grammar.entropy_rate() * numpy.array(lengths)
     for values, expected in (
         (surprisals, grammar.sentence_entropy()),
         (lengths, grammar.mean_length()),
@@ -236,8 +237,7 @@ def test_verbs() -> None:
 def test_text_of_the_splits() -> None:
     texts = {split: grammar_text(split) for split in ("train", "valid", "test")}
     assert [text.count("\n") for text in texts.values()] == [10_000, 1_000, 1_000]
-    assert not texts["train"].startswith(texts["valid"])
-    assert texts["valid"] != texts["test"]
+    assert len({text[:500] for text in texts.values()}) == 3
     assert texts["test"] == grammar_text("test") != grammar_text("test", seed=1)
     sentences = [line.split(" ") for line in texts["valid"].splitlines()]
     assert all(elman_grammar().log_probs(words)[-1] == 0.0 for words in sentences)

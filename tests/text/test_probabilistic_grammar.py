@@ -53,7 +53,7 @@ def test_entropy_and_length_by_hand() -> None:
     assert grammar.perplexity_limit() == pytest.approx(math.exp(entropy / length), abs=1e-12)
 
 
-@pytest.mark.parametrize("words", [["b"], ["a", "c"], ["a", "b", END]])
+@pytest.mark.parametrize("words", [["b"], ["a", "c"], ["a", "b", END], ["c", "a"]])
 def test_an_impossible_word_is_named_with_the_possible_ones(words: list[str]) -> None:
     grammar = Grammar(NESTED)
     stack = grammar.start()

@@ -12,8 +12,8 @@ from elman.text.python_docs import about, python_docs_text
 SPLITS = ("train", "valid", "test")
 
 TOPICS = {
-    "b": "Shared   words\nhere.\n\nOnly in b.\n\n\n\nOnly in b.\n",
-    "a": 'The "a" statement\n*****************\n\nShared words here.\n\n   x = 1\n   y = 2\n',
+    "b": 'The "b" statement\n*****************\n\nShared words here.\n\n   x = 1\n   y = 2\n',
+    "a": "Shared   words\nhere.\n\n\n\nShared words here.\n",
 }
 
 
@@ -24,10 +24,11 @@ def two_topics(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("two_topics")
 def test_paragraphs_become_lines_and_repeated_ones_are_left_out() -> None:
-    # Topic a has 3 + 3 + 6 = 12 words, b one new line of 3: 15, shared as 12, 1.5 and 1.5.
-    # The larger one goes to train; then train lacks nothing, and valid is the first of the others.
-    assert python_docs_text("train") == 'The "a" statement\nShared words here.\nx = 1 y = 2\n'
-    assert python_docs_text("valid") == "Only in b.\n"
+    # Topic a comes first and keeps the shared line: 3 words. Topic b has 3 + 6 = 9 of its own.
+    # 12 words are shared out as 9.6, 1.2 and 1.2. The larger topic, b, goes to train, which then
+    # lacks 0.6; so a goes to valid, the first of the two that lack 1.2.
+    assert python_docs_text("train") == 'The "b" statement\nx = 1 y = 2\n'
+    assert python_docs_text("valid") == "Shared words here.\n"
     assert python_docs_text("test") == ""
 
 

@@ -1,0 +1,35 @@
+"""elman: recurrent language models, from counting words to attention.
+
+    model = elman.train("ngram", data="grammar", out="runs/grammar")
+    model = elman.load("runs/grammar")
+    model.perplexity("boys who Mary chases walk .\\n")
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0.dev0"
+
+if TYPE_CHECKING:
+    from elman.errors import ElmanError, InputError
+    from elman.tasks.comparison import compare
+    from elman.tasks.language_model import TrainedModel, load
+    from elman.tasks.training import train
+
+__all__ = ["ElmanError", "InputError", "TrainedModel", "compare", "load", "train"]
+
+# Looked up on first use, so that `import elman` and `elman --help` stay quick.
+_HOMES = {
+    "ElmanError": "elman.errors",
+    "InputError": "elman.errors",
+    "TrainedModel": "elman.tasks.language_model",
+    "compare": "elman.tasks.comparison",
+    "load": "elman.tasks.language_model",
+    "train": "elman.tasks.training",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'elman' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

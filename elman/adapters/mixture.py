@@ -1,0 +1,87 @@
+"""Linear interpolation: several models of one vocabulary, mixed by fixed weights.
+
+Weights are fitted by expectation maximisation on validation text (Jelinek and Mercer 1980): the
+most valuable few lines of language modelling on a CPU.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from elman.errors import InputError
+from elman.models.contract import LanguageModel
+
+if TYPE_CHECKING:
+    import torch
+
+    from elman.state import State
+
+
+class Mixture(LanguageModel):
+    """p(w) = sum over models of weight * p_model(w)."""
+
+    def __init__(self, models: Sequence[LanguageModel], weights: Sequence[float]) -> None:
+        sizes = {model.vocabulary_size for model in models}
+        if len(sizes) != 1:
+            raise InputError(
+                "models with different vocabularies cannot be mixed "
+                f"({', '.join(f'{size:,}' for size in sorted(sizes))} tokens)"
+            )
+        if any(weight < 0 for weight in weights) or not math.isclose(sum(weights), 1):
+            raise InputError(f"mixture weights must be positive and sum to one, not {list(weights)}")
+        self.models = list(models)
+        self.weights = [float(weight) for weight in weights]
+        self.vocabulary_size = sizes.pop()
+        horizons = [model.horizon for model in models]
+        self.horizon = None if None in horizons else max(h for h in horizons if h is not None)
+        self.resets_at_lines = all(model.resets_at_lines for model in models)
+
+    def start(self, batch_size: int, source: Any = None) -> State:
+        return tuple(model.start(batch_size, source) for model in self.models)
+
+    def predict(self, state: State) -> torch.Tensor:
+        return self._mix([m.predict(s) for m, s in zip(self.models, state, strict=True)])
+
+    def read(self, ids: torch.Tensor, state: State) -> State:
+        return tuple(m.read(ids, s) for m, s in zip(self.models, state, strict=True))
+
+    def score(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
+        scored = [m.score(ids, s) for m, s in zip(self.models, state, strict=True)]
+        return self._mix([log_probs for log_probs, _ in scored]), tuple(s for _, s in scored)
+
+    def predict_all(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
+        done = [m.predict_all(ids, s) for m, s in zip(self.models, state, strict=True)]
+        return self._mix([log_probs for log_probs, _ in done]), tuple(s for _, s in done)
+
+    def _mix(self, log_probs: list[torch.Tensor]) -> torch.Tensor:
+        import torch
+
+        stacked = torch.stack([part.double() for part in log_probs])
+        weights = torch.tensor(self.weights, dtype=torch.float64).log()
+        return torch.logsumexp(stacked + weights.view(-1, *[1] * (stacked.dim() - 1)), dim=0)
+
+    def describe(self) -> dict[str, Any]:
+        parts = [model.describe() for model in self.models]
+        return {"model": "mixture", "weights": self.weights, "models": parts}
+
+
+def fit_weights(log_probs: np.ndarray, tolerance: float = 1e-10, most_steps: int = 1000) -> np.ndarray:
+    """Weights that make a text most likely, from each model's log probabilities of it, (K, N).
+
+    E step: how much of each token's probability came from each model; M step: the average of that.
+    The likelihood has one maximum, so the start does not matter.
+    """
+    possible = np.max(log_probs, axis=0) > -np.inf  # a token impossible for all says nothing
+    probs = np.exp(log_probs[:, possible] - np.max(log_probs[:, possible], axis=0))
+    weights = np.full(len(probs), 1 / len(probs))
+    for _ in range(most_steps):
+        shares = weights[:, None] * probs
+        updated = np.mean(shares / shares.sum(axis=0), axis=1)
+        if np.max(np.abs(updated - weights)) < tolerance:
+            break
+        weights = updated
+    return updated / updated.sum()

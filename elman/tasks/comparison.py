@@ -1,0 +1,54 @@
+"""Compare models on one text: a table, and whether the differences could be luck.
+
+Takes trained models and data, gives one row per model. Perplexities are ranked only where their
+protocols agree; bits per byte can be compared always, since they are about the text itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from elman.evaluation.bootstrap import PairedBootstrap, paired_bootstrap
+from elman.evaluation.measurement import Measurement
+from elman.tasks.language_model import TrainedModel
+from elman.text.corpora import open_corpus
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One model's row; the first model is the one the others are compared with."""
+
+    name: str
+    measurement: Measurement
+    perplexity_comparable: bool  # with the first model's
+    against_first: PairedBootstrap | None
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data."""
+        against = vars(self.against_first) if self.against_first else None
+        return {
+            "run": self.name,
+            **self.measurement.to_data(),
+            "perplexity_comparable": self.perplexity_comparable,
+            "against_first": against,
+        }
+
+
+def compare(
+    models: Sequence[TrainedModel], data: str, *, split: str | None = None, reset: str = "stream"
+) -> list[Comparison]:
+    """Measure every model on the same text; the first is the baseline."""
+    corpus = open_corpus(str(data))
+    document = models[0].choose_split(corpus, split)
+    measured = [model.measure(document, reset=reset) for model in models]
+    first = measured[0]
+    rows = []
+    for model, measurement in zip(models, measured, strict=True):
+        against = None
+        if measurement is not first and not (measurement.impossible or first.impossible):
+            against = paired_bootstrap(first.line_nats, measurement.line_nats)
+        comparable = measurement.protocol.comparable(first.protocol)
+        rows.append(Comparison(model.name, measurement, comparable, against))
+    return rows

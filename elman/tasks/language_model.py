@@ -1,0 +1,209 @@
+"""A trained language model with its tokenizer: text in, answers out.
+
+What `elman.train` and `elman.load` give. Takes text, gives perplexities, tables, suggestions and
+generated text; each method turns text into ids, calls one function of a room below, and returns
+plain data. Knows the contract, never the kind of model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from elman.adapters import Surroundings, adapt
+from elman.errors import InputError
+from elman.models import model_class
+from elman.models.contract import LanguageModel
+from elman.runs.folder import read_run, write_run
+from elman.tasks.recipes import RunConfig, config_from_data
+from elman.text import tokenizer_from_data, tokenizer_to_data
+from elman.text.corpora import Corpus, open_corpus
+from elman.text.reader import Document
+from elman.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from elman.evaluation.measurement import Measurement
+    from elman.evaluation.surprisal import WordSurprisal
+    from elman.tasks.generation import Generated
+    from elman.tasks.suggestion import Suggestion
+
+RESETS = ("stream", "line")
+
+
+class TrainedModel:
+    """A model and its tokenizer; immutable: adapters give a new one."""
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        model: LanguageModel,
+        config: RunConfig,
+        facts: dict[str, Any],
+        name: str = "model",
+    ) -> None:
+        self.tokenizer = tokenizer
+        self.model = model
+        self.config = config
+        self.facts = facts  # about the training: data, hashes, seconds, notes
+        self.name = name
+
+    # Measuring ------------------------------------------------------------------------------------
+
+    def perplexity(self, text: str, *, reset: str = "stream") -> float:
+        """Perplexity per token of a text; line ends count where the text has them."""
+        return self.measure(Document("text", text), reset=reset).perplexity
+
+    def evaluate(
+        self,
+        data: str,
+        *,
+        split: str | None = None,
+        reset: str = "stream",
+        batch_size: int = 1,
+        window: int | None = None,
+        progress: Callable[[int], None] = lambda tokens: None,
+    ) -> Measurement:
+        """Measure on a file, a folder or an embedded corpus (its test split, if it has splits)."""
+        document = self.choose_split(open_corpus(str(data)), split)
+        return self.measure(
+            document, reset=reset, batch_size=batch_size, window=window, progress=progress
+        )
+
+    def choose_split(self, corpus: Corpus, split: str | None) -> Document:
+        """The text to measure on: a lone file as a whole, unless this model was trained on it."""
+        if split is not None or corpus.whole is None:
+            return corpus.split(split or "test")
+        if corpus.whole.sha256() in self.facts["data"]["sha256"].values():
+            return corpus.split("test")
+        return corpus.whole
+
+    def measure(
+        self,
+        document: Document,
+        *,
+        reset: str = "stream",
+        batch_size: int = 1,
+        window: int | None = None,
+        progress: Callable[[int], None] = lambda tokens: None,
+    ) -> Measurement:
+        """Measure on one document."""
+        from elman.evaluation.measurement import Protocol, measure
+        from elman.evaluation.scoring import DEFAULT_WINDOW, score_ids
+
+        _check_reset(reset)
+        ids = self.tokenizer.encode(document.text)
+        if len(ids) == 0:
+            raise InputError(f"{document.name}: there is nothing to measure in an empty text")
+        log_probs = score_ids(
+            self.model,
+            ids,
+            eos_id=self.tokenizer.eos_id,
+            reset=reset,
+            batch_size=batch_size,
+            window=window or DEFAULT_WINDOW,
+            progress=progress,
+        )
+        anew = reset == "line" or self.model.resets_at_lines
+        protocol = Protocol(
+            unit=self.tokenizer.name,
+            vocabulary_size=len(self.tokenizer),
+            state="every line by itself" if anew else "state carried from line to line",
+            unknown="unknown words as <unk>" if self.tokenizer.unknown_id is not None else "",
+            text=f"{document.name} sha256:{document.sha256()[:12]}",
+        )
+        normal = self.tokenizer.normalise(document.text)
+        return measure(
+            log_probs, ids, normal, protocol, self.tokenizer.eos_id, self.tokenizer.unknown_id
+        )
+
+    def surprisal(self, text: str, *, base: float = 2.0, reset: str = "line") -> list[WordSurprisal]:
+        """Surprisal, entropy and rank of every word of a text."""
+        from elman.evaluation.surprisal import word_surprisals
+
+        _check_reset(reset)
+        if base <= 1:
+            raise InputError(f"base={base}: the base of a logarithm must be above 1 (2, e or 10)")
+        return word_surprisals(self.model, self.tokenizer, text, base=base, reset=reset)
+
+    # Generating -----------------------------------------------------------------------------------
+
+    def generate(self, prompt: str = "", *, stop: Sequence[str] = (), **options: Any) -> list[Generated]:
+        """Continuations of a prompt; the options are those of `DecodingOptions`."""
+        from elman.tasks.generation import generate
+
+        return generate(self, prompt, stop=stop, **options)
+
+    def stream(self, prompt: str = "", *, stop: Sequence[str] = (), **options: Any) -> Iterator[str]:
+        """One continuation of a prompt, piece by piece, as soon as each is known."""
+        from elman.tasks.generation import stream
+
+        return stream(self, prompt, stop=stop, **options)
+
+    def suggest(self, text: str, *, top: int = 5, complete: bool = False) -> list[Suggestion]:
+        """The most likely next words; with `complete`, the most likely endings of the last one."""
+        from elman.tasks.suggestion import suggest
+
+        return suggest(self, text, top=top, complete=complete)
+
+    # Wrapping and keeping -------------------------------------------------------------------------
+
+    def with_adapters(self, written: Iterable[str], data: str | None = None) -> TrainedModel:
+        """The same with adapters around the model; weights are fitted on the data's valid split."""
+
+        def score_validation(model: LanguageModel) -> np.ndarray:
+            from elman.evaluation.scoring import score_ids
+
+            if data is None:
+                raise InputError("no validation text to fit on: give the weight, as in cache:weight=0.1")
+            ids = self.tokenizer.encode(open_corpus(str(data)).split("valid").text)
+            return score_ids(model, ids, eos_id=self.tokenizer.eos_id)
+
+        around = Surroundings(score_validation, self._load_alike)
+        model = self.model
+        for adapter in written:
+            model = adapt(model, adapter, around)
+        return TrainedModel(self.tokenizer, model, self.config, self.facts, self.name)
+
+    def _load_alike(self, path: str) -> LanguageModel:
+        other = load(path)
+        if other.tokenizer.tokens != self.tokenizer.tokens:
+            raise InputError(f"{path}: has another vocabulary, so the two cannot be mixed")
+        return other.model
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the run folder."""
+        contents = {
+            "config.json": self.config.to_data(),
+            "tokenizer.json": tokenizer_to_data(self.tokenizer),
+            "facts.json": self.facts,
+            "weights.safetensors": self.model.arrays(),  # type: ignore[attr-defined]
+        }
+        write_run(Path(path), contents, overwrite=overwrite)
+
+    def describe(self) -> dict[str, Any]:
+        """What a person wants to know about it, as plain data."""
+        tokenizer = {"tokenizer": self.tokenizer.name, "loses": self.tokenizer.loses}
+        return {"name": self.name, **tokenizer, **self.model.describe(), "training": self.facts}
+
+
+def load(path: str | Path) -> TrainedModel:
+    """The model in a run folder; every file is checked first."""
+    contents = read_run(Path(path))
+    try:
+        config = config_from_data(contents["config.json"])
+        tokenizer = tokenizer_from_data(contents["tokenizer.json"])
+        facts = contents["facts.json"]
+        model = model_class(config.kind).restore(
+            config.model, contents["weights.safetensors"], facts["model"]
+        )
+    except KeyError as error:
+        raise InputError(f"{path}: the run lacks {error}; train again") from None
+    return TrainedModel(tokenizer, model, config, facts, str(path))
+
+
+def _check_reset(reset: str) -> None:
+    if reset not in RESETS:
+        raise InputError(f"reset={reset!r}: choose 'stream' (carry the state) or 'line'")

@@ -1,0 +1,143 @@
+"""Suggest the next word, as a phone keyboard does, with a model over any kind of token.
+
+Where a token is a word, the distribution is the answer. Over sub-words, characters or bytes, words
+are spelled by a beam search that ends a word where the next token would begin another one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from elman.errors import InputError
+from elman.state import State, select
+from elman.tasks.generation import read_prompt
+
+if TYPE_CHECKING:
+    from elman.tasks.language_model import TrainedModel
+
+_BEAM = 48  # words spelled side by side
+_LONGEST = 24  # tokens of a spelled word
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A word and how likely it is to come next."""
+
+    token: str
+    probability: float
+
+
+def suggest(trained: TrainedModel, text: str, *, top: int, complete: bool) -> list[Suggestion]:
+    """The likeliest next words of a text, most likely first."""
+    if top < 1:
+        raise InputError(f"top={top}: ask for at least one suggestion")
+    text, begun = _take_last_word(text) if complete else (text.rstrip(" "), "")
+    if trained.tokenizer.whole_words:
+        return _whole_words(trained, text.rstrip(" "), begun)[:top]
+    return _spelled_words(trained, text, begun, top)
+
+
+def _take_last_word(text: str) -> tuple[str, str]:
+    match = re.fullmatch(r"(?s)(.*?)(\S*)", text)
+    assert match is not None
+    return match.group(1), match.group(2)
+
+
+def _whole_words(trained: TrainedModel, text: str, begun: str) -> list[Suggestion]:
+    tokenizer = trained.tokenizer
+    state = read_prompt(trained, tokenizer.encode(text))
+    probabilities = trained.model.predict(state)[0].exp()
+    found = []
+    for number in probabilities.argsort(descending=True, stable=True).tolist():
+        word = _word_of(trained, number)
+        if word and word.startswith(begun):
+            found.append(Suggestion(word, float(probabilities[number])))
+            if len(found) == 50:
+                break
+    return found
+
+
+def _word_of(trained: TrainedModel, number: int) -> str:
+    """The word a token stands for, as it is typed; "" for tokens that are no word on their own."""
+    tokenizer = trained.tokenizer
+    token = tokenizer.tokens[number]
+    if number in (tokenizer.eos_id, tokenizer.unknown_id) or re.fullmatch(r"<0x..>", token):
+        return ""
+    if not tokenizer.space_before_words or token.startswith(" "):
+        return token.strip()
+    return "" if token[0].isalnum() else token  # without its space a word would stick to the last
+
+
+@dataclass
+class _Spelling:
+    """Words being spelled, one per row."""
+
+    ids: list[tuple[int, ...]]
+    log_probs: torch.Tensor  # (rows,)
+    state: State
+
+
+def _spelled_words(
+    trained: TrainedModel, text: str, begun: str, top: int
+) -> list[Suggestion]:
+    tokenizer = trained.tokenizer
+    starts_word = torch.tensor(
+        [n == tokenizer.eos_id or tokenizer.decode([n])[:1].isspace() for n in range(len(tokenizer))]
+    )
+    state = read_prompt(trained, tokenizer.encode(text + begun))
+    live = _Spelling([()], torch.zeros(1, dtype=torch.float64), state)
+    found: dict[str, float] = {}
+    for _ in range(_LONGEST):
+        log_probs = trained.model.predict(live.state).double()  # (rows, V)
+        _collect(trained, live, log_probs, starts_word, begun, found)
+        live = _extend(trained, live, log_probs, starts_word, begun)
+        best = sorted(found.values(), reverse=True)[:top]
+        if not live.ids or (len(best) == top and float(live.log_probs.max().exp()) < best[-1]):
+            break
+    ranked = sorted(found.items(), key=lambda item: -item[1])
+    return [Suggestion(word, probability) for word, probability in ranked[:top]]
+
+
+def _collect(
+    trained: TrainedModel,
+    live: _Spelling,
+    log_probs: torch.Tensor,
+    starts_word: torch.Tensor,
+    begun: str,
+    found: dict[str, float],
+) -> None:
+    """A spelled word is done with the probability that the next token begins another word."""
+    ends = log_probs[:, starts_word].logsumexp(1) + live.log_probs
+    for ids, log_prob in zip(live.ids, ends.exp().tolist(), strict=True):
+        word = (begun + trained.tokenizer.decode(ids)).strip()
+        if word and (ids or begun):
+            found[word] = found.get(word, 0.0) + log_prob
+
+
+def _extend(
+    trained: TrainedModel,
+    live: _Spelling,
+    log_probs: torch.Tensor,
+    starts_word: torch.Tensor,
+    begun: str,
+) -> _Spelling:
+    """One token more for the likeliest spellings: white space first, then none."""
+    tokenizer = trained.tokenizer
+    allowed = ~starts_word.repeat(len(live.ids), 1)
+    for row, ids in enumerate(live.ids):
+        if not begun and not tokenizer.decode(ids).strip():
+            allowed[row] = starts_word if not ids else ~starts_word
+    allowed[:, tokenizer.eos_id] = False
+    if tokenizer.unknown_id is not None:
+        allowed[:, tokenizer.unknown_id] = False
+    scores = torch.where(allowed, log_probs, -torch.inf) + live.log_probs[:, None]
+    best, places = scores.view(-1).topk(min(_BEAM, scores.numel()))
+    best, places = best[best > -torch.inf], places[best > -torch.inf]
+    rows, numbers = places // log_probs.shape[1], places % log_probs.shape[1]
+    ids = [(*live.ids[row], number) for row, number in zip(rows.tolist(), numbers.tolist(), strict=True)]
+    state = trained.model.read(numbers[:, None], select(live.state, rows)) if ids else live.state
+    return _Spelling(ids, best, state)
