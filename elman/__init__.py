@@ -1,8 +1,8 @@
 """elman: recurrent language models, from counting words to attention.
 
-    model = elman.train("ngram", data="grammar", out="runs/grammar")
-    model = elman.load("runs/grammar")
-    model.perplexity("boys who Mary chases walk .\\n")
+model = elman.train("ngram", data="grammar", out="runs/grammar")
+model = elman.load("runs/grammar")
+model.perplexity("boys who Mary chases walk .\\n")
 """
 
 from importlib import import_module

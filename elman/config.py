@@ -79,7 +79,9 @@ def _convert(value: Any, hint: Any, name: str) -> Any:
             continue
         if isinstance(value, origin):
             return value
-    expected = " or ".join("none" if c is type(None) else getattr(c, "__name__", str(c)) for c in choices)
+    expected = " or ".join(
+        "none" if c is type(None) else getattr(c, "__name__", str(c)) for c in choices
+    )
     raise InputError(f"{name}={value!r}: expected {expected}")
 
 

@@ -3,8 +3,9 @@
 Raised by every room, caught once: the command line prints the message and exits with the code.
 """
 
+from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Any, Iterable
+from typing import Any
 
 
 class ElmanError(Exception):

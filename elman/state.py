@@ -47,4 +47,4 @@ def join(states: list[State]) -> State:
 
     if isinstance(states[0], tuple):
         return tuple(join([state[part] for state in states]) for part in range(len(states[0])))
-    return torch.cat(states)
+    return torch.cat(states)  # type: ignore[arg-type]  # one tensor, so all are

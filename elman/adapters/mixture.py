@@ -32,7 +32,9 @@ class Mixture(LanguageModel):
                 f"({', '.join(f'{size:,}' for size in sorted(sizes))} tokens)"
             )
         if any(weight < 0 for weight in weights) or not math.isclose(sum(weights), 1):
-            raise InputError(f"mixture weights must be positive and sum to one, not {list(weights)}")
+            raise InputError(
+                f"mixture weights must be positive and sum to one, not {list(weights)}"
+            )
         self.models = list(models)
         self.weights = [float(weight) for weight in weights]
         self.vocabulary_size = sizes.pop()
@@ -69,7 +71,9 @@ class Mixture(LanguageModel):
         return {"model": "mixture", "weights": self.weights, "models": parts}
 
 
-def fit_weights(log_probs: np.ndarray, tolerance: float = 1e-10, most_steps: int = 1000) -> np.ndarray:
+def fit_weights(
+    log_probs: np.ndarray, tolerance: float = 1e-10, most_steps: int = 1000
+) -> np.ndarray:
     """Weights that make a text most likely, from each model's log probabilities of it, (K, N).
 
     E step: how much of each token's probability came from each model; M step: the average of that.

@@ -1,0 +1,70 @@
+"""The command line: one file per command; each parses, calls a public function, and prints.
+
+A command file imports its room inside its function, so that `elman --help` does not import torch.
+Errors become one line and an exit code: 1 something failed, 2 wrong input.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from cyclopts import App, CycloptsError, Parameter
+
+from elman import __version__
+from elman.errors import ElmanError
+
+# Command to its file and function of the same name; an underscore where Python has the word.
+COMMANDS = {
+    "tour": "tour",
+    "train": "train",
+    "evaluate": "evaluate",
+    "compare": "compare",
+    "generate": "generate",
+    "suggest": "suggest",
+    "surprisal": "surprisal",
+    "explain": "explain",
+    "export": "export",
+    "import": "import_",
+    "data": "data",
+    "list": "list",
+}
+
+app = App(
+    name="elman",
+    help="Recurrent language models, from counting words to attention. New here? elman tour",
+    version=__version__,
+    help_format="plaintext",
+    # "--no-…" forms and empty defaults would only make the help longer.
+    default_parameter=Parameter(negative="", show_default=lambda value: value or None),
+)
+for _name, _file in COMMANDS.items():
+    app.command(f"elman.cli.{_file}:{_file}", name=_name)
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command; the exit code."""
+    try:
+        app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()
+        return 0
+    except CycloptsError as error:
+        message = " ".join(str(error).split())
+        print(f"elman: {message} (elman --help shows how to call it)", file=sys.stderr)
+        return 2
+    except ElmanError as error:
+        print(f"elman: {error}", file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:
+        # The reader of a pipe has gone, as `head` does: not an error. Keep the interpreter from
+        # complaining about the pipe once more when it closes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("elman: stopped", file=sys.stderr)
+        return 130

@@ -14,6 +14,7 @@ from elman.counts.tables import Table, Tables
 from elman.errors import InputError, choose
 
 Array = np.ndarray
+IMPORTED = "imported"  # the smoothing of a model that another program made: unknown
 
 
 @dataclass(kw_only=True)
@@ -28,7 +29,8 @@ class NgramConfig:
     context: str = "line"  # "line": contexts stop at line starts; "stream": they run on
 
     def __post_init__(self) -> None:
-        choose(SMOOTHERS, self.smoothing, "smoothing")
+        if self.smoothing != IMPORTED:
+            choose(SMOOTHERS, self.smoothing, "smoothing")
         if not 1 <= self.order <= 20:
             raise InputError(f"model.order={self.order}: choose from 1 to 20")
         if self.delta <= 0:
@@ -53,6 +55,7 @@ def estimate(
     progress: Callable[[str], None] = lambda what: None,
 ) -> Tables:
     """The back-off model of a text."""
+    smoother = choose(SMOOTHERS, config.smoothing, "smoothing")
     progress("counting")
     levels = count_ngrams(
         ids,
@@ -61,7 +64,6 @@ def estimate(
         eos_id=eos_id,
         context=config.context,
     )
-    smoother = SMOOTHERS[config.smoothing]
     settings = {smoother.parameter: config.delta} if smoother.parameter else {}
     builder = _Builder(levels, smoother, config, vocabulary_size, eos_id)
     for index in range(config.order):
@@ -182,7 +184,7 @@ class _Builder:
     def finish(self) -> Tables:
         """The tables without what was cut off, renumbered."""
         renumbered = np.zeros(1, dtype=np.int64)
-        for index, (table, kept) in enumerate(zip(self.tables, self.kept)):
+        for index, (table, kept) in enumerate(zip(self.tables, self.kept, strict=False)):
             prefixes = renumbered[table.prefixes] if index > 0 else table.prefixes
             renumbered = np.cumsum(kept) - 1
             if kept.all() and (index == 0 or self.kept[index - 1].all()):
@@ -198,9 +200,7 @@ class _Builder:
         return Tables(self.tables, self.vocabulary_size, self.eos_id, self.notes, self.discounts)
 
 
-def _back_off(
-    counts: Counts, weights: Weights, shorter: Array, kept: Array
-) -> tuple[Array, Array]:
+def _back_off(counts: Counts, weights: Weights, shorter: Array, kept: Array) -> tuple[Array, Array]:
     """Seen words keep alpha; the unseen share gamma in proportion to the shorter context."""
     seen = kept & (weights.alpha > 0)
     seen_shorter = counts.sum(np.where(seen, shorter, 0.0))

@@ -7,8 +7,8 @@ Takes the levels of counting, gives tables. A smoother looks at one level and sa
 
 and `combine` puts the orders together from the bottom up:
 
-    interpolate   p = alpha + gamma * p_shorter                           every word
-    back off      p = alpha if seen, else gamma' * p_shorter              gamma' so that it sums to one
+    interpolate   p = alpha + gamma * p_shorter                     every word
+    back off      p = alpha if seen, else gamma' * p_shorter        gamma' makes it sum to one
 
 Formulas: Chen and Goodman (1999), "An empirical study of smoothing techniques for language
 modeling"; Heafield et al. (2013) for Kneser-Ney as one pass over adjusted counts.
@@ -67,7 +67,10 @@ def _per_context(counts: Counts, numerator: Array, empty: float) -> Array:
 
 def _keep_all(counts: Counts) -> Array:
     """Relative frequency of each n-gram in its context."""
-    return counts.counts * _per_context(counts, np.ones(counts.number_of_contexts), 0.0)[counts.contexts]
+    return (
+        counts.counts
+        * _per_context(counts, np.ones(counts.number_of_contexts), 0.0)[counts.contexts]
+    )
 
 
 def maximum_likelihood(counts: Counts) -> Weights:
@@ -122,7 +125,7 @@ def three_discounts(counts: Counts) -> Weights:
         return _discounted(counts, FALLBACK_DISCOUNTS, _fallback_note(counts, 3))
     y = n1 / (n1 + 2 * n2)
     discounts = (1 - 2 * y * n2 / n1, 2 - 3 * y * n3 / n2, 3 - 4 * y * n4 / n3)
-    if any(not 0 <= discount <= most for discount, most in zip(discounts, (1, 2, 3))):
+    if any(not 0 <= discount <= most for discount, most in zip(discounts, (1, 2, 3), strict=False)):
         return _discounted(counts, FALLBACK_DISCOUNTS, _fallback_note(counts, 3))
     return _discounted(counts, discounts, "")
 
@@ -158,7 +161,9 @@ def _never_empty(counts: Counts, weights: Weights) -> Weights:
     """
     totals = counts.sum(counts.counts)
     empty = weights.gamma == 0
-    weights.alpha = np.where(empty[counts.contexts], counts.counts / (totals + 1)[counts.contexts], weights.alpha)
+    weights.alpha = np.where(
+        empty[counts.contexts], counts.counts / (totals + 1)[counts.contexts], weights.alpha
+    )
     weights.gamma = np.where(empty, 1 / (totals + 1), weights.gamma)
     return weights
 

@@ -56,7 +56,7 @@ class Tables:
         """For each order, where the n-grams that extend entry i begin in the next table."""
         return [
             np.searchsorted(above.prefixes, np.arange(len(below) + 1))
-            for below, above in zip(self.tables, self.tables[1:])
+            for below, above in zip(self.tables, self.tables[1:], strict=False)
         ]
 
     def find(self, order: int, prefixes: Array, words: Array) -> Array:
@@ -74,7 +74,7 @@ class Tables:
     def score(self, rows: Array) -> Array:
         """Log probability of every word after the first of each row, (B, L) -> (B, L - 1).
 
-        A row is what was read before, oldest first and NOTHING where there is nothing, then the text.
+        A row is what was read before, oldest first (NOTHING where there is nothing), then the text.
         """
         words = rows[:, 1:]
         log_probs = self.tables[0].log_probs[words]

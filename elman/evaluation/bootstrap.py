@@ -15,7 +15,9 @@ _AT_ONCE = 4_000_000  # drawn line numbers held in memory
 class PairedBootstrap:
     """The second model against the first."""
 
-    difference: float  # nats of the second minus nats of the first: below zero, the second is better
+    difference: (
+        float  # nats of the second minus nats of the first: below zero, the second is better
+    )
     low: float  # 95 % of the draws lie between these two
     high: float
     p_value: float  # share of draws on the other side of zero, both ways

@@ -69,6 +69,8 @@ def _longest_copy(samples: Sequence[Sequence[str]], training: Sequence[str]) -> 
     longest = 0
     while True:
         known = set(ngrams_of(training, longest + 1))
-        if not any(ngram in known for sample in samples for ngram in ngrams_of(sample, longest + 1)):
+        if not any(
+            ngram in known for sample in samples for ngram in ngrams_of(sample, longest + 1)
+        ):
             return longest
         longest += 1

@@ -92,7 +92,12 @@ class Measurement:
 
 
 def measure(
-    log_probs: np.ndarray, ids: np.ndarray, text: str, protocol: Protocol, eos_id: int, unknown_id: int | None
+    log_probs: np.ndarray,
+    ids: np.ndarray,
+    text: str,
+    protocol: Protocol,
+    eos_id: int,
+    unknown_id: int | None,
 ) -> Measurement:
     """Add up the log probabilities of a text's tokens."""
     impossible = np.isneginf(log_probs)

@@ -44,8 +44,9 @@ def word_surprisals(
     if len(spans.ids) == 0:
         return []
     columns = _token_columns(model, spans.ids, tokenizer.eos_id, reset)
-    words = list(re.finditer(r"\n|\S+", text)) or [re.match(r"(?s).*", text)]
-    ends = np.array([word.end() for word in words if word])
+    # A text of blanks alone is one row.
+    words = list(re.finditer(r"\n|\S+", text)) or list(re.finditer(r".+", text))
+    ends = np.array([word.end() for word in words])
     rows = np.minimum(np.searchsorted(ends, spans.ends), len(ends) - 1)
     firsts = np.flatnonzero(np.diff(rows, prepend=-1))
     lasts = [*firsts[1:], len(rows)]
@@ -54,7 +55,6 @@ def word_surprisals(
     line, position = 1, 0
     for first, last in zip(firsts, lasts, strict=True):
         match = words[rows[first]]
-        assert match is not None
         position += 1
         is_line_end = match.group() == "\n"
         table.append(
@@ -80,12 +80,12 @@ class _TokenColumns:
     ranks: np.ndarray
 
 
-def _token_columns(
-    model: LanguageModel, ids: np.ndarray, eos_id: int, reset: str
-) -> _TokenColumns:
+def _token_columns(model: LanguageModel, ids: np.ndarray, eos_id: int, reset: str) -> _TokenColumns:
     """Log probability, entropy before, and rank of every token, in nats."""
     columns = _TokenColumns(*(np.empty(len(ids)) for _ in range(3)))
-    pieces = [(r.first, r.last) for r in cut_lines(ids, eos_id)] if reset == "line" else [(0, len(ids))]
+    pieces = (
+        [(r.first, r.last) for r in cut_lines(ids, eos_id)] if reset == "line" else [(0, len(ids))]
+    )
     window = max(1, _AT_ONCE // model.vocabulary_size)
     with torch.inference_mode():
         for first, last in pieces:

@@ -7,7 +7,7 @@ written against it and never ask what kind of model they hold.
     state            = model.start(batch_size)      nothing read yet
     log_probs        = model.predict(state)         (B, V) the distribution of the next token
     state            = model.read(ids, state)       (B, T) ids read
-    log_probs, state = model.score(ids, state)      (B, T) log p of each id given what came before it
+    log_probs, state = model.score(ids, state)      (B, T) log p of each id after those before
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class LanguageModel(ABC):
     # How many of the last tokens the future can depend on; None: all of them. Evaluation uses it to
     # cut one long stream into rows without changing the result.
     horizon: int | None = None
-    # Whether a line end makes the model forget what came before it; part of every number's protocol.
+    # Whether a line end makes the model forget what came before it: part of a number's protocol.
     resets_at_lines: bool = False
 
     @abstractmethod
@@ -45,7 +45,7 @@ class LanguageModel(ABC):
 
     @abstractmethod
     def score(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
-        """Log probability of each id given the state before it, (B, T), and the state after them."""
+        """Log probability of each id given the state before it, (B, T), and the state after."""
 
     def predict_all(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
         """The whole distribution before each id, (B, T, V), and the state after them."""

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from elman.counts.estimate import NgramConfig, estimate
-from elman.counts.smoothing import SMOOTHERS
 from elman.counts.tables import NOTHING, Table, Tables
 from elman.models.contract import LanguageModel
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class NGram(LanguageModel):
-    """Words predicted from the last few words, by counting (Shannon 1948; Chen and Goodman 1999)."""
+    """Words predicted from the last few words, by counting (Shannon 1948)."""
 
     config_class: ClassVar[type] = NgramConfig
     about: ClassVar[str] = "counts of word sequences, smoothed"
@@ -135,9 +134,7 @@ class NGram(LanguageModel):
                     np.zeros(size, dtype=np.int64)
                     if lowest
                     else arrays[f"order{order}.prefixes"].astype(np.int64),
-                    np.arange(size)
-                    if lowest
-                    else arrays[f"order{order}.words"].astype(np.int64),
+                    np.arange(size) if lowest else arrays[f"order{order}.words"].astype(np.int64),
                     log_probs,
                     arrays.get(f"order{order}.log_backoffs", np.zeros(len(log_probs))),
                     arrays.get(f"order{order}.counts"),
@@ -152,7 +149,6 @@ class NGram(LanguageModel):
             "model": "ngram",
             "order": self.tables.order,
             "smoothing": self.config.smoothing,
-            "about": SMOOTHERS[self.config.smoothing].about,
             "context": self.config.context,
             **self.facts(),
         }

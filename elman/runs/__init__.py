@@ -1,0 +1,1 @@
+"""Run folders on disk: self-contained, written atomically, checked when read."""

@@ -30,7 +30,7 @@ Content = dict[str, Any] | Mapping[str, np.ndarray] | str
 
 
 def write_run(path: Path, contents: Mapping[str, Content], *, overwrite: bool = False) -> None:
-    """Write a run folder: `.json` from data, `.safetensors` from arrays, anything else from text."""
+    """Write a run folder: `.json` from data, `.safetensors` from arrays, the rest from text."""
     refuse_existing(path, overwrite)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
@@ -72,7 +72,9 @@ def read_run(path: Path) -> dict[str, Any]:
 
 def _read_manifest(path: Path) -> dict[str, Any]:
     if not path.exists():
-        raise InputError(f"{path}: no such run; train one with: elman train ngram --data … --out {path}")
+        raise InputError(
+            f"{path}: no such run; train one with: elman train ngram --data … --out {path}"
+        )
     try:
         manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
         ours = manifest["format"] == FORMAT["format"] and isinstance(manifest["files"], dict)
@@ -82,8 +84,8 @@ def _read_manifest(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: not a run folder of elman (it has no readable {MANIFEST})")
     if manifest["version"] != FORMAT["version"]:
         raise InputError(
-            f"{path}: is of run format {manifest['version']}, this elman reads {FORMAT['version']}; "
-            "use the elman that wrote it"
+            f"{path}: is of run format {manifest['version']}, but this elman reads "
+            f"{FORMAT['version']}; use the elman that wrote it"
         )
     return manifest
 
@@ -92,7 +94,9 @@ def _check(path: Path, expected: dict[str, Any]) -> None:
     try:
         found = _fingerprint(path)
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); the run is incomplete") from None
+        raise InputError(
+            f"{path}: cannot be read ({error.strerror}); the run is incomplete"
+        ) from None
     if found != expected:
         raise InputError(
             f"{path}: damaged: expected {expected['bytes']:,} bytes with SHA-256 "

@@ -119,7 +119,9 @@ class TrainedModel:
             log_probs, ids, normal, protocol, self.tokenizer.eos_id, self.tokenizer.unknown_id
         )
 
-    def surprisal(self, text: str, *, base: float = 2.0, reset: str = "line") -> list[WordSurprisal]:
+    def surprisal(
+        self, text: str, *, base: float = 2.0, reset: str = "line"
+    ) -> list[WordSurprisal]:
         """Surprisal, entropy and rank of every word of a text."""
         from elman.evaluation.surprisal import word_surprisals
 
@@ -130,13 +132,17 @@ class TrainedModel:
 
     # Generating -----------------------------------------------------------------------------------
 
-    def generate(self, prompt: str = "", *, stop: Sequence[str] = (), **options: Any) -> list[Generated]:
+    def generate(
+        self, prompt: str = "", *, stop: Sequence[str] = (), **options: Any
+    ) -> list[Generated]:
         """Continuations of a prompt; the options are those of `DecodingOptions`."""
         from elman.tasks.generation import generate
 
         return generate(self, prompt, stop=stop, **options)
 
-    def stream(self, prompt: str = "", *, stop: Sequence[str] = (), **options: Any) -> Iterator[str]:
+    def stream(
+        self, prompt: str = "", *, stop: Sequence[str] = (), **options: Any
+    ) -> Iterator[str]:
         """One continuation of a prompt, piece by piece, as soon as each is known."""
         from elman.tasks.generation import stream
 
@@ -157,7 +163,9 @@ class TrainedModel:
             from elman.evaluation.scoring import score_ids
 
             if data is None:
-                raise InputError("no validation text to fit on: give the weight, as in cache:weight=0.1")
+                raise InputError(
+                    "no validation text to fit on: give the weight, as in cache:weight=0.1"
+                )
             ids = self.tokenizer.encode(open_corpus(str(data)).split("valid").text)
             return score_ids(model, ids, eos_id=self.tokenizer.eos_id)
 

@@ -81,63 +81,47 @@ class _Spelling:
     state: State
 
 
-def _spelled_words(
-    trained: TrainedModel, text: str, begun: str, top: int
-) -> list[Suggestion]:
-    tokenizer = trained.tokenizer
-    starts_word = torch.tensor(
-        [n == tokenizer.eos_id or tokenizer.decode([n])[:1].isspace() for n in range(len(tokenizer))]
-    )
-    state = read_prompt(trained, tokenizer.encode(text + begun))
+def _spelled_words(trained: TrainedModel, text: str, begun: str, top: int) -> list[Suggestion]:
+    state = read_prompt(trained, trained.tokenizer.encode(text + begun))
+    starts_word, banned = _kinds_of_tokens(trained)
+    # Within a line, a new word is spelled from the space before it.
+    first = starts_word if text and not begun and not text.endswith("\n") else ~starts_word
     live = _Spelling([()], torch.zeros(1, dtype=torch.float64), state)
     found: dict[str, float] = {}
-    for _ in range(_LONGEST):
+    for length in range(_LONGEST):
         log_probs = trained.model.predict(live.state).double()  # (rows, V)
-        _collect(trained, live, log_probs, starts_word, begun, found)
-        live = _extend(trained, live, log_probs, starts_word, begun)
+        ends = log_probs[:, starts_word].logsumexp(1) + live.log_probs
+        for ids, probability in zip(live.ids, ends.exp().tolist(), strict=True):
+            word = (begun + trained.tokenizer.decode(ids)).strip()
+            if word:
+                found[word] = found.get(word, 0.0) + probability
+        allowed = (~starts_word if length else first) & ~banned
+        live = _extend(trained, live, torch.where(allowed, log_probs, -torch.inf))
         best = sorted(found.values(), reverse=True)[:top]
+        # No spelling gets likelier by going on.
         if not live.ids or (len(best) == top and float(live.log_probs.max().exp()) < best[-1]):
             break
     ranked = sorted(found.items(), key=lambda item: -item[1])
     return [Suggestion(word, probability) for word, probability in ranked[:top]]
 
 
-def _collect(
-    trained: TrainedModel,
-    live: _Spelling,
-    log_probs: torch.Tensor,
-    starts_word: torch.Tensor,
-    begun: str,
-    found: dict[str, float],
-) -> None:
-    """A spelled word is done with the probability that the next token begins another word."""
-    ends = log_probs[:, starts_word].logsumexp(1) + live.log_probs
-    for ids, log_prob in zip(live.ids, ends.exp().tolist(), strict=True):
-        word = (begun + trained.tokenizer.decode(ids)).strip()
-        if word and (ids or begun):
-            found[word] = found.get(word, 0.0) + log_prob
-
-
-def _extend(
-    trained: TrainedModel,
-    live: _Spelling,
-    log_probs: torch.Tensor,
-    starts_word: torch.Tensor,
-    begun: str,
-) -> _Spelling:
-    """One token more for the likeliest spellings: white space first, then none."""
+def _kinds_of_tokens(trained: TrainedModel) -> tuple[torch.Tensor, torch.Tensor]:
+    """Which tokens begin another word (white space, line end), and which never belong to one."""
     tokenizer = trained.tokenizer
-    allowed = ~starts_word.repeat(len(live.ids), 1)
-    for row, ids in enumerate(live.ids):
-        if not begun and not tokenizer.decode(ids).strip():
-            allowed[row] = starts_word if not ids else ~starts_word
-    allowed[:, tokenizer.eos_id] = False
-    if tokenizer.unknown_id is not None:
-        allowed[:, tokenizer.unknown_id] = False
-    scores = torch.where(allowed, log_probs, -torch.inf) + live.log_probs[:, None]
+    texts = [tokenizer.decode([number]) for number in range(len(tokenizer))]
+    banned = torch.zeros(len(tokenizer), dtype=torch.bool)
+    banned[
+        [number for number in (tokenizer.eos_id, tokenizer.unknown_id) if number is not None]
+    ] = True
+    return torch.tensor([text[:1].isspace() for text in texts]), banned
+
+
+def _extend(trained: TrainedModel, live: _Spelling, log_probs: torch.Tensor) -> _Spelling:
+    """One token more for the likeliest spellings."""
+    scores = log_probs + live.log_probs[:, None]
     best, places = scores.view(-1).topk(min(_BEAM, scores.numel()))
     best, places = best[best > -torch.inf], places[best > -torch.inf]
     rows, numbers = places // log_probs.shape[1], places % log_probs.shape[1]
-    ids = [(*live.ids[row], number) for row, number in zip(rows.tolist(), numbers.tolist(), strict=True)]
-    state = trained.model.read(numbers[:, None], select(live.state, rows)) if ids else live.state
-    return _Spelling(ids, best, state)
+    longer = [(*live.ids[row], n) for row, n in zip(rows.tolist(), numbers.tolist(), strict=True)]
+    state = trained.model.read(numbers[:, None], select(live.state, rows)) if longer else live.state
+    return _Spelling(longer, best, state)

@@ -16,7 +16,7 @@ import numpy as np
 from elman.models import model_class
 from elman.runs.folder import refuse_existing
 from elman.tasks.language_model import TrainedModel
-from elman.tasks.recipes import RunConfig, load_recipe
+from elman.tasks.recipes import load_recipe
 from elman.text import train_tokenizer
 from elman.text.corpora import Corpus, open_corpus
 from elman.text.reader import Document
@@ -51,7 +51,11 @@ def train(
     config.text.tokenizer = tokenizer.name
     ids = tokenizer.encode(document.text)
     model = model_class(config.kind).fit(
-        ids, config.model, vocabulary_size=len(tokenizer), eos_id=tokenizer.eos_id, progress=progress
+        ids,
+        config.model,
+        vocabulary_size=len(tokenizer),
+        eos_id=tokenizer.eos_id,
+        progress=progress,
     )
     progress("validating")
     facts = _facts(corpus, document, tokenizer, ids, model)

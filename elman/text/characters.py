@@ -10,6 +10,8 @@ import numpy as np
 
 from elman.text.tokenizer import EOS, UNKNOWN, Spans, TextConfig, Tokenizer, count_vocabulary, lower
 
+_UNKNOWN_ID = 1
+
 
 class Characters(Tokenizer):
     """Every character seen in training is a token."""
@@ -22,10 +24,10 @@ class Characters(Tokenizer):
         super().__init__(lowercase)
         self.characters = characters
         self.tokens = [EOS, UNKNOWN, *characters]
-        self.unknown_id = 1
+        self.unknown_id = _UNKNOWN_ID
         self._texts = ["\n", UNKNOWN, *characters]
         codes = np.array([ord(character) for character in characters], dtype=np.int64)
-        self._table = np.full(max([ord("\n"), *codes], default=0) + 1, self.unknown_id)
+        self._table = np.full(max([ord("\n"), *codes]) + 1, _UNKNOWN_ID)
         self._table[ord("\n")] = self.eos_id
         self._table[codes] = np.arange(2, len(self.tokens))
 
@@ -39,7 +41,7 @@ class Characters(Tokenizer):
     def _encode(self, text: str) -> np.ndarray:
         codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
         known = np.minimum(codes, len(self._table) - 1)
-        return np.where(codes < len(self._table), self._table[known], self.unknown_id)
+        return np.where(codes < len(self._table), self._table[known], _UNKNOWN_ID)
 
     def decode(self, ids: Iterable[int]) -> str:
         return "".join(self._texts[number] for number in ids)

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from elman.errors import InputError, nearest
-from elman.text.grammar import grammar_text
-from elman.text.python_docs import python_docs_text
+from elman.text import grammar, python_docs
 from elman.text.reader import Document, read_document
 
 SPLITS = ("train", "valid", "test")
@@ -51,19 +50,25 @@ class Embedded:
 
     text: Callable[[str], str]
     about: str
+    details: Callable[[], str]
 
 
 CORPORA = {
-    "grammar": Embedded(grammar_text, "artificial language with long-distance agreement"),
-    "python-docs": Embedded(python_docs_text, "the language reference inside this Python"),
+    "grammar": Embedded(
+        grammar.grammar_text, "artificial language with long-distance agreement", grammar.about
+    ),
+    "python-docs": Embedded(
+        python_docs.python_docs_text, "the language reference inside this Python", python_docs.about
+    ),
 }
 
 
 def open_corpus(data: str) -> Corpus:
     """A corpus by its name or path."""
     if data in CORPORA:
-        texts = {split: CORPORA[data].text(split) for split in SPLITS}
-        return Corpus(data, {s: Document(f"{data} ({s})", text) for s, text in texts.items()})
+        embedded = CORPORA[data]
+        documents = {split: Document(f"{data} ({split})", embedded.text(split)) for split in SPLITS}
+        return Corpus(data, documents, notes=[embedded.details()])
     path = Path(data)
     if path.is_dir():
         return _open_folder(path)

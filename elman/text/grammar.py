@@ -160,6 +160,7 @@ def agreement_points(words: list[str]) -> list[Agreement]:
     return points
 
 
+@cache
 def grammar_text(split: str, sentences: int | None = None, seed: int = 0) -> str:
     """The text of a split (train, valid or test): one sentence per line, drawn afresh.
 
@@ -169,3 +170,12 @@ def grammar_text(split: str, sentences: int | None = None, seed: int = 0) -> str
     own_seed = len(SENTENCES) * seed + list(SENTENCES).index(split)
     drawn = elman_grammar().sample(default if sentences is None else sentences, own_seed)
     return "".join(" ".join(words) + "\n" for words in drawn)
+
+
+def about() -> str:
+    """One line: how large the language is, and the limit of perplexity."""
+    grammar = elman_grammar()
+    return (
+        f"sentences of {grammar.mean_length():.2f} tokens on average; no model can have a lower "
+        f"perplexity than {grammar.perplexity_limit():.4f} (per token, over all its sentences)"
+    )

@@ -61,7 +61,8 @@ def test_frequencies_match_the_distribution(constant_model: Build) -> None:
     probs = [0.4, 0.05, 0.25, 0.0, 0.3]
     rows = rows_of(constant_model(probs), DecodingOptions(max_tokens=100, samples=100, seed=3))
     counts = Counter(token for row in rows for token in row)
-    assert counts.total() == 10_000 and counts[3] == 0
+    assert counts.total() == 10_000
+    assert counts[3] == 0
     chi_square = sum(
         (counts[token] - 10_000 * p) ** 2 / (10_000 * p) for token, p in enumerate(probs) if p
     )
@@ -156,7 +157,8 @@ def test_forced_ids_come_first_and_are_read(bigram_model: Build) -> None:
 def test_a_row_ends_with_its_stop_id(table_model: Any) -> None:
     options = DecodingOptions(max_tokens=200, samples=8, stop_ids=(2, 5))
     for row in rows_of(table_model, options):
-        assert row[-1] in (2, 5) and not {2, 5} & set(row[:-1])
+        assert row[-1] in (2, 5)
+        assert not {2, 5} & set(row[:-1])
 
 
 def test_ended_rows_are_none_and_cost_nothing(bigram_model: Build) -> None:
@@ -173,7 +175,8 @@ def test_ended_rows_are_none_and_cost_nothing(bigram_model: Build) -> None:
 def test_the_stream_ends_when_all_rows_have(constant_model: Build) -> None:
     model = constant_model([0.0, 1.0])
     steps = list(sample(model, model.start(2), DecodingOptions(samples=2, stop_ids=(1,))))
-    assert steps == [[1, 1]] and model.read_rows == []
+    assert steps == [[1, 1]]
+    assert model.read_rows == []
 
 
 def test_finished_sees_row_and_ids_and_ends_the_row(table_model: Any) -> None:

@@ -126,7 +126,8 @@ def test_the_result_is_a_distribution_over_the_possible(name: str) -> None:
     def check(row: list[float], number: float, dtype: torch.dtype) -> None:
         before = as_log_probs(row, dtype)
         after = TRANSFORMS[name](before, number)
-        assert after.shape == before.shape and after.dtype == dtype
+        assert after.shape == before.shape
+        assert after.dtype == dtype
         assert not after.isnan().any()
         assert after.exp().sum().item() == pytest.approx(1, abs=1e-5)
         assert not (after.exp() > 0)[torch.isneginf(before)].any()

@@ -1,0 +1,84 @@
+"""`elman data`: what is in a file, a folder or a built-in corpus."""
+
+from pathlib import Path
+
+from elman.cli.output import note, print_json, print_table
+from elman.errors import InputError
+
+
+def data(
+    name: str | None = None,
+    /,
+    *,
+    write: str | None = None,
+    json: bool = False,
+) -> None:
+    """What is in a text file, a folder with train/valid/test files, or a built-in corpus.
+
+    Examples:
+      elman data
+      elman data my-text.txt
+      elman data grammar --write grammar-files
+
+    Parameters
+    ----------
+    name
+        File, folder or built-in corpus; none: list the built-in ones.
+    write
+        Write the splits as files into this folder, for other tools.
+    json
+        Print the result as JSON.
+    """
+    from elman.tasks.training import count_empty_lines
+    from elman.text import guess_tokenizer
+    from elman.text.corpora import CORPORA, open_corpus
+
+    if name is None:
+        built_in = {corpus: embedded.about for corpus, embedded in CORPORA.items()}
+        if json:
+            print_json(built_in)
+        else:
+            print_table(["corpus", "what it is"], list(built_in.items()))
+            print("next: elman data grammar, or elman data FILE")
+        return
+    corpus = open_corpus(name)
+    splits = {
+        split: {
+            "source": document.name,
+            "lines": document.lines,
+            "empty_lines": count_empty_lines(document.text),
+            "words": len(document.text.split()),
+            "distinct_words": len(set(document.text.split())),
+            "characters": len(document.text),
+            "sha256": document.sha256(),
+        }
+        for split, document in corpus.documents.items()
+    }
+    notes = [*corpus.notes, *(n for d in corpus.documents.values() for n in d.notes)]
+    tokenizer = guess_tokenizer(next(iter(corpus.documents.values())).text)
+    if write is not None:
+        _write(Path(write), {split: d.text for split, d in corpus.documents.items()})
+    if json:
+        print_json({"name": corpus.name, "splits": splits, "notes": notes, "tokenizer": tokenizer})
+        return
+    columns = ["lines", "empty_lines", "words", "distinct_words", "characters"]
+    print_table(
+        ["split", *(column.replace("_", " ") for column in columns), "source"],
+        [[split, *(facts[c] for c in columns), facts["source"]] for split, facts in splits.items()],
+    )
+    for message in notes:
+        note(message)
+    print(f"looks like text for the tokenizer: {tokenizer}")
+
+
+def _write(folder: Path, texts: dict[str, str]) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for split, text in texts.items():
+            path = folder / f"{split}.txt"
+            if path.exists():
+                raise InputError(f"{path}: exists already; choose another folder")
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
+    note(f"wrote {', '.join(f'{split}.txt' for split in texts)} into {folder}")

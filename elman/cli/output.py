@@ -1,0 +1,113 @@
+"""How commands speak: tables and lines for people, JSON for machines, progress for the patient.
+
+Results go to standard output; progress and notes to standard error, so that every command works in
+a pipe.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+_NUMBER = re.compile(r"[-+−]?[\d.,]+(e-?\d+)?|[–∞]")
+_PATIENCE = 1.0  # seconds before a progress line appears
+
+
+def print_json(data: Any) -> None:
+    """Data as JSON on standard output."""
+    print(json.dumps(plain(data), ensure_ascii=False, indent=1, allow_nan=False))
+
+
+def plain(data: Any) -> Any:
+    """Dataclasses as dicts, and infinite numbers as null, since JSON has none."""
+    if dataclasses.is_dataclass(data) and not isinstance(data, type):
+        data = {field.name: getattr(data, field.name) for field in dataclasses.fields(data)}
+    if isinstance(data, dict):
+        return {str(key): plain(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [plain(item) for item in data]
+    if isinstance(data, float) and not math.isfinite(data):
+        return None
+    return data
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """An aligned table; columns of numbers are aligned right."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    widths = [max(len(row[c]) for row in [list(header), *cells]) for c in range(len(header))]
+    numeric = [all(_NUMBER.fullmatch(row[c]) for row in cells) for c in range(len(header))]
+    for row in [list(header), ["─" * width for width in widths], *cells]:
+        aligned = [
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, numeric, strict=True)
+        ]
+        print("  ".join(aligned).rstrip())
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return "∞" if math.isinf(value) else f"{value:,.4g}" if abs(value) < 10 else f"{value:,.2f}"
+    return str(value)
+
+
+def note(message: str) -> None:
+    """Something the user should know, beside the result."""
+    print(f"note: {message}", file=sys.stderr)
+
+
+@contextmanager
+def stages() -> Iterator[Callable[[str], None]]:
+    """Progress of work in named stages: a live line in a terminal, plain lines elsewhere."""
+    if sys.stderr.isatty():
+        from rich.console import Console
+
+        with Console(stderr=True).status("starting …") as status:
+            yield lambda what: status.update(f"{what} …")
+        return
+    last = time.monotonic()
+
+    def say(what: str) -> None:
+        nonlocal last
+        if time.monotonic() - last > _PATIENCE:  # quick work needs no commentary
+            print(f"{what} …", file=sys.stderr)
+            last = time.monotonic()
+
+    yield say
+
+
+@contextmanager
+def counted(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Progress of countable work: a bar in a terminal, a plain line now and then elsewhere."""
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import Progress
+
+        with Progress(console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task(what, total=total)
+            yield lambda amount: bar.advance(task, amount)
+        return
+    done, last = 0, time.monotonic()
+
+    def say(amount: int) -> None:
+        nonlocal done, last
+        done += amount
+        if time.monotonic() - last > 10 * _PATIENCE:
+            print(
+                f"{what}: {done:,} of {total:,}" if total else f"{what}: {done:,}", file=sys.stderr
+            )
+            last = time.monotonic()
+
+    yield say

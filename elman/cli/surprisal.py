@@ -1,0 +1,85 @@
+"""`elman surprisal`: a table with one row per word."""
+
+import csv
+import math
+import sys
+from dataclasses import fields
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from elman.cli.output import print_json
+from elman.errors import InputError
+
+_BASES = {"2": 2.0, "e": math.e, "10": 10.0}
+
+
+def surprisal(
+    run: str,
+    file: str | None = None,
+    /,
+    *,
+    text: str | None = None,
+    base: str = "2",
+    reset: str = "line",
+    with_: Annotated[tuple[str, ...], Parameter(name="--with")] = (),
+    json: bool = False,
+) -> None:
+    """Surprisal, entropy and rank of every word of a text, as a table with tabs or as JSON.
+
+    A word is what stands between white space; its surprisal is the sum over its tokens, and the
+    space before it belongs to it. The entropy is that of the distribution before the word; the
+    rank is given for words of one token.
+
+    Examples:
+      elman surprisal runs/ptb --text "the price of gold rose"
+      elman surprisal runs/ptb stimuli.txt > surprisal.tsv
+      cat stimuli.txt | elman surprisal runs/ptb - --base e --json
+
+    Parameters
+    ----------
+    run
+        A run folder.
+    file
+        A text file, one sentence per line; - for standard input.
+    text
+        The text itself, instead of a file.
+    base
+        Base of the logarithm: 2 (bits), e (nats) or 10.
+    reset
+        "line": every line by itself; "stream": one running text.
+    with_
+        Put an adapter around the model, with its weight: cache:weight=0.1.
+    json
+        Print the result as JSON.
+    """
+    from elman.evaluation.surprisal import WordSurprisal
+    from elman.tasks.language_model import load
+    from elman.text.reader import read_document, read_standard_input
+
+    if base not in _BASES:
+        raise InputError(f"--base {base}: choose 2, e or 10")
+    if (text is None) == (file is None):
+        raise InputError("give either a file or --text, not both or neither")
+    trained = load(run).with_adapters(with_)
+    if file == "-":
+        text = read_standard_input(sys.stdin.buffer.read()).text
+    elif file is not None:
+        text = read_document(file).text
+    assert text is not None
+    rows = trained.surprisal(text, base=_BASES[base], reset=reset)
+    if json:
+        print_json(rows)
+        return
+    # Fields are quoted where they hold tabs or quotes, so that no word breaks the table.
+    writer = csv.writer(sys.stdout, delimiter="\t", lineterminator="\n")
+    names = [field.name for field in fields(WordSurprisal)]
+    writer.writerow(names)
+    for row in rows:
+        writer.writerow([_cell(getattr(row, name)) for name in names])
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, bool):
+        return int(value)
+    return f"{value:.6f}" if isinstance(value, float) else "" if value is None else value
