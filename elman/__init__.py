@@ -8,7 +8,7 @@ model.perplexity("boys who Mary chases walk .\\n")
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0.dev0"
+from elman.version import __version__
 
 if TYPE_CHECKING:
     from elman.errors import ElmanError, InputError
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from elman.tasks.language_model import TrainedModel, load
     from elman.tasks.training import train
 
-__all__ = ["ElmanError", "InputError", "TrainedModel", "compare", "load", "train"]
+__all__ = ["ElmanError", "InputError", "TrainedModel", "__version__", "compare", "load", "train"]
 
 # Looked up on first use, so that `import elman` and `elman --help` stay quick.
 _HOMES = {

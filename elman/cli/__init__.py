@@ -11,8 +11,8 @@ import sys
 
 from cyclopts import App, CycloptsError, Parameter
 
-from elman import __version__
 from elman.errors import ElmanError
+from elman.version import __version__
 
 # Command to its file and function of the same name; an underscore where Python has the word.
 COMMANDS = {

@@ -22,6 +22,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
 from elman.errors import ElmanError, InputError
+from elman.version import __version__
 
 MANIFEST = "manifest.json"
 FORMAT = {"format": "elman run", "version": 1}
@@ -114,8 +115,6 @@ def _fingerprint(path: Path) -> dict[str, Any]:
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
-    from elman import __version__
-
     files = {path.name: _fingerprint(path) for path in sorted(folder.iterdir())}
     return {**FORMAT, "elman": __version__, "files": files}
 

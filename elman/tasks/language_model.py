@@ -111,7 +111,9 @@ class TrainedModel:
             unit=self.tokenizer.name,
             vocabulary_size=len(self.tokenizer),
             state="every line by itself" if anew else "state carried from line to line",
-            unknown="unknown words as <unk>" if self.tokenizer.unknown_id is not None else "",
+            unknown="what is unknown counts as <unk>"
+            if self.tokenizer.unknown_id is not None
+            else "",
             text=f"{document.name} sha256:{document.sha256()[:12]}",
         )
         normal = self.tokenizer.normalise(document.text)

@@ -35,9 +35,10 @@ def suggest(trained: TrainedModel, text: str, *, top: int, complete: bool) -> li
     """The likeliest next words of a text, most likely first."""
     if top < 1:
         raise InputError(f"top={top}: ask for at least one suggestion")
-    text, begun = _take_last_word(text) if complete else (text.rstrip(" "), "")
+    text, begun = _take_last_word(text) if complete else (text, "")
+    text = text.rstrip(" ")
     if trained.tokenizer.whole_words:
-        return _whole_words(trained, text.rstrip(" "), begun)[:top]
+        return _whole_words(trained, text, begun, top)
     return _spelled_words(trained, text, begun, top)
 
 
@@ -47,16 +48,16 @@ def _take_last_word(text: str) -> tuple[str, str]:
     return match.group(1), match.group(2)
 
 
-def _whole_words(trained: TrainedModel, text: str, begun: str) -> list[Suggestion]:
+def _whole_words(trained: TrainedModel, text: str, begun: str, top: int) -> list[Suggestion]:
     tokenizer = trained.tokenizer
     state = read_prompt(trained, tokenizer.encode(text))
     probabilities = trained.model.predict(state)[0].exp()
     found = []
     for number in probabilities.argsort(descending=True, stable=True).tolist():
         word = _word_of(trained, number)
-        if word and word.startswith(begun):
+        if word.startswith(begun) and word != begun:
             found.append(Suggestion(word, float(probabilities[number])))
-            if len(found) == 50:
+            if len(found) == top:
                 break
     return found
 
@@ -77,25 +78,25 @@ class _Spelling:
     """Words being spelled, one per row."""
 
     ids: list[tuple[int, ...]]
+    texts: list[str]
     log_probs: torch.Tensor  # (rows,)
     state: State
 
 
 def _spelled_words(trained: TrainedModel, text: str, begun: str, top: int) -> list[Suggestion]:
-    state = read_prompt(trained, trained.tokenizer.encode(text + begun))
-    starts_word, banned = _kinds_of_tokens(trained)
-    # Within a line, a new word is spelled from the space before it.
-    first = starts_word if text and not begun and not text.endswith("\n") else ~starts_word
-    live = _Spelling([()], torch.zeros(1, dtype=torch.float64), state)
+    tokens = _Tokens(trained)
+    # Within a line, a word is spelled from the space before it.
+    wanted = (" " if text and not text.endswith("\n") else "") + begun
+    state = read_prompt(trained, trained.tokenizer.encode(text))
+    live = _Spelling([()], [""], torch.zeros(1, dtype=torch.float64), state)
     found: dict[str, float] = {}
-    for length in range(_LONGEST):
+    for _ in range(_LONGEST):
         log_probs = trained.model.predict(live.state).double()  # (rows, V)
-        ends = log_probs[:, starts_word].logsumexp(1) + live.log_probs
-        for ids, probability in zip(live.ids, ends.exp().tolist(), strict=True):
-            word = (begun + trained.tokenizer.decode(ids)).strip()
-            if word:
-                found[word] = found.get(word, 0.0) + probability
-        allowed = (~starts_word if length else first) & ~banned
+        ends = log_probs[:, tokens.starts_word].logsumexp(1) + live.log_probs
+        for spelled, probability in zip(live.texts, ends.exp().tolist(), strict=True):
+            if spelled.startswith(wanted) and spelled != wanted:
+                found[spelled.strip()] = found.get(spelled.strip(), 0.0) + probability
+        allowed = torch.stack([tokens.allowed(wanted[len(t) :]) for t in live.texts])
         live = _extend(trained, live, torch.where(allowed, log_probs, -torch.inf))
         best = sorted(found.values(), reverse=True)[:top]
         # No spelling gets likelier by going on.
@@ -105,15 +106,27 @@ def _spelled_words(trained: TrainedModel, text: str, begun: str, top: int) -> li
     return [Suggestion(word, probability) for word, probability in ranked[:top]]
 
 
-def _kinds_of_tokens(trained: TrainedModel) -> tuple[torch.Tensor, torch.Tensor]:
-    """Which tokens begin another word (white space, line end), and which never belong to one."""
-    tokenizer = trained.tokenizer
-    texts = [tokenizer.decode([number]) for number in range(len(tokenizer))]
-    banned = torch.zeros(len(tokenizer), dtype=torch.bool)
-    banned[
-        [number for number in (tokenizer.eos_id, tokenizer.unknown_id) if number is not None]
-    ] = True
-    return torch.tensor([text[:1].isspace() for text in texts]), banned
+class _Tokens:
+    """Which tokens may come next in a word."""
+
+    def __init__(self, trained: TrainedModel) -> None:
+        tokenizer = trained.tokenizer
+        self.texts = [tokenizer.decode([number]) for number in range(len(tokenizer))]
+        self.starts_word = torch.tensor([text[:1].isspace() for text in self.texts])
+        never = (tokenizer.eos_id, tokenizer.unknown_id)
+        self.usable = torch.tensor([number not in never for number in range(len(tokenizer))])
+        self.by_rest: dict[str, torch.Tensor] = {}
+
+    def allowed(self, rest: str) -> torch.Tensor:
+        """Tokens that go on with what is wanted; once that is spelled, all within a word."""
+        if not rest:
+            return self.usable & ~self.starts_word
+        if rest not in self.by_rest:
+            fits = [
+                text.startswith(rest) or (text and rest.startswith(text)) for text in self.texts
+            ]
+            self.by_rest[rest] = torch.tensor([bool(fit) for fit in fits]) & self.usable
+        return self.by_rest[rest]
 
 
 def _extend(trained: TrainedModel, live: _Spelling, log_probs: torch.Tensor) -> _Spelling:
@@ -124,4 +137,4 @@ def _extend(trained: TrainedModel, live: _Spelling, log_probs: torch.Tensor) -> 
     rows, numbers = places // log_probs.shape[1], places % log_probs.shape[1]
     longer = [(*live.ids[row], n) for row, n in zip(rows.tolist(), numbers.tolist(), strict=True)]
     state = trained.model.read(numbers[:, None], select(live.state, rows)) if longer else live.state
-    return _Spelling(longer, best, state)
+    return _Spelling(longer, [trained.tokenizer.decode(ids) for ids in longer], best, state)
