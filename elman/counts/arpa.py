@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import pairwise, repeat
 from pathlib import Path
 from typing import IO, Any
 
@@ -66,7 +66,7 @@ def check_exportable(tables: Tables, tokens: list[str]) -> None:
         raise InputError(
             f"two tokens are written {twice!r}, so an ARPA file cannot tell them apart"
         )
-    for below, above in zip(tables.tables[1:], tables.tables[2:]):
+    for below, above in pairwise(tables.tables[1:]):
         if (below.words[above.prefixes] == tables.eos_id).any():
             raise InputError(
                 "contexts of this model run across line ends, which ARPA files cannot express; "
@@ -113,7 +113,7 @@ def _unigrams(table: Table, names: list[str], eos_id: int, highest: bool) -> str
 
 
 def _section(order: int, columns: list[list[str]]) -> str:
-    return f"\n\\{order}-grams:\n" + "\n".join(map("\t".join, zip(*columns))) + "\n"
+    return f"\n\\{order}-grams:\n" + "\n".join(map("\t".join, zip(*columns, strict=True))) + "\n"
 
 
 def _log10_texts(natural: Array) -> list[str]:
@@ -155,13 +155,13 @@ def read_arpa(path: str | os.PathLike[str]) -> tuple[Tables, list[str]]:
     counts = source.header()
     unigrams = _Entries.read(source, 1, counts[0])
     tokens, numbers = _vocabulary(source, unigrams)
-    entries = [unigrams]
-    entries += [_Entries.read(source, order, count) for order, count in enumerate(counts[1:], 2)]
-    left_out = sum(each.number_words(source, numbers, len(tokens)) for each in entries)
-    while len(entries) > 1 and len(entries[-1].ids) == 0:
-        entries.pop()
+    unigrams.number_words(source, numbers, len(tokens))
     tables = [_unigram_table(source, unigrams, len(tokens))]
-    for index in range(1, len(entries)):
+    entries = [_Entries.read(source, order, count) for order, count in enumerate(counts[1:], 2)]
+    left_out = sum(each.number_words(source, numbers, len(tokens)) for each in entries)
+    while entries and len(entries[-1].ids) == 0:
+        entries.pop()
+    for index in range(len(entries)):
         tables.append(_table(source, tables, entries[index:], len(tokens)))
     tables[-1].log_backoffs[:] = 0.0  # some toolkits write one where nothing longer can follow
     notes = [f"{left_out:,} n-grams that run across line ends were left out"] if left_out else []
@@ -208,7 +208,7 @@ class _Source:
 
     def header(self) -> list[int]:
         """How many n-grams of each order are promised; a section must follow for each."""
-        counts = []
+        counts: list[int] = []
         first, text = self.section(0)
         for line, content in enumerate(text.split(b"\n"), first):
             found = re.fullmatch(rb"\s*ngram\s+(\d+)\s*=\s*(\d+)\s*", content)
@@ -220,13 +220,12 @@ class _Source:
                 )
         if not counts:
             raise self.error(first, "no line 'ngram 1=' follows \\data\\")
-        expected = [*(f"\\{order}-grams:" for order in range(1, len(counts) + 1)), "\\end\\"]
-        for name, heading in zip(expected, self.headings[1:]):
-            if heading.group().strip() != name.encode():
-                found_name = heading.group().strip().decode()
-                raise self.error(
-                    self.line_at(heading.start()), f"expected {name}, found {found_name}"
-                )
+        for order, heading in enumerate(self.headings[1:], 1):
+            name = f"\\{order}-grams:" if order <= len(counts) else "\\end\\"
+            found_name = heading.group().strip().decode()
+            if found_name != name:
+                line = self.line_at(heading.start())
+                raise self.error(line, f"expected {name}, found {found_name}")
         return counts
 
 
@@ -307,12 +306,12 @@ def _number_or_nan(field: bytes) -> float:
 
 def _vocabulary(source: _Source, unigrams: _Entries) -> tuple[list[str], dict[bytes, int]]:
     """The tokens, and the number of each word; that of `<s>` comes after all others."""
-    words = dict.fromkeys(unigrams.words[:, 0])
-    for word, line in zip(unigrams.words[:, 0], unigrams.lines):
-        if word == EOS.encode():
-            raise source.error(line, f"the word {EOS!r} has a meaning of its own here; rename it")
+    listed = unigrams.words[:, 0]
+    taken = f"the word {EOS!r} is what elman calls the end of a line; rename it"
+    source.refuse(unigrams.lines, listed == EOS.encode(), taken)
+    words = dict.fromkeys(listed)
     if END.encode() not in words:
-        raise source.error(unigrams.lines[0], f"the 1-grams lack {END!r}, so no line could end")
+        raise source.error(source.section(1)[0], f"the 1-grams lack {END}, so no line could end")
     unknown = UNKNOWN if UNKNOWN.encode() in words else UNKNOWN.upper()  # some toolkits shout
     special = [word for word in (END, unknown, START) if word.encode() in words]
     ordinary = [word for word in words if word.decode() not in special]
@@ -354,9 +353,9 @@ def _table(source: _Source, below: list[Table], entries: list[_Entries], size: i
         present = np.insert(present, spots, wanted[lacking])
         log_probs = np.insert(log_probs, spots, backed_off)
         log_backoffs = np.insert(log_backoffs, spots, 0.0)
-    for each, key in zip(entries, keys):
+    for each, key in zip(entries, keys, strict=True):
         each.beginnings = np.searchsorted(present, key)
-    return Table(*np.divmod(present, size), log_probs, log_backoffs)
+    return Table(present // size, present % size, log_probs, log_backoffs)
 
 
 def _sort(source: _Source, entries: _Entries, keys: Array) -> Array:

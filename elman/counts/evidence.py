@@ -13,7 +13,7 @@ follows from counts is None, and the rows end with order 1.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import exp
 from typing import Any
 
@@ -29,15 +29,15 @@ class OrderEvidence:
     """What one order knows of a word after a context."""
 
     order: int
-    context: tuple[int, ...]  # ids, oldest first: the last order - 1 words read
-    count: int | None  # of context and word, as the smoother counts (Kneser-Ney: adjusted)
-    total: int | None  # sum of such counts over all stored words after the context
-    followers: int | None  # how many different words have followed the context
-    discount: float | None  # taken off the count; None where the smoother has no discounts
+    context: tuple[int, ...] = ()  # ids, oldest first: the last order - 1 words read
+    count: int | None = None  # of context and word, as the smoother counts (Kneser-Ney: adjusted)
+    total: int | None = None  # sum of such counts over the stored words after the context
+    followers: int | None = None  # how many different words have followed the context
+    discount: float | None = None  # taken off the count, where the smoother has discounts
     alpha: float  # what the n-gram itself keeps of the context's probability
-    backoff: float | None  # weight the context gives the order below; None: unknown or no order
+    backoff: float | None = None  # weight that the context gives to the order below
     probability: float  # of the word, as if this order were the highest
-    answered: bool  # the longest n-gram that was found
+    answered: bool  # it has the longest n-gram that was found
 
     def to_data(self) -> dict[str, Any]:
         """The row as plain data."""
@@ -53,10 +53,133 @@ def explain(
     word, or, if false, p = alpha for words that were seen and backoff * p below for the others.
     The first row's probability is that of the model.
     """
-    numbers = _context_numbers(tables, context)
+    known = _usable(tables, context)
+    contexts = _context_numbers(tables, known)[: len(known)]
     rows = _lowest_rows(tables, word, interpolated)
-    for order, number in enumerate(numbers, start=2):
-        known = tuple(context[len(context) - order + 1 :])
-        rows.append(_row(tables, order, known, number, word, rows[-1].probability, interpolated))
-    answer = max((row.order for row in rows if _found(row, tables)), default=rows[0].order)
-    return [_mark(row, row.order == answer) for row in reversed(rows)]
+    for order, number in enumerate(contexts, start=2):
+        row = _row(tables, order, number, word, rows[-1].probability, interpolated)
+        rows.append(replace(row, context=tuple(known[len(known) - order + 1 :])))
+    answer = max(row.order for row in rows if row.answered)
+    return [replace(row, answered=row.order == answer) for row in reversed(rows)]
+
+
+def _usable(tables: Tables, context: Sequence[int]) -> list[int]:
+    """The part of a context that n-grams can look at: long enough, and read, and in one line.
+
+    A context that runs across the start of a line stays if something has followed it: then the
+    model was trained on a stream.
+    """
+    longest = tables.order - 1
+    known = [int(number) for number in context][-longest:] if longest else []
+    while NOTHING in known:
+        known = known[known.index(NOTHING) + 1 :]
+    while tables.eos_id in known[1:] and not _has_followers(tables, known):
+        known = known[1:]
+    return known
+
+
+def _has_followers(tables: Tables, known: list[int]) -> bool:
+    number = _context_numbers(tables, known)[len(known) - 1]
+    return len(_followers(tables, len(known) + 1, number)) > 0
+
+
+def _context_numbers(tables: Tables, known: list[int]) -> list[int]:
+    """Numbers of the last 1, 2, … order - 1 words, or -1 where not stored."""
+    missing = tables.order - 1 - len(known)
+    padded = np.array([[NOTHING] * missing + known], dtype=np.int64)
+    return [int(numbers[0]) for numbers in tables.context_numbers(padded)]
+
+
+def _followers(tables: Tables, order: int, number: int) -> Array:
+    return tables.followers(order, np.array([number]))[1]
+
+
+def _row(
+    tables: Tables, order: int, number: int, word: int, shorter: float, interpolated: bool
+) -> OrderEvidence:
+    """The row of an order above 1; `number` is that of its context, `shorter` what p is below."""
+    table = tables.tables[order - 1]
+    found = int(tables.find(order, np.array([number]), np.array([word]))[0])
+    stored = found >= 0
+    backoff = exp(tables.tables[order - 2].log_backoffs[number]) if number >= 0 else 1.0
+    probability = exp(table.log_probs[found]) if stored else backoff * shorter
+    kept = max(probability - backoff * shorter, 0.0) if interpolated else probability
+    count, total, followers = _counts(table, found, _followers(tables, order, number))
+    return OrderEvidence(
+        order=order,
+        count=count,
+        total=total,
+        followers=followers,
+        discount=_discount(tables, order, count),
+        alpha=kept if stored else 0.0,
+        backoff=backoff,
+        probability=probability,
+        answered=stored,
+    )
+
+
+def _lowest_rows(tables: Tables, word: int, interpolated: bool) -> list[OrderEvidence]:
+    """The rows of order 0, if it can be told apart, and of order 1."""
+    table = tables.tables[0]
+    uniform = 1 / tables.vocabulary_size
+    probability = exp(table.log_probs[word])
+    count, total, followers = _counts(table, word, np.arange(len(table)))
+    backoff = _weight_of_uniform(tables, interpolated)
+    if backoff is not None and interpolated:
+        kept = max(probability - backoff * uniform, 0.0)
+    else:
+        kept = 0.0 if count == 0 else probability
+    words = OrderEvidence(
+        order=1,
+        count=count,
+        total=total,
+        followers=followers,
+        discount=_discount(tables, 1, count),
+        alpha=kept,
+        backoff=backoff,
+        probability=probability,
+        answered=count != 0,
+    )
+    if backoff is None:
+        return [words]
+    return [OrderEvidence(order=0, alpha=uniform, probability=uniform, answered=True), words]
+
+
+def _counts(table: Table, found: int, followers: Array) -> tuple[int | None, int | None, int]:
+    """Count of the n-gram, sum over its context, and how many words have followed that."""
+    if table.counts is None:
+        return None, None, len(followers)
+    counts = table.counts[followers].astype(np.int64)
+    count = int(table.counts[found]) if found >= 0 else 0
+    return count, int(counts.sum()), int(np.count_nonzero(counts))
+
+
+def _discount(tables: Tables, order: int, count: int | None) -> float | None:
+    """What was taken off a count; the last discount of an order serves all larger counts."""
+    discounts = tables.discounts[order - 1] if tables.discounts else []
+    if not discounts or count is None:
+        return None
+    return float([0.0, *discounts][min(count, len(discounts))])
+
+
+def _weight_of_uniform(tables: Tables, interpolated: bool) -> float | None:
+    """What words without context hand down to the uniform distribution.
+
+    The tables do not store it. A word never seen has p = weight / V, which tells it. Interpolated,
+    every word tells it: p = s k + (1 - s K) / V, where k is the count less its discount, K the sum
+    of all k, s unknown and the weight 1 - s K; the word that differs most from the mean is used.
+    """
+    table, size = tables.tables[0], tables.vocabulary_size
+    if table.counts is None:
+        return None
+    if not interpolated:
+        unseen = np.flatnonzero(table.counts == 0)
+        return size * exp(table.log_probs[unseen[0]]) if len(unseen) else 0.0
+    discounts = np.array([0.0, *(tables.discounts[0] if tables.discounts else [])])
+    kept = table.counts - discounts[np.minimum(table.counts, len(discounts) - 1)]
+    distances = kept - kept.mean()
+    telling = int(np.argmax(np.abs(distances)))
+    if distances[telling] == 0:  # all words are alike, so that any weight gives the same
+        return 1.0
+    share = (exp(table.log_probs[telling]) - 1 / size) / distances[telling]
+    return float(np.clip(1 - share * kept.sum(), 0.0, 1.0))

@@ -42,7 +42,8 @@ class Counts:
 
     def sum(self, values: Array) -> Array:
         """Sum of a value per n-gram over each context."""
-        return np.bincount(self.contexts, weights=values, minlength=self.number_of_contexts)
+        sums = np.bincount(self.contexts, weights=values, minlength=self.number_of_contexts)
+        return sums.astype(float)  # of no n-grams at all, numpy gives integers
 
     def number_with(self, count: int) -> int:
         """How many n-grams have exactly this count."""

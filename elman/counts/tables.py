@@ -85,7 +85,8 @@ class Tables:
             numbers[:, 1:] = self.find(order, contexts, words)
             found = numbers[:, 1:]
             backed_off = log_probs + self._log_backoff(order - 1, contexts)
-            log_probs = np.where(found >= 0, self.tables[order - 1].log_probs[found], backed_off)
+            stored = _stored(self.tables[order - 1].log_probs, found)
+            log_probs = np.where(found >= 0, stored, backed_off)
         return log_probs
 
     def predict(self, contexts: Array) -> Array:
@@ -121,4 +122,10 @@ class Tables:
         return np.repeat(rows, lengths), np.repeat(starts, lengths) + offsets
 
     def _log_backoff(self, order: int, contexts: Array) -> Array:
-        return np.where(contexts >= 0, self.tables[order - 1].log_backoffs[contexts], 0.0)
+        stored = _stored(self.tables[order - 1].log_backoffs, contexts)
+        return np.where(contexts >= 0, stored, 0.0)
+
+
+def _stored(values: Array, numbers: Array) -> Array:
+    """values[numbers]; anything where the number is -1, also from an empty table."""
+    return values[numbers] if len(values) else np.zeros(numbers.shape)

@@ -1,0 +1,89 @@
+"""Imports point downwards only: the rooms of the house, and which way they may look."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import elman
+
+PACKAGE = Path(elman.__file__).parent
+# From the ground up; a module may import from lower floors and from its own room.
+FLOORS = [
+    {"errors", "version", "state"},
+    {"config"},
+    {"text", "runs"},
+    {"counts"},
+    {"models"},
+    {"adapters"},
+    {"evaluation", "decoding"},
+    {"tasks"},
+    {"tour", ""},
+    {"cli"},
+    {"__main__"},
+]
+MODULES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
+
+
+def room(module: str) -> str:
+    return [*module.split("."), ""][1]
+
+
+def floor(name: str) -> int:
+    return next(number for number, rooms in enumerate(FLOORS) if name in rooms)
+
+
+def module_name(path: Path) -> str:
+    parts = ["elman", *path.with_suffix("").parts]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(path: Path, *, top_level_only: bool) -> set[str]:
+    """Modules of the package that a file imports, leaving out what only type checkers see."""
+    tree = ast.parse((PACKAGE / path).read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = []
+    nodes = tree.body if top_level_only else list(ast.walk(tree))
+    found = set()
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("elman"):
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            known = {module_name(other) for other in MODULES}
+            found |= {name if name in known else node.module for name in names}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names if alias.name.startswith("elman")}
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=str)
+def test_imports_point_downwards(path: Path) -> None:
+    own = room(module_name(path))
+    for imported in imports(path, top_level_only=False):
+        other = room(imported)
+        assert other == own or floor(other) < floor(own), f"{path} may not import {imported}"
+
+
+def test_no_import_cycle() -> None:
+    graph = {module_name(p): imports(p, top_level_only=True) for p in MODULES}
+    done: set[str] = set()
+
+    def visit(module: str, above: tuple[str, ...]) -> None:
+        assert module not in above, " → ".join([*above, module])
+        if module not in done:
+            for imported in graph.get(module, ()):
+                if imported != module:
+                    visit(imported, (*above, module))
+            done.add(module)
+
+    for module in graph:
+        visit(module, ())
+
+
+def test_the_check_sees_imports() -> None:
+    assert "elman.counts.estimate" in imports(Path("models/ngram.py"), top_level_only=True)
+
+
+def test_no_grab_bags() -> None:
+    forbidden = {"utils", "helpers", "common", "misc", "manager"}
+    assert not forbidden & {path.stem for path in MODULES}
