@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 
 from cyclopts import App, CycloptsError, Parameter
 
@@ -38,12 +39,15 @@ app = App(
     # "--no-…" forms and empty defaults would only make the help longer.
     default_parameter=Parameter(negative="", show_default=lambda value: value or None),
 )
-for _name, _file in COMMANDS.items():
-    app.command(f"elman.cli.{_file}:{_file}", name=_name)
+for _place, (_name, _file) in enumerate(COMMANDS.items()):
+    _function = getattr(import_module(f"elman.cli.{_file}"), _file)
+    app.command(_function, name=_name, sort_key=_place)
 
 
 def main() -> None:
     """Run the command line and exit."""
+    for stream in (sys.stdout, sys.stderr):  # what a terminal cannot show is no reason to fail
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     sys.exit(run(sys.argv[1:]))
 
 

@@ -21,7 +21,7 @@ def export(run: str, file: str, /, *, overwrite: bool = False) -> None:
     overwrite
         Replace a file that is there already.
     """
-    from elman.counts.arpa import write_arpa
+    from elman.counts.arpa_writer import write_arpa
     from elman.models.ngram import NGram
     from elman.tasks.language_model import load
 

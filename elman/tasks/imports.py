@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from elman.counts.arpa import read_arpa
+from elman.counts.arpa_reader import read_arpa
 from elman.counts.estimate import IMPORTED, NgramConfig
 from elman.models.ngram import NGram
 from elman.tasks.language_model import TrainedModel

@@ -11,7 +11,7 @@ from elman.text.bytes import Bytes
 from elman.text.characters import Characters
 from elman.text.raw_words import RawWords
 from elman.text.subwords import BytePairs, Unigram
-from elman.text.tokenizer import TextConfig, Tokenizer
+from elman.text.tokenizer import TextConfig, Tokenizer, no_surrogates
 from elman.text.words import Words
 
 TOKENIZERS: dict[str, type[Tokenizer]] = {
@@ -30,15 +30,17 @@ _MOST_ATTACHED_MARKS = 0.06
 
 def train_tokenizer(text: str, config: TextConfig) -> Tokenizer:
     """The tokenizer that a configuration asks for, fitted to the training text."""
+    no_surrogates(text)
     name = guess_tokenizer(text) if config.tokenizer == "auto" else config.tokenizer
     return choose(TOKENIZERS, name, "tokenizer").train(text, config)
 
 
 def guess_tokenizer(text: str) -> str:
     """`words` if punctuation already stands apart, else `raw-words`."""
-    words = text[:1_000_000].split()
-    attached = sum(1 for word in words if re.search(r"\w[.,;:!?\"')\]]+$", word))
-    return "words" if attached <= _MOST_ATTACHED_MARKS * len(words) else "raw-words"
+    sample = text[:1_000_000]
+    attached = len(re.findall(r"\w[.,;:!?\"')\]]+(?!\S)", sample))
+    words = len(sample.split())
+    return "words" if attached <= _MOST_ATTACHED_MARKS * words else "raw-words"
 
 
 def tokenizer_to_data(tokenizer: Tokenizer) -> dict[str, Any]:

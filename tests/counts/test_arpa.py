@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from elman.counts.arpa import check_exportable, read_arpa, write_arpa
+from elman.counts.arpa_reader import read_arpa
+from elman.counts.arpa_writer import check_exportable, write_arpa
 from elman.counts.estimate import NgramConfig, estimate
 from elman.counts.smoothing import SMOOTHERS
-from elman.counts.tables import NOTHING, Tables
+from elman.counts.tables import NOTHING, Table, Tables
 from elman.errors import InputError
 from elman.text.grammar import grammar_text
 from elman.text.tokenizer import TextConfig
@@ -96,6 +97,24 @@ def test_the_format_of_a_file(tmp_path: Path) -> None:
     )
 
 
+def test_an_order_emptied_by_cutoffs_is_not_written(tmp_path: Path) -> None:
+    tables, words = fit("a b\na b\n", order=3, cutoffs=(1, 1, 9))
+    assert len(tables.tables[2]) == 0
+    write_arpa(tmp_path / "model.arpa", tables, words.tokens)
+    assert "ngram 3" not in (tmp_path / "model.arpa").read_text()
+    assert read_arpa(tmp_path / "model.arpa")[0].order == 2
+
+
+def test_rounding_above_one_and_minus_zero_are_written_as_zero(tmp_path: Path) -> None:
+    ids, zeros = np.arange(3), np.zeros(3, dtype=np.int64)
+    words = Table(zeros, ids, np.array([-0.0, 2e-16, -0.5]), np.array([-0.0, -0.0, 0.5]))
+    pair = Table(np.array([2]), np.array([2]), np.array([-0.0]), np.zeros(1))
+    write_arpa(tmp_path / "model.arpa", Tables([words, pair], 3, 0), ["<eos>", "<unk>", "a"])
+    lines = (tmp_path / "model.arpa").read_text().splitlines()
+    assert lines[5:8] == ["-99\t<s>\t0", "0\t</s>\t0", "0\t<unk>\t0"]
+    assert lines[8:12] == ["-0.217147240952\ta\t0.217147240952", "", "\\2-grams:", "0\ta a"]
+
+
 def test_the_impossible_stays_impossible(tmp_path: Path) -> None:
     tables, words = fit(smoothing="maximum-likelihood")
     write_arpa(tmp_path / "model.arpa", tables, words.tokens)
@@ -122,6 +141,7 @@ def test_gzip_gives_the_same_model_and_the_same_bytes(tmp_path: Path) -> None:
         write_arpa(tmp_path / name, tables, words.tokens)
     packed = (tmp_path / "model.arpa.gz").read_bytes()
     assert packed == (tmp_path / "second.arpa.gz").read_bytes()
+    assert packed[4:8] == bytes(4)  # where gzip keeps the time
     assert gzip.decompress(packed) == (tmp_path / "model.arpa").read_bytes()
     assert read_arpa(tmp_path / "model.arpa.gz")[1] == words.tokens
 
@@ -134,7 +154,7 @@ def test_a_failed_write_leaves_the_old_file_alone(
 
     tables, words = fit(order=2)
     (tmp_path / "model.arpa").write_text("old")
-    monkeypatch.setattr("elman.counts.arpa.os.fsync", full)
+    monkeypatch.setattr("elman.counts.arpa_writer.os.fsync", full)
     with pytest.raises(InputError, match="No space left"):
         write_arpa(tmp_path / "model.arpa", tables, words.tokens)
     assert [path.name for path in tmp_path.iterdir()] == ["model.arpa"]
@@ -167,7 +187,7 @@ def test_a_word_may_hold_a_no_break_space(tmp_path: Path) -> None:
 
 def test_contexts_across_line_ends_cannot_be_written() -> None:
     tables, words = fit("a b\na b\n", order=3, context="stream")
-    with pytest.raises(InputError, match="--set model.context=line"):
+    with pytest.raises(InputError, match=r"--set model\.context=line"):
         check_exportable(tables, words.tokens)
     tables, words = fit("a b\na b\n", order=3, context="line")
     check_exportable(tables, words.tokens)
@@ -301,10 +321,9 @@ def test_files_without_beginnings_follow_the_definition(tmp_path: Path) -> None:
 
 def test_white_space_comments_and_line_ends_do_not_matter(tmp_path: Path) -> None:
     (tmp_path / "one.arpa").write_text(GAPS)
-    messy = (
-        GAPS.replace("\t", "  ").replace("\\3-grams:\n", "\\3-grams:  \n\n").replace("\n", "\r\n")
-    )
-    (tmp_path / "two.arpa").write_bytes(messy.encode() + b"anything")
+    messy = GAPS.replace("\t", "  ").replace("\\3-grams:\n", "\\3-grams:  \n\n")
+    messy = messy.replace("ngram 4=4\n", " ngram  4 = 4 \n  \n").replace("\n", "\r\n")
+    (tmp_path / "two.arpa").write_bytes(messy.encode() + b"\\more\\\nanything")
     one, tokens = read_arpa(tmp_path / "one.arpa")
     two, tokens_again = read_arpa(tmp_path / "two.arpa")
     assert tokens == tokens_again
@@ -382,12 +401,13 @@ def test_an_upper_case_unknown_is_the_unknown(tmp_path: Path) -> None:
 
 
 def test_ngrams_across_line_ends_are_left_out(tmp_path: Path) -> None:
-    text = SMALL.replace("2=2", "2=4").replace("a b\t", "</s> <s>\n-0.3\tb <s>\n-0.1\ta b\t")
+    across = "</s> <s>\n-0.3\tb <s>\n-0.2\t</s> b\n-0.1\ta b\t"
+    text = SMALL.replace("2=2", "2=5").replace("a b\t", across)
     tables, words = read_text(tmp_path, text)
     expected, _ = read_text(tmp_path, SMALL)
     row = words.encode("a b\nb a\n\nb\n")[None]
     np.testing.assert_array_equal(tables.score(row), expected.score(row))
-    assert any("2 n-grams that run across line ends" in note for note in tables.notes)
+    assert any("3 n-grams that run across line ends" in note for note in tables.notes)
 
 
 def test_a_weight_after_the_end_of_a_line_does_not_reach_the_next(tmp_path: Path) -> None:
@@ -404,9 +424,8 @@ def test_an_empty_highest_order_is_none(tmp_path: Path) -> None:
     text = SMALL.replace("3=1", "3=0").replace("-0.05\ta b </s>\n", "")
     tables, words = read_text(tmp_path, text)
     assert tables.order == 2
+    assert not tables.tables[-1].log_backoffs.any()
     np.testing.assert_allclose(score_words(tables, words, "b"), [-1.1, -0.15], atol=1e-12)
-    write_arpa(tmp_path / "again.arpa", tables, words.tokens)
-    assert "ngram 3" not in (tmp_path / "again.arpa").read_text()
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,14 @@
 """Evidence: numbers small enough to check by hand, and rows that add up for every smoother."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from elman.counts.arpa import read_arpa, write_arpa
+from elman.counts.arpa_reader import read_arpa
+from elman.counts.arpa_writer import write_arpa
 from elman.counts.estimate import NgramConfig, estimate
 from elman.counts.evidence import OrderEvidence, explain
 from elman.counts.smoothing import SMOOTHERS
@@ -188,7 +190,7 @@ def test_rows_add_up(smoothing: str, cutoffs: tuple[int, ...], context: str) -> 
         expected = np.exp(tables.score(window[None])[0, -1])
         assert rows[0].probability == pytest.approx(expected, rel=1e-12, abs=0)
         assert sum(row.answered for row in rows) == 1
-        for row, below in zip(rows, rows[1:], strict=False):
+        for row, below in pairwise(rows):
             handed_down = row.backoff * below.probability
             if interpolated or row.alpha == 0:
                 assert row.probability == pytest.approx(row.alpha + handed_down, rel=1e-12)

@@ -1,0 +1,64 @@
+"""`elman explain`: which counts stand behind the probability of each word."""
+
+from typing import TYPE_CHECKING
+
+from elman.cli.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from elman.tasks.explanation import Explanation
+
+
+def explain(run: str, /, *, text: str, json: bool = False) -> None:
+    """Show, for each word of a text, what every order of a count model had to say: counts,
+    discount, back-off weight, probability, and which order answered.
+
+    p = alpha + backoff * (p one order down); under Kneser-Ney, counts below the highest order are
+    numbers of different words that came before.
+
+    Examples:
+      elman explain runs/ptb --text "the price of gold"
+
+    Parameters
+    ----------
+    run
+        A run folder of an n-gram model.
+    text
+        The text to explain.
+    json
+        Print the result as JSON.
+    """
+    from elman.tasks.explanation import explain_text
+    from elman.tasks.language_model import load
+
+    trained = load(run)
+    explanations = explain_text(trained, text)
+    if json:
+        print_json(explanations)
+        return
+    for number, explanation in enumerate(explanations):
+        if number:
+            print()
+        _print_one(explanation, trained.tokenizer.tokens)
+
+
+def _print_one(explanation: "Explanation", tokens: list[str]) -> None:
+    print(
+        f"{explanation.token.strip()}: probability {explanation.probability:.6g}, "
+        f"answered by order {explanation.answered_by}"
+    )
+    rows = [
+        [
+            row.order,
+            " ".join(tokens[number].strip() for number in row.context) or "–",
+            row.count,
+            row.total,
+            row.followers,
+            row.discount,
+            f"{row.alpha:.6f}",
+            None if row.backoff is None else f"{row.backoff:.6f}",
+            f"{row.probability:.6f}",
+        ]
+        for row in explanation.orders
+    ]
+    header = ["order", "context", "count", "of", "followers", "discount", "alpha", "backoff", "p"]
+    print_table(header, rows)
