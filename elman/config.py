@@ -17,12 +17,22 @@ from typing import Any
 from elman.errors import InputError, nearest
 
 Settings = typing.TypeVar("Settings")
+_EXPECTED = {
+    int: "a whole number",
+    float: "a number",
+    str: "a word",
+    bool: "true or false",
+    tuple: "a list like [1, 2]",
+    types.NoneType: "none",
+}
 
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The tree in a TOML file."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not a TOML file ({error})") from None
 
@@ -33,13 +43,13 @@ def apply_overrides(tree: dict[str, Any], overrides: Iterable[str]) -> dict[str,
     for override in overrides:
         dotted, separator, value = override.partition("=")
         if not separator:
-            raise InputError(f"--set {override}: write it as section.field=value")
+            raise InputError(f"setting {override!r}: write it as section.field=value")
         *sections, field = dotted.strip().split(".")
         place = tree
         for section in sections:
             place = place.setdefault(section, {})
             if not isinstance(place, dict):
-                raise InputError(f"--set {override}: {section!r} is a value, not a section")
+                raise InputError(f"setting {override!r}: {section!r} is a value, not a section")
         place[field] = _parse_value(value.strip())
     return tree
 
@@ -52,36 +62,38 @@ def _parse_value(text: str) -> Any:
         return None if text in ("none", "None") else text
 
 
-def build(cls: type[Settings], data: dict[str, Any], where: str) -> Settings:
+def build(cls: type[Settings], data: Any, where: str) -> Settings:
     """A dataclass from plain data; `where` names the section in messages."""
+    if not isinstance(data, dict):
+        raise InputError(f"{where}={data!r}: is a section; set one of its fields: {where}.…=…")
     fields = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
     hints = typing.get_type_hints(cls)
     values = {}
     for name, value in data.items():
         if name not in fields:
             raise InputError(f"unknown setting {where}.{name}; {nearest(name, fields)}")
-        values[name] = _convert(value, hints[name], f"{where}.{name}")
+        values[name] = convert(value, hints[name], f"{where}.{name}")
     return cls(**values)
 
 
-def _convert(value: Any, hint: Any, name: str) -> Any:
+def convert(value: Any, hint: Any, name: str) -> Any:
     """The value as the annotated type, where nothing is lost by it."""
     choices = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     for choice in choices:
         origin = typing.get_origin(choice) or choice
         if origin is tuple and isinstance(value, list | tuple):
-            return tuple(_convert(item, typing.get_args(choice)[0], name) for item in value)
+            return tuple(convert(item, typing.get_args(choice)[0], name) for item in value)
         if origin is float and isinstance(value, int | float) and not isinstance(value, bool):
             return float(value)
         if origin is int and isinstance(value, float) and value.is_integer():
             return int(value)
         if isinstance(value, bool) and origin is not bool:
             continue
+        if origin is str and isinstance(value, int):  # a name that happens to be a number
+            return str(value)
         if isinstance(value, origin):
             return value
-    expected = " or ".join(
-        "none" if c is type(None) else getattr(c, "__name__", str(c)) for c in choices
-    )
+    expected = " or ".join(_EXPECTED[typing.get_origin(c) or c] for c in choices)
     raise InputError(f"{name}={value!r}: expected {expected}")
 
 

@@ -80,5 +80,7 @@ def adapt(model: LanguageModel, written: str, around: Surroundings) -> LanguageM
     name, _, settings = written.partition(":")
     adapter = choose(ADAPTERS, name, "adapter")
     words = [word for word in settings.split(",") if word]
+    if not all("=" in word for word in words):
+        raise InputError(f"{written}: write settings as {name}:key=value,key=value")
     config = build(adapter.config_class, apply_overrides({}, words), name)
     return adapter.wrap(model, config, around)

@@ -10,6 +10,7 @@ A state is the last `window` ids of each row, (B, window), -1 where nothing was 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +34,8 @@ class CacheConfig:
     def __post_init__(self) -> None:
         if self.window < 1:
             raise InputError(f"cache: window={self.window} must be at least 1")
-        if self.decay < 0:
-            raise InputError(f"cache: decay={self.decay} cannot be negative")
+        if not 0 <= self.decay < math.inf:
+            raise InputError(f"cache: decay={self.decay} must be 0 or more, and finite")
         if self.weight is not None and not 0 <= self.weight <= 1:
             raise InputError(f"cache: weight={self.weight} must be from 0 to 1")
 

@@ -81,8 +81,8 @@ def fit_weights(
     """
     possible = np.max(log_probs, axis=0) > -np.inf  # a token impossible for all says nothing
     probs = np.exp(log_probs[:, possible] - np.max(log_probs[:, possible], axis=0))
-    weights = np.full(len(probs), 1 / len(probs))
-    for _ in range(most_steps):
+    weights = updated = np.full(len(probs), 1 / len(probs))
+    for _ in range(most_steps if possible.any() else 0):
         shares = weights[:, None] * probs
         updated = np.mean(shares / shares.sum(axis=0), axis=1)
         if np.max(np.abs(updated - weights)) < tolerance:

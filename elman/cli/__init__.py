@@ -36,6 +36,7 @@ app = App(
     help="Recurrent language models, from counting words to attention. New here? elman tour",
     version=__version__,
     help_format="plaintext",
+    suppress_keyboard_interrupt=False,  # `run` says it
     # "--no-…" forms and empty defaults would only make the help longer.
     default_parameter=Parameter(negative="", show_default=lambda value: value or None),
 )

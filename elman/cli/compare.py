@@ -34,6 +34,7 @@ def compare(
     json
         Print the result as JSON.
     """
+    from elman.tasks.comparison import FEWEST_LINES
     from elman.tasks.comparison import compare as compare_models
     from elman.tasks.language_model import load
 
@@ -57,6 +58,8 @@ def compare(
     print_table(["run", "perplexity", "bits/byte", "surprisal %", "95 % of draws", "p"], table)
     for row in rows:
         print(f"{row.name}: {row.measurement.protocol}")
+    if rows[0].measurement.lines < FEWEST_LINES:
+        note(f"fewer than {FEWEST_LINES} lines: too few to say whether differences are luck")
     if not all(row.perplexity_comparable for row in rows):
         note("perplexities are per token, and the tokens differ: compare bits per byte instead")
     if any(row.measurement.unknown for row in rows):

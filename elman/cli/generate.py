@@ -103,8 +103,10 @@ def generate(
     _note_unknown(trained, prompt)
     one = options["beam"] is None and options["samples"] == 1
     if one and not json and not measure:
-        print(prompt, end="", flush=True)
-        for piece in trained.stream(prompt, **options):
+        pieces = trained.stream(prompt, **options)
+        by_words = trained.tokenizer.whole_words or trained.tokenizer.space_before_words
+        print(prompt.rstrip(" ") if by_words else prompt, end="", flush=True)
+        for piece in pieces:
             print(piece, end="", flush=True)
         print()
         return

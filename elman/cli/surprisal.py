@@ -11,12 +11,20 @@ from cyclopts import Parameter
 from elman.cli.output import print_json
 from elman.errors import InputError
 
+
+def _refuse_option(_: object, value: str | None) -> None:
+    if value is not None and value.startswith("-") and value != "-":
+        raise ValueError("there is no such option")
+
+
+# A hyphen may lead for the sake of "-" alone.
+_FILE = Parameter(allow_leading_hyphen=True, validator=_refuse_option)
 _BASES = {"2": 2.0, "e": math.e, "10": 10.0}
 
 
 def surprisal(
     run: str,
-    file: str | None = None,
+    file: Annotated[str | None, _FILE] = None,
     /,
     *,
     text: str | None = None,

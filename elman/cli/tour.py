@@ -20,8 +20,7 @@ def tour(*, json: bool = False) -> None:
     """A tour of the package: trains a ladder of models on two built-in corpora and shows what each
     step buys. Nothing is downloaded, nothing is written.
 
-    Examples:
-      elman tour
+    Example: elman tour
 
     Parameters
     ----------

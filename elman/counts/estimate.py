@@ -3,6 +3,7 @@
 Takes ids and the settings, gives `Tables`; called by the n-gram model.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -33,12 +34,14 @@ class NgramConfig:
             choose(SMOOTHERS, self.smoothing, "smoothing")
         if not 1 <= self.order <= 20:
             raise InputError(f"model.order={self.order}: choose from 1 to 20")
-        if self.delta <= 0:
+        if not 0 < self.delta < math.inf:
             raise InputError(f"model.delta={self.delta}: must be above 0 (1 is Laplace)")
         if not 0 < self.backoff <= 1:
             raise InputError(f"model.backoff={self.backoff}: must be above 0 and at most 1")
         if self.context not in ("line", "stream"):
             raise InputError(f"model.context={self.context!r}: choose 'line' or 'stream'")
+        if any(count < 0 for count in self.cutoffs):
+            raise InputError(f"model.cutoffs={list(self.cutoffs)}: counts cannot be negative")
         if list(self.cutoffs) != sorted(self.cutoffs):
             raise InputError(
                 f"model.cutoffs={list(self.cutoffs)}: may not fall with the order, "

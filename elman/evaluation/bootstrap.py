@@ -40,5 +40,5 @@ def paired_bootstrap(
     low, high = np.quantile(totals, [0.025, 0.975])
     # One more draw than was made, on the wrong side: a p-value is never quite zero.
     other_side = min(np.count_nonzero(totals >= 0), np.count_nonzero(totals <= 0))
-    p_value = min(1.0, 2 * (other_side + 1) / (draws + 1))
+    p_value = min(1.0, float(2 * (other_side + 1) / (draws + 1)))
     return PairedBootstrap(float(differences.sum()), float(low), float(high), p_value, draws)

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from elman.text.tokenizer import no_surrogates
+
 
 @dataclass(frozen=True)
 class Protocol:
@@ -23,15 +25,15 @@ class Protocol:
     counts_eos: bool = True
     unknown: str = ""  # what happens to words outside the vocabulary
     text: str = ""  # which text
+    vocabulary: str = ""  # fingerprint of the tokens: as many are not the same
 
     def comparable(self, other: Protocol) -> bool:
         """Whether perplexities under the two protocols may be ranked against each other."""
-        return (self.unit, self.vocabulary_size, self.counts_eos, self.text) == (
-            other.unit,
-            other.vocabulary_size,
-            other.counts_eos,
-            other.text,
-        )
+        return self._what_counts() == other._what_counts()
+
+    def _what_counts(self) -> tuple[object, ...]:
+        size, tokens = self.vocabulary_size, self.vocabulary
+        return self.unit, size, tokens, self.counts_eos, self.text
 
     def __str__(self) -> str:
         eos = "<eos> counted" if self.counts_eos else "<eos> not counted"
@@ -106,7 +108,7 @@ def measure(
         nats=float(-np.sum(log_probs)),
         tokens=len(ids),
         characters=len(text),
-        bytes=len(text.encode()),
+        bytes=len(no_surrogates(text)),
         lines=int(line_of_token[-1]) + 1,
         unknown=0 if unknown_id is None else int(np.count_nonzero(ids == unknown_id)),
         impossible=int(np.count_nonzero(impossible)),

@@ -20,10 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from elman.errors import InputError
 from elman.models.contract import LanguageModel
 from elman.state import State, join
 
-DEFAULT_WINDOW = 4096
+DEFAULT_WINDOW = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ def score_ids(
     progress: Callable[[int], None] = lambda tokens: None,
 ) -> np.ndarray:
     """Natural-log probabilities of ids, float64, same length."""
+    if batch_size < 1 or (window is not None and window < 1):
+        raise InputError(f"batch_size={batch_size}, window={window}: both must be at least 1")
     if reset == "line":
         rows = cut_lines(ids, eos_id)
     else:

@@ -1,8 +1,9 @@
 """Run folders on disk: written whole or not at all, and checked when read.
 
 Takes named pieces of data, gives a folder with a manifest that holds the SHA-256 of every file.
-A folder is written under a temporary name, flushed to disk, and renamed: whatever happens, the old
-folder or the new one is there. Reading refuses what was damaged. Nothing is pickled.
+A folder is written under a temporary name, flushed to disk, and renamed: it is there whole or not at
+all. Overwriting takes two renames; a process killed between them leaves the old run beside its
+place, and reading says where. Reading refuses what was damaged. Nothing is pickled.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ def write_run(path: Path, contents: Mapping[str, Content], *, overwrite: bool = 
     temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(temporary, ignore_errors=True)  # of a killed process with our number
         temporary.mkdir()
         for name, content in contents.items():
             _write_content(temporary / name, content)
@@ -51,7 +53,10 @@ def write_run(path: Path, contents: Mapping[str, Content], *, overwrite: bool = 
 
 def refuse_existing(path: Path, overwrite: bool) -> None:
     """An error if the place is taken: nothing is overwritten unless asked."""
-    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+    if path.name in ("", ".."):
+        raise InputError(f"{path}: name a folder of its own for the run, as in --out runs/mine")
+    # os.path, unlike Path.exists, is at ease with names too long for a file.
+    if not os.path.lexists(path) or (os.path.isdir(path) and not os.listdir(path)):
         return
     if not overwrite:
         raise InputError(f"{path}: exists already; choose another --out or add --overwrite")
@@ -64,7 +69,7 @@ def read_run(path: Path) -> dict[str, Any]:
     manifest = _read_manifest(path)
     contents: dict[str, Any] = {}
     for name, expected in manifest["files"].items():
-        if Path(name).name != name:
+        if Path(name).name != name or "\0" in name:
             raise InputError(f"{path / MANIFEST}: names a file outside the folder ({name})")
         _check(path / name, expected)
         contents[name] = _read_content(path / name)
@@ -72,23 +77,47 @@ def read_run(path: Path) -> dict[str, Any]:
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
-    if not path.exists():
-        raise InputError(
-            f"{path}: no such run; train one with: elman train ngram --data … --out {path}"
-        )
+    if not os.path.exists(path):
+        raise _no_such_run(path)
     try:
-        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
-        ours = manifest["format"] == FORMAT["format"] and isinstance(manifest["files"], dict)
+        text = (path / MANIFEST).read_text(encoding="utf-8")
+        manifest = json.loads(text)
+        ours = manifest["format"] == FORMAT["format"]
     except (OSError, ValueError, KeyError, TypeError):
         ours = False
     if not ours:
         raise InputError(f"{path}: not a run folder of elman (it has no readable {MANIFEST})")
-    if manifest["version"] != FORMAT["version"]:
+    version = manifest.get("version")
+    if version != FORMAT["version"]:
         raise InputError(
-            f"{path}: is of run format {manifest['version']}, but this elman reads "
+            f"{path}: is of run format {version}, but this elman reads "
             f"{FORMAT['version']}; use the elman that wrote it"
         )
+    manifest.pop("sha256", None)
+    if text != _as_json(_seal(manifest)) or not _names_files(manifest.get("files")):
+        raise InputError(f"{path / MANIFEST}: damaged; restore it from a copy or train again")
     return manifest
+
+
+def _no_such_run(path: Path) -> InputError:
+    """Says how to get one; or where it is, if a process was killed while overwriting it."""
+    old = sorted(path.parent.glob(f".{path.name}.*.old")) if path.parent.is_dir() else []
+    if old and len(path.name) < 200:
+        return InputError(f"{path}: was being overwritten; the old run is whole: mv {old[0]} {path}")
+    return InputError(
+        f"{path}: no such run; train one with: elman train ngram --data … --out {path}"
+    )
+
+
+def _names_files(files: Any) -> bool:
+    """Whether this is a table of files with the size and the SHA-256 of each."""
+    return isinstance(files, dict) and all(
+        isinstance(entry, dict)
+        and entry.keys() == {"bytes", "sha256"}
+        and isinstance(entry["bytes"], int)
+        and isinstance(entry["sha256"], str)
+        for entry in files.values()
+    )
 
 
 def _check(path: Path, expected: dict[str, Any]) -> None:
@@ -116,7 +145,16 @@ def _fingerprint(path: Path) -> dict[str, Any]:
 
 def _manifest(folder: Path) -> dict[str, Any]:
     files = {path.name: _fingerprint(path) for path in sorted(folder.iterdir())}
-    return {**FORMAT, "elman": __version__, "files": files}
+    return _seal({**FORMAT, "elman": __version__, "files": files})
+
+
+def _seal(manifest: dict[str, Any]) -> dict[str, Any]:
+    """With its own SHA-256, since no other file holds it."""
+    return {**manifest, "sha256": hashlib.sha256(_as_json(manifest).encode()).hexdigest()}
+
+
+def _as_json(data: Any) -> str:
+    return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
 
 
 def _read_content(path: Path) -> Any:
@@ -131,10 +169,10 @@ def _read_content(path: Path) -> Any:
 
 def _write_content(path: Path, content: Content) -> None:
     if path.suffix == ".safetensors":
-        arrays = {name: np.ascontiguousarray(array) for name, array in content.items()}  # type: ignore[union-attr]
+        arrays = {name: np.asarray(array, order="C") for name, array in content.items()}  # type: ignore[union-attr]
         path.write_bytes(save(arrays))
     elif path.suffix == ".json":
-        path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        path.write_text(_as_json(content), encoding="utf-8")
     else:
         path.write_text(str(content), encoding="utf-8")
     _flush(path)
@@ -151,18 +189,31 @@ def _flush(path: Path) -> None:
 def _put_in_place(temporary: Path, path: Path) -> None:
     old = path.with_name(f".{path.name}.{os.getpid()}.old")
     if path.exists():
+        shutil.rmtree(old, ignore_errors=True)
         path.rename(old)
-    temporary.rename(path)
-    _flush(path.parent)
-    shutil.rmtree(old, ignore_errors=True)
+    try:
+        temporary.rename(path)
+    except OSError:
+        if old.exists():
+            old.rename(path)
+        raise
+    try:
+        _flush(path.parent)
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def _cannot_write(path: Path, error: OSError, contents: Mapping[str, Content]) -> ElmanError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        arrays = [c for c in contents.values() if isinstance(c, dict)]
-        needed = sum(a.nbytes for c in arrays for a in c.values() if isinstance(a, np.ndarray))
+        needed = sum(_size(name, content) for name, content in contents.items())
         return ElmanError(
-            f"{path}: the disk is full; about {needed / 1e6:,.0f} MB are needed. "
+            f"{path}: the disk is full; about {needed / 1e6:,.1f} MB are needed. "
             "Nothing was written and nothing was lost"
         )
     return InputError(f"{path}: cannot be written ({error.strerror}); choose another --out")
+
+
+def _size(name: str, content: Content) -> int:
+    if name.endswith(".safetensors"):
+        return sum(array.nbytes for array in content.values())  # type: ignore[union-attr, misc]
+    return len(_as_json(content))

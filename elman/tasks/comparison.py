@@ -10,10 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from elman.evaluation.bootstrap import PairedBootstrap, paired_bootstrap
 from elman.evaluation.measurement import Measurement
 from elman.tasks.language_model import TrainedModel
 from elman.text.corpora import open_corpus
+
+FEWEST_LINES = 10  # drawing from fewer lines again and again says nothing
 
 
 @dataclass(frozen=True)
@@ -47,8 +51,15 @@ def compare(
     rows = []
     for model, measurement in zip(models, measured, strict=True):
         against = None
-        if measurement is not first and not (measurement.impossible or first.impossible):
-            against = paired_bootstrap(first.line_nats, measurement.line_nats)
+        possible = not (measurement.impossible or first.impossible)
+        if measurement is not first and possible and first.lines >= FEWEST_LINES:
+            against = paired_bootstrap(*_same_lines(first.line_nats, measurement.line_nats))
         comparable = measurement.protocol.comparable(first.protocol)
         rows.append(Comparison(model.name, measurement, comparable, against))
     return rows
+
+
+def _same_lines(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Blanks after the last line end are tokens to some models and nothing to others."""
+    lines = max(len(first), len(second))
+    return np.pad(first, (0, lines - len(first))), np.pad(second, (0, lines - len(second)))

@@ -20,7 +20,7 @@ from elman.state import State, select
 if TYPE_CHECKING:
     from elman.tasks.language_model import TrainedModel
 
-_HALF_CHARACTER = "\ufffd"
+HALF_CHARACTER = "\ufffd"
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,10 @@ def stream(
     decoding = writer.options(allow_unknown, stop_at_line_end, options)
     if decoding.beam is not None or decoding.samples != 1:
         raise InputError("only one sample can be streamed; leave out beam and samples")
+    return _pieces(writer, decoding)
+
+
+def _pieces(writer: Writer, decoding: DecodingOptions) -> Iterator[str]:
     ids: list[int] = []
     shown = ""
     for step in writer.sample(decoding):
@@ -121,8 +125,8 @@ class Writer:
             text = self.continuation(ids) if self.stop else ""
             return any(stop in text for stop in self.stop)
 
-        with torch.inference_mode():
-            yield from sample(self.model, state, options, finished)
+        # Gradients are off inside: here, where a stream pauses, they would be off for its reader.
+        yield from sample(self.model, state, options, finished)
 
     def continuation(self, ids: Sequence[int]) -> str:
         """The text that ids add to the prompt."""
@@ -138,7 +142,7 @@ class Writer:
         cut = self.cut(text)
         if cut != text:
             return cut
-        text = text.rstrip(_HALF_CHARACTER)
+        text = text.rstrip(HALF_CHARACTER)
         longest = max((len(stop) for stop in self.stop), default=0)
         for length in range(min(longest, len(text)), 0, -1):
             if any(stop.startswith(text[-length:]) for stop in self.stop):
@@ -150,7 +154,8 @@ class Writer:
         continuation = self.cut(self.continuation(ids))
         log_prob = 0.0
         if ids:
-            log_probs, _ = self.model.score(torch.tensor([ids]), self.state)
+            with torch.inference_mode():
+                log_probs, _ = self.model.score(torch.tensor([ids]), self.state)
             log_prob = float(log_probs.sum())
         return Generated(
             text=self.prompt + continuation,

@@ -7,6 +7,7 @@ plain data. Knows the contract, never the kind of model.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,7 +77,10 @@ class TrainedModel:
         """The text to measure on: a lone file as a whole, unless this model was trained on it."""
         if split is not None or corpus.whole is None:
             return corpus.split(split or "test")
-        if corpus.whole.sha256() in self.facts["data"]["sha256"].values():
+        # A run of one file has that file's hash under the file's name; a run of a folder has the
+        # hashes of its files, and each of them is a whole.
+        trained_on = self.facts["data"]
+        if corpus.whole.sha256() == trained_on["sha256"].get(trained_on["name"]):
             return corpus.split("test")
         return corpus.whole
 
@@ -103,7 +107,7 @@ class TrainedModel:
             eos_id=self.tokenizer.eos_id,
             reset=reset,
             batch_size=batch_size,
-            window=window or DEFAULT_WINDOW,
+            window=DEFAULT_WINDOW if window is None else window,
             progress=progress,
         )
         anew = reset == "line" or self.model.resets_at_lines
@@ -115,6 +119,7 @@ class TrainedModel:
             if self.tokenizer.unknown_id is not None
             else "",
             text=f"{document.name} sha256:{document.sha256()[:12]}",
+            vocabulary=hashlib.sha256("\n".join(self.tokenizer.tokens).encode()).hexdigest()[:12],
         )
         normal = self.tokenizer.normalise(document.text)
         return measure(
@@ -185,11 +190,13 @@ class TrainedModel:
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the run folder."""
+        if not hasattr(self.model, "arrays"):
+            raise InputError("adapters are not saved; save the model without them and load it")
         contents = {
             "config.json": self.config.to_data(),
             "tokenizer.json": tokenizer_to_data(self.tokenizer),
             "facts.json": self.facts,
-            "weights.safetensors": self.model.arrays(),  # type: ignore[attr-defined]
+            "weights.safetensors": self.model.arrays(),
         }
         write_run(Path(path), contents, overwrite=overwrite)
 

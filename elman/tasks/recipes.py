@@ -5,12 +5,13 @@ Takes a name or a path and overrides, gives the settings of a run.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from elman.config import apply_overrides, as_data, build, read_toml
+from elman.config import apply_overrides, as_data, build, convert, read_toml
 from elman.errors import InputError, nearest
 from elman.models import model_class
 from elman.text.tokenizer import TextConfig
@@ -46,12 +47,10 @@ def recipe_names() -> dict[str, str]:
 
 def load_recipe(recipe: str, overrides: Iterable[str] = (), seed: int = 0) -> RunConfig:
     """The settings of a recipe with overrides put in."""
-    shipped = _FOLDER / f"{recipe}.toml"
-    path = Path(recipe)
-    if shipped.is_file():
-        path = shipped
-    elif not path.is_file():
-        raise InputError(f"unknown recipe {recipe!r}; {nearest(recipe, recipe_names())}")
+    names = recipe_names()
+    path = _FOLDER / f"{recipe}.toml" if recipe in names else Path(recipe)
+    if not os.path.isfile(path):  # unlike Path.is_file, at ease with names too long for a file
+        raise InputError(f"unknown recipe {recipe!r}; {nearest(recipe, names)}")
     tree = read_toml(path)
     tree.pop("about", None)
     return config_from_data({"recipe": recipe, "seed": seed, **apply_overrides(tree, overrides)})
@@ -62,11 +61,14 @@ def config_from_data(data: dict[str, Any]) -> RunConfig:
     for name in data:
         if name not in (*_SECTIONS, "recipe", "seed"):
             raise InputError(f"unknown section {name!r}; {nearest(name, _SECTIONS)}")
-    model = dict(data.get("model", {}))
-    kind = model.pop("kind", "ngram")
+    model = data.get("model", {})
+    kind = "ngram"
+    if isinstance(model, dict):
+        kind = convert(model.get("kind", kind), str, "model.kind")
+        model = {name: value for name, value in model.items() if name != "kind"}
     return RunConfig(
-        recipe=data["recipe"],
-        seed=data["seed"],
+        recipe=convert(data["recipe"], str, "recipe"),
+        seed=convert(data["seed"], int, "seed"),
         text=build(TextConfig, data.get("text", {}), "text"),
         kind=kind,
         model=build(model_class(kind).config_class, model, "model"),

@@ -14,7 +14,7 @@ import torch
 
 from elman.errors import InputError
 from elman.state import State, select
-from elman.tasks.generation import read_prompt
+from elman.tasks.generation import HALF_CHARACTER, read_prompt
 
 if TYPE_CHECKING:
     from elman.tasks.language_model import TrainedModel
@@ -31,6 +31,7 @@ class Suggestion:
     probability: float
 
 
+@torch.inference_mode()
 def suggest(trained: TrainedModel, text: str, *, top: int, complete: bool) -> list[Suggestion]:
     """The likeliest next words of a text, most likely first."""
     if top < 1:
@@ -52,14 +53,17 @@ def _whole_words(trained: TrainedModel, text: str, begun: str, top: int) -> list
     tokenizer = trained.tokenizer
     state = read_prompt(trained, tokenizer.encode(text))
     probabilities = trained.model.predict(state)[0].exp()
-    found = []
-    for number in probabilities.argsort(descending=True, stable=True).tolist():
-        word = _word_of(trained, number)
+    found: dict[str, float] = {}
+    for number, probability in enumerate(probabilities.tolist()):
+        word = _word_of(trained, number)  # a mark is one word, with a space before it or without
         if word.startswith(begun) and word != begun:
-            found.append(Suggestion(word, float(probabilities[number])))
-            if len(found) == top:
-                break
-    return found
+            found[word] = found.get(word, 0.0) + probability
+    return _likeliest(found, top)
+
+
+def _likeliest(found: dict[str, float], top: int) -> list[Suggestion]:
+    ranked = sorted(found.items(), key=lambda item: -item[1])
+    return [Suggestion(word, probability) for word, probability in ranked[:top]]
 
 
 def _word_of(trained: TrainedModel, number: int) -> str:
@@ -94,16 +98,21 @@ def _spelled_words(trained: TrainedModel, text: str, begun: str, top: int) -> li
         log_probs = trained.model.predict(live.state).double()  # (rows, V)
         ends = log_probs[:, tokens.starts_word].logsumexp(1) + live.log_probs
         for spelled, probability in zip(live.texts, ends.exp().tolist(), strict=True):
-            if spelled.startswith(wanted) and spelled != wanted:
+            is_word = spelled.startswith(wanted) and spelled != wanted
+            if is_word and HALF_CHARACTER not in spelled:
                 found[spelled.strip()] = found.get(spelled.strip(), 0.0) + probability
-        allowed = torch.stack([tokens.allowed(wanted[len(t) :]) for t in live.texts])
-        live = _extend(trained, live, torch.where(allowed, log_probs, -torch.inf))
+        allowed = torch.stack([tokens.allowed(wanted[len(_certain(t)) :]) for t in live.texts])
+        live = _extend(trained, live, torch.where(allowed, log_probs, -torch.inf), wanted)
         best = sorted(found.values(), reverse=True)[:top]
         # No spelling gets likelier by going on.
         if not live.ids or (len(best) == top and float(live.log_probs.max().exp()) < best[-1]):
             break
-    ranked = sorted(found.items(), key=lambda item: -item[1])
-    return [Suggestion(word, probability) for word, probability in ranked[:top]]
+    return _likeliest(found, top)
+
+
+def _certain(spelled: str) -> str:
+    """Without the half character at its end, which is any character yet."""
+    return spelled.rstrip(HALF_CHARACTER)
 
 
 class _Tokens:
@@ -122,19 +131,32 @@ class _Tokens:
         if not rest:
             return self.usable & ~self.starts_word
         if rest not in self.by_rest:
-            fits = [
-                text.startswith(rest) or (text and rest.startswith(text)) for text in self.texts
-            ]
-            self.by_rest[rest] = torch.tensor([bool(fit) for fit in fits]) & self.usable
+            fits = [self._may_begin(text, rest) for text in self.texts]
+            self.by_rest[rest] = torch.tensor(fits) & self.usable
         return self.by_rest[rest]
 
+    @staticmethod
+    def _may_begin(text: str, rest: str) -> bool:
+        whole, _, _ = text.partition(HALF_CHARACTER)  # a half one shows when the other half comes
+        return text.startswith(rest) or (bool(text) and rest.startswith(whole))
 
-def _extend(trained: TrainedModel, live: _Spelling, log_probs: torch.Tensor) -> _Spelling:
-    """One token more for the likeliest spellings."""
+
+def _extend(
+    trained: TrainedModel, live: _Spelling, log_probs: torch.Tensor, wanted: str
+) -> _Spelling:
+    """One token more for the likeliest spellings that agree with what is wanted."""
     scores = log_probs + live.log_probs[:, None]
     best, places = scores.view(-1).topk(min(_BEAM, scores.numel()))
     best, places = best[best > -torch.inf], places[best > -torch.inf]
     rows, numbers = places // log_probs.shape[1], places % log_probs.shape[1]
     longer = [(*live.ids[row], n) for row, n in zip(rows.tolist(), numbers.tolist(), strict=True)]
-    state = trained.model.read(numbers[:, None], select(live.state, rows)) if longer else live.state
-    return _Spelling(longer, [trained.tokenizer.decode(ids) for ids in longer], best, state)
+    texts = [trained.tokenizer.decode(ids) for ids in longer]
+    agree = [i for i, text in enumerate(texts) if _agrees(_certain(text), wanted)]
+    best, rows, numbers = best[agree], rows[agree], numbers[agree]
+    state = trained.model.read(numbers[:, None], select(live.state, rows)) if agree else live.state
+    return _Spelling([longer[i] for i in agree], [texts[i] for i in agree], best, state)
+
+
+def _agrees(spelled: str, wanted: str) -> bool:
+    fits = spelled.startswith(wanted) or wanted.startswith(spelled)
+    return fits and HALF_CHARACTER not in spelled

@@ -90,7 +90,7 @@ def _facts(
 
 def count_empty_lines(text: str) -> int:
     """Lines without a character; each still counts as one line end."""
-    return text.count("\n\n") + text.startswith("\n")
+    return text.split("\n")[:-1].count("")
 
 
 def _validate(corpus: Corpus, tokenizer: Tokenizer, model: Any) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from elman.text.tokenizer import EOS, Spans, TextConfig, Tokenizer, no_surrogates
+from elman.text.tokenizer import EOS, Spans, TextConfig, Tokenizer, require_size
 
 
 class Bytes(Tokenizer):
@@ -25,10 +25,11 @@ class Bytes(Tokenizer):
 
     @classmethod
     def train(cls, text: str, config: TextConfig) -> Bytes:
+        require_size(config, 256, "bytes")
         return cls(config.lowercase)
 
     def _encode(self, text: str) -> np.ndarray:
-        return np.frombuffer(no_surrogates(text), dtype=np.uint8).astype(np.int64)
+        return np.frombuffer(text.encode(), dtype=np.uint8).astype(np.int64)
 
     def decode(self, ids: Iterable[int]) -> str:
         return bytes(int(number) for number in ids).decode(errors="replace")

@@ -5,6 +5,7 @@ Takes a path or a name, gives a `Corpus` of documents named train, valid and tes
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ _SPLIT_NAMES = {
     "test": ("test",),
 }
 # Of one file, in order: nine tenths for training, a twentieth each for validation and test.
-_SPLIT_ENDS = {"train": 0.90, "valid": 0.95, "test": 1.0}
+_SPLIT_ENDS = (0.90, 0.95, 1.0)
 _FEWEST_LINES = 40  # below this a file is cut between words instead of between lines
 
 
@@ -70,9 +71,9 @@ def open_corpus(data: str) -> Corpus:
         documents = {split: Document(f"{data} ({split})", embedded.text(split)) for split in SPLITS}
         return Corpus(data, documents, notes=[embedded.details()])
     path = Path(data)
-    if path.is_dir():
+    if os.path.isdir(path):  # unlike Path.is_dir, at ease with names too long for a file
         return _open_folder(path)
-    if not path.exists():
+    if not os.path.exists(path):
         raise InputError(
             f"{data}: no such file, folder or embedded corpus ({nearest(data, CORPORA)})"
         )
@@ -80,11 +81,14 @@ def open_corpus(data: str) -> Corpus:
 
 
 def _open_folder(folder: Path) -> Corpus:
-    files = sorted(
-        path
-        for path in folder.iterdir()
-        if path.is_file() and not path.name.startswith((".", "README"))
-    )
+    try:
+        files = sorted(
+            path
+            for path in folder.iterdir()
+            if path.is_file() and not path.name.startswith((".", "README"))
+        )
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be read ({error.strerror})") from None
     found = {split: [path for path in files if _names_split(path, split)] for split in SPLITS}
     if not found["train"] and not found["test"] and not found["valid"]:
         if len(files) == 1:
@@ -111,17 +115,28 @@ def _names_split(path: Path, split: str) -> bool:
 
 def split_document(document: Document) -> Corpus:
     """Train, valid and test text out of one file, in this order."""
-    pieces = re.findall(r"[^\n]*\n|[^\n]+", document.text)
-    unit = "lines"
-    if len(pieces) < _FEWEST_LINES:
-        pieces, unit = re.findall(r"\s*\S+\s*", document.text), "words"
+    by_lines = document.lines >= _FEWEST_LINES
+    ends = _ends_of_lines(document.text) if by_lines else _ends_of_words(document.text)
     documents = {}
     start = 0
-    for split, share in _SPLIT_ENDS.items():
-        end = round(share * len(pieces))
-        text = "".join(pieces[start:end])
+    for split, end in zip(SPLITS, ends, strict=True):
+        text = document.text[start:end]
         if text.strip():
             documents[split] = Document(f"{document.name} ({split})", text)
         start = end
-    note = f"one file: its first 90 % of {unit} are train, then 5 % valid, 5 % test"
+    unit = "lines" if by_lines else "its text, cut between words,"
+    note = f"one file: the first 90 % of {unit} are train, then 5 % valid, 5 % test"
     return Corpus(document.name, documents, document, [*document.notes, note])
+
+
+def _ends_of_lines(text: str) -> list[int]:
+    """Where the splits end, in whole lines."""
+    ends = [match.end() for match in re.finditer(r"\n|[^\n]\Z", text)]
+    return [ends[round(share * len(ends)) - 1] for share in _SPLIT_ENDS]
+
+
+def _ends_of_words(text: str) -> list[int]:
+    """Where the splits end, in whole words: a line of 100 MB is cut without taking it apart."""
+    between = re.compile(r"\s(?=\S)")
+    matches = [between.search(text, round(share * len(text))) for share in _SPLIT_ENDS]
+    return [match.end() if match else len(text) for match in matches]

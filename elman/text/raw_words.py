@@ -23,7 +23,7 @@ from elman.text.tokenizer import (
     Tokenizer,
     count_vocabulary,
     lower,
-    no_surrogates,
+    require_size,
 )
 
 _SPACE = r"[^\S\n]"  # white space within a line
@@ -57,6 +57,7 @@ class RawWords(Tokenizer):
 
     @classmethod
     def train(cls, text: str, config: TextConfig) -> RawWords:
+        require_size(config, 1 + 256, "raw-words, with a token for every byte,")
         text = lower(text) if config.lowercase else text
         counts = Counter(_PIECES.findall(_LINE_START.sub(" ", text)))
         counts.pop("\n", None)
@@ -73,7 +74,7 @@ class RawWords(Tokenizer):
         numbers[numbers >= 0] += 1 + 256
         unknown = np.flatnonzero(numbers < 0)
         lengths = np.ones(len(pieces), dtype=np.int64)
-        spelled = [no_surrogates(pieces[place]) for place in unknown]
+        spelled = [pieces[place].encode() for place in unknown]
         lengths[unknown] = [len(letters) for letters in spelled]
         ids = np.repeat(numbers, lengths)
         letters = np.frombuffer(b"".join(spelled), dtype=np.uint8).astype(np.int64) + _FIRST_BYTE

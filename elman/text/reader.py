@@ -42,29 +42,30 @@ def read_document(path: str | os.PathLike[str]) -> Document:
     data = _read_bytes(path)
     if path.suffix == ".gz":
         data = _decompress(path, data)
-    notes = []
-    if data.startswith(_BYTE_ORDER_MARK):
-        data = data[len(_BYTE_ORDER_MARK) :]
-        notes.append("a byte order mark at the start was left out")
-    if not data.strip():
-        raise InputError(f"{path}: the file is empty; give a file with text")
-    text = _decode(path, data)
-    return Document(str(path), _unify_line_ends(text, notes), notes)
+    return _document(str(path), data, f"{path}: the file is empty; give a file with text")
 
 
 def read_standard_input(data: bytes) -> Document:
     """The text that came through a pipe."""
-    if not data.strip():
-        raise InputError("standard input is empty; pipe some text in")
-    notes: list[str] = []
-    return Document("-", _unify_line_ends(_decode(Path("standard input"), data), notes), notes)
+    return _document("-", data, "standard input is empty; pipe some text in")
+
+
+def _document(name: str, data: bytes, if_empty: str) -> Document:
+    notes = []
+    if data.startswith(_BYTE_ORDER_MARK):
+        data = data[len(_BYTE_ORDER_MARK) :]
+        notes.append("a byte order mark at the start was left out")
+    text = _decode(name, data)
+    if not text.strip():
+        raise InputError(if_empty)
+    return Document(name, _unify_line_ends(text, notes), notes)
 
 
 def _read_bytes(path: Path) -> bytes:
-    if path.is_dir():
-        raise InputError(f"{path}: is a folder; give a file")
     try:
         return path.read_bytes()
+    except IsADirectoryError:
+        raise InputError(f"{path}: is a folder; give a file") from None
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except PermissionError:
@@ -83,21 +84,21 @@ def _decompress(path: Path, data: bytes) -> bytes:
         ) from None
 
 
-def _decode(path: Path, data: bytes) -> str:
+def _decode(name: str, data: bytes) -> str:
     place = data.find(b"\0")
     if place >= 0:
         line = data.count(b"\n", 0, place) + 1
         raise InputError(
-            f"{path}, line {line}: has a NUL byte, so it is binary or "
-            f"UTF-16; convert it with: iconv -f UTF-16 -t UTF-8 {path}"
+            f"{name}, line {line}: has a NUL byte, so it is binary or "
+            f"UTF-16; convert UTF-16 with: iconv -f UTF-16 -t UTF-8 {name}"
         )
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError(
-            f"{path}, line {line}: byte 0x{data[error.start]:02X} is not UTF-8; "
-            f"if the file is Latin-1, convert it with: iconv -f LATIN1 -t UTF-8 {path}"
+            f"{name}, line {line}: byte 0x{data[error.start]:02X} is not UTF-8; "
+            f"if it is Latin-1, convert it with: iconv -f LATIN1 -t UTF-8 {name}"
         ) from None
 
 

@@ -6,6 +6,7 @@ found in a text, and a text that contains `<eos>` stays text.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -15,10 +16,12 @@ import numpy as np
 from tokenizers import Tokenizer as Library
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
-from elman.errors import InputError
-from elman.text.tokenizer import EOS, UNKNOWN, Spans, TextConfig, Tokenizer, lower, no_surrogates
+from elman.text.tokenizer import EOS, UNKNOWN, Spans, TextConfig, Tokenizer, lower, require_size
 
 DEFAULT_SIZE = 8000
+# The unknown piece as the library knows it: no line has a newline, so a `<unk>` in a text is text.
+_UNKNOWN_PIECE = f"{UNKNOWN}\n"
+_PENALTY = 0.0001  # by which the library sets rare characters apart
 
 
 class _SubWords(Tokenizer):
@@ -38,7 +41,6 @@ class _SubWords(Tokenizer):
         return piece
 
     def _encode(self, text: str) -> np.ndarray:
-        no_surrogates(text)
         parts: list[Iterable[int]] = []
         for number, encoding in enumerate(self.library.encode_batch_fast(text.split("\n"))):
             parts.append((self.eos_id - self.offset,) if number else ())
@@ -46,7 +48,6 @@ class _SubWords(Tokenizer):
         return np.fromiter(chain.from_iterable(parts), dtype=np.int64) + self.offset
 
     def _spans(self, text: str) -> Spans:
-        no_surrogates(text)
         ids: list[int] = []
         places: list[tuple[int, int]] = []
         start = 0
@@ -77,7 +78,11 @@ class _SubWords(Tokenizer):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> _SubWords:
-        return cls(Library.from_str(data["library"]), data["lowercase"])
+        try:
+            library = Library.from_str(data["library"])
+        except Exception as error:  # the library has no narrower one
+            raise ValueError(error) from None
+        return cls(library, data["lowercase"])
 
 
 class BytePairs(_SubWords):
@@ -93,16 +98,12 @@ class BytePairs(_SubWords):
 
     @classmethod
     def train(cls, text: str, config: TextConfig) -> BytePairs:
+        require_size(config, 1 + 256, "bpe, with a token for every byte,")
         library = Library(models.BPE())
         library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         library.decoder = decoders.ByteLevel()
-        size = config.vocabulary_size or DEFAULT_SIZE
-        if size < 257:
-            raise InputError(
-                f"text.vocabulary_size={size}: bpe needs at least 257, one for every byte"
-            )
         trainer = trainers.BpeTrainer(
-            vocab_size=size - cls.offset,
+            vocab_size=(config.vocabulary_size or DEFAULT_SIZE) - cls.offset,
             min_frequency=config.min_count or 2,
             initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
             show_progress=False,
@@ -118,26 +119,48 @@ class Unigram(_SubWords):
     about = "unigram sub-words; characters not seen in training are unknown"
     loses = "characters that were not in the training text"
 
-    def __init__(self, library: Library, lowercase: bool = False) -> None:
-        super().__init__(library, lowercase)
-        self.unknown_id = self.tokens.index(UNKNOWN)
+    unknown_id = 1
+
+    @staticmethod
+    def _readable(piece: str) -> str:
+        return piece.rstrip("\n")
 
     @classmethod
     def train(cls, text: str, config: TextConfig) -> Unigram:
+        alphabet = set(lower(text) if config.lowercase else text) - {"\n"}
+        smallest = 2 + len(alphabet)
+        require_size(config, smallest, "unigram, with a token for every character,")
         library = Library(models.Unigram())
         library.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_next")
         trainer = trainers.UnigramTrainer(
-            vocab_size=(config.vocabulary_size or DEFAULT_SIZE) - cls.offset,
-            unk_token=UNKNOWN,
+            vocab_size=(config.vocabulary_size or max(DEFAULT_SIZE, smallest)) - cls.offset,
+            unk_token=_UNKNOWN_PIECE,
             special_tokens=[],
-            initial_alphabet=sorted(set(text) - {"\n"}),
+            initial_alphabet=sorted(alphabet),
             show_progress=False,
         )
         library.train_from_iterator(_lines(text, config), trainer)
+        library.model = models.Unigram(_in_order(library), unk_id=0)
         return cls(library, config.lowercase)
 
     def _decode_line(self, ids: list[int]) -> str:
         return "".join(self.tokens[number + self.offset] for number in ids)
+
+
+def _in_order(library: Library) -> list[tuple[str, float]]:
+    """The pieces of a trained unigram model, so that the same text always gives the same ids.
+
+    The library goes through its pieces in random order: sums differ in their last digits, and
+    characters too rare to earn a probability get the lowest one and a small step each, by chance.
+    """
+    unknown, *pieces = json.loads(library.to_str())["model"]["vocab"]
+    lowest = min((score for _, score in pieces), default=0.0)
+    scores = {}
+    for piece, score in pieces:
+        rare = len(piece) == 1 and score < lowest + _PENALTY * len(pieces)
+        scores[piece] = round(lowest if rare else score, 9)
+    ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+    return [(unknown[0], unknown[1]), *ranked]
 
 
 def _lines(text: str, config: TextConfig) -> Iterator[str]:

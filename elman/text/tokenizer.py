@@ -87,10 +87,12 @@ class Tokenizer(ABC):
 
     def encode(self, text: str) -> np.ndarray:
         """Ids of a text, int64."""
+        no_surrogates(text)
         return self._encode(lower(text) if self.lowercase else text)
 
     def spans(self, text: str) -> Spans:
         """Ids with their places. Slower than `encode`, for texts a person will look at."""
+        no_surrogates(text)
         return self._spans(lower(text) if self.lowercase else text)
 
     def normalise(self, text: str) -> str:
@@ -102,11 +104,8 @@ class Tokenizer(ABC):
 
 
 def lower(text: str) -> str:
-    """Lower case, character by character, so that places in the text stay what they were."""
-    lowered = text.lower()
-    if len(lowered) == len(text):
-        return lowered
-    return "".join(small if len(small := letter.lower()) == 1 else letter for letter in text)
+    """Lower case, but for the one letter that would grow, so that places in the text stay."""
+    return "İ".join(part.lower() for part in text.split("İ"))
 
 
 def count_vocabulary(
@@ -132,6 +131,14 @@ class Ids(dict[str, int]):
     def of(self, tokens: list[str]) -> np.ndarray:
         """Ids of tokens, without a Python step per token."""
         return np.fromiter(map(self.__getitem__, tokens), dtype=np.int64, count=len(tokens))
+
+
+def require_size(config: TextConfig, smallest: int, what: str) -> None:
+    """An error if fewer tokens are asked for than a tokenizer cannot do without."""
+    if config.vocabulary_size is not None and config.vocabulary_size < smallest:
+        raise InputError(
+            f"text.vocabulary_size={config.vocabulary_size}: {what} needs at least {smallest}"
+        )
 
 
 def no_surrogates(text: str) -> bytes:

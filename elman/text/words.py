@@ -57,8 +57,13 @@ class Words(Tokenizer):
         return self.ids.of(text.replace("\n", f" {EOS} ").split())
 
     def decode(self, ids: Iterable[int]) -> str:
-        text = " ".join(self.tokens[number] for number in ids)
-        return re.sub(rf" ?{EOS} ?", "\n", text)
+        lines: list[list[str]] = [[]]
+        for number in ids:
+            if number == self.eos_id:
+                lines.append([])
+            else:
+                lines[-1].append(self.tokens[number])
+        return "\n".join(map(" ".join, lines))
 
     def _spans(self, text: str) -> Spans:
         refuse_reserved(text)

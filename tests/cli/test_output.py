@@ -1,0 +1,104 @@
+"""What people and machines read: tables, JSON, notes and progress."""
+
+import json
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from elman.cli import output
+from elman.cli.output import counted, note, plain, print_json, print_table, stages
+
+
+@dataclass
+class Point:
+    x: float
+    names: tuple[str, ...]
+
+
+def test_dataclasses_and_infinite_numbers_as_plain_data() -> None:
+    data = {1: Point(math.inf, ("é",)), "nan": [math.nan, None, True, 3]}
+    assert plain(data) == {"1": {"x": None, "names": ["é"]}, "nan": [None, None, True, 3]}
+
+
+def test_json_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json([Point(-math.inf, ("東京",)), np.float64(0.5)])
+    printed = capsys.readouterr().out
+    assert "東京" in printed  # readable, not \u escapes
+    assert json.loads(printed) == [{"x": None, "names": ["東京"]}, 0.5]
+
+
+def test_numbers_stand_right_and_words_left(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(["name", "n", "share"], [["a", 12345, 0.5], ["longer", 1, None]])
+    assert capsys.readouterr().out.splitlines() == [
+        "name         n  share",
+        "──────  ──────  ─────",
+        "a       12,345    0.5",
+        "longer       1      –",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "–"),
+        (True, "yes"),
+        (False, "no"),
+        (1234567, "1,234,567"),
+        (math.inf, "∞"),
+        (1.23456, "1.235"),
+        (123.456, "123.46"),
+        (0.000012345, "1.234e-05"),
+        ("word", "word"),
+    ],
+)
+def test_cells(value: object, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(["column"], [[value]])
+    assert capsys.readouterr().out.splitlines()[-1].strip() == shown
+
+
+def test_a_table_without_rows_is_its_header(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(["token", "probability"], [])
+    assert capsys.readouterr().out.splitlines()[0] == "token  probability"
+
+
+def test_notes_and_progress_do_not_disturb_a_pipe(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(output, "_PATIENCE", -1)
+    note("mind this")
+    with stages() as say:
+        say("reading")
+    with counted("scoring", 10) as advance:
+        advance(4)
+        advance(6)
+    with counted("scoring", None) as advance:
+        advance(2000)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.splitlines() == [
+        "note: mind this",
+        "reading …",
+        "scoring: 4 of 10",
+        "scoring: 10 of 10",
+        "scoring: 2,000",
+    ]
+
+
+def test_quick_work_needs_no_commentary(capsys: pytest.CaptureFixture[str]) -> None:
+    with stages() as say, counted("scoring", 3) as advance:
+        say("reading")
+        advance(3)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_terminal_gets_a_live_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with stages() as say:
+        say("reading")
+    with counted("scoring", None) as advance:
+        advance(3)
+    assert capsys.readouterr().out == ""

@@ -1,0 +1,68 @@
+"""Recipes: shipped ones and files, with overrides, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from elman.errors import InputError
+from elman.tasks.recipes import config_from_data, load_recipe, recipe_names
+
+
+@pytest.mark.parametrize("name", list(recipe_names()))
+def test_every_shipped_recipe_loads_and_comes_back_from_its_data(name: str) -> None:
+    config = load_recipe(name, seed=7)
+    assert (config.recipe, config.seed) == (name, 7)
+    assert config_from_data(json.loads(json.dumps(config.to_data()))) == config
+    assert recipe_names()[name]
+
+
+def test_overrides_change_a_recipe() -> None:
+    config = load_recipe("ngram", ["model.order=3", "text.tokenizer=bpe"])
+    assert config.model.order == 3
+    assert config.text.tokenizer == "bpe"
+    assert config.model.smoothing == load_recipe("ngram").model.smoothing
+
+
+def test_a_file_is_a_recipe(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('about = "mine"\n[model]\norder = 2\n')
+    config = load_recipe(str(path))
+    assert (config.kind, config.model.order, config.recipe) == ("ngram", 2, str(path))
+
+
+@pytest.mark.parametrize("recipe", ["ngam", "", "x" * 5000, ".", "no/such.toml"])
+def test_an_unknown_recipe_is_named(recipe: str) -> None:
+    with pytest.raises(InputError, match=f"unknown recipe '{recipe}'; (did you mean|known)"):
+        load_recipe(recipe)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("modle.order=3", "unknown section 'modle'; did you mean 'model'"),
+        ("order=3", "unknown section 'order'"),
+        ("model.ordr=3", r"unknown setting model\.ordr; did you mean 'order'"),
+        ("model.order=x", r"model\.order='x': expected a whole number"),
+        ("model.order=0", r"model\.order=0: choose from 1 to 20"),
+        ("model.smoothing=kneser", "unknown smoothing 'kneser'"),
+        ("model.kind=ngrm", "unknown model 'ngrm'; did you mean 'ngram'"),
+        ("model.kind=3", r"model\.kind=3: expected a word"),
+        ("model=3", "model=3: is a section"),
+        ("text=x", "text='x': is a section"),
+        ("seed=x", "seed='x': expected a whole number"),
+        ("text.vocabulary_size=2", r"text\.vocabulary_size=2: at least 3"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_by_name(override: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        load_recipe("ngram", [override])
+
+
+def test_a_recipe_file_whose_section_is_a_value(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text("model = 3\n")
+    with pytest.raises(InputError, match="model=3: is a section"):
+        load_recipe(str(path))

@@ -1,0 +1,143 @@
+"""Where text comes from: folders by the names of their files, one file cut in three, built in."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elman.errors import InputError
+from elman.text.corpora import CORPORA, SPLITS, open_corpus, split_document
+from elman.text.reader import Document
+
+
+def fill(folder: Path, *names: str) -> Path:
+    """Files that contain their own names."""
+    for name in names:
+        data = f"{name}\n".encode()
+        (folder / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("train.txt", "valid.txt", "test.txt"),
+        ("ptb.train.txt", "ptb.valid.txt", "ptb.test.txt"),
+        ("wiki.train.tokens", "wiki.valid.tokens", "wiki.test.tokens"),
+        ("training.txt", "val.txt", "test.txt"),
+        ("Train", "DEV", "TEST"),
+        ("train-1.txt.gz", "validation_1.txt.gz", "test2.txt.gz"),
+    ],
+)
+def test_the_splits_of_a_folder_are_found_by_name(tmp_path: Path, names: tuple[str, ...]) -> None:
+    corpus = open_corpus(str(fill(tmp_path, *names, "README.txt", ".train.swp", "latest.txt")))
+    assert [corpus.split(split).text for split in SPLITS] == [f"{name}\n" for name in names]
+    assert corpus.whole is None
+
+
+def test_a_split_that_is_missing_is_named_with_those_there_are(tmp_path: Path) -> None:
+    corpus = open_corpus(str(fill(tmp_path, "train.txt", "dev.txt")))
+    with pytest.raises(InputError, match=r"no 'test' split, only train, valid;.*\*test\*"):
+        corpus.split("test")
+
+
+def test_two_files_for_one_split_are_ambiguous(tmp_path: Path) -> None:
+    fill(tmp_path, "train.txt", "train.txt.gz", "test.txt")
+    with pytest.raises(InputError, match=r"train text \(train\.txt, train\.txt\.gz\)"):
+        open_corpus(str(tmp_path))
+
+
+def test_a_folder_with_one_file_is_that_file(tmp_path: Path) -> None:
+    corpus = open_corpus(str(fill(tmp_path, "novel.txt", "README")))
+    assert corpus.whole is not None
+    assert corpus.whole.text == "novel.txt\n"
+
+
+@pytest.mark.parametrize("names", [(), ("a.txt", "b.txt"), ("latest.txt", "contest.txt")])
+def test_a_folder_without_splits_is_refused(tmp_path: Path, names: tuple[str, ...]) -> None:
+    with pytest.raises(InputError, match=f"{re.escape(str(tmp_path))}: no file is named train"):
+        open_corpus(str(fill(tmp_path, *names)))
+
+
+def test_a_folder_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Path) -> None:  # chmod does not stop root
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    with pytest.raises(InputError, match=r"cannot be read \(Permission denied\)"):
+        open_corpus(str(tmp_path))
+
+
+@pytest.mark.parametrize("data", ["gramar", "x" * 5000, "no/such/file.txt"])
+def test_what_is_not_there_is_named(data: str) -> None:
+    with pytest.raises(InputError, match=f"{data}: no such file, folder or embedded corpus"):
+        open_corpus(data)
+
+
+def test_an_unknown_name_gets_the_nearest() -> None:
+    with pytest.raises(InputError, match="did you mean 'grammar'"):
+        open_corpus("gramar")
+
+
+@pytest.mark.parametrize("name", list(CORPORA))
+def test_embedded_corpora_have_three_different_splits(name: str) -> None:
+    corpus = open_corpus(name)
+    texts = [corpus.split(split).text for split in SPLITS]
+    assert len({*texts}) == 3
+    assert len(texts[0]) > len(texts[1]) > 1000
+    assert corpus.notes
+
+
+# One file ---------------------------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.sampled_from(["one two\n", "\n", "three", " ", "\r", "\u2028 x\n"]), max_size=200)
+)
+def test_the_three_parts_are_the_file(pieces: list[str]) -> None:
+    text = "".join(["first", *pieces, "last"])  # a part without a word would be left out
+    corpus = split_document(Document("f", text))
+    parts = [corpus.documents[split].text for split in SPLITS if split in corpus.documents]
+    left_out = len(text) - sum(map(len, parts))
+    assert left_out == 0 or len(parts) < 3
+    if left_out == 0:
+        assert "".join(parts) == text
+    assert text.startswith(parts[0])
+    assert corpus.whole is not None
+    assert corpus.whole.text == text
+
+
+def test_a_file_of_lines_is_cut_between_lines() -> None:
+    text = "".join(f"line {number}\n" for number in range(100))
+    corpus = split_document(Document("f", text, ["a note"]))
+    assert [corpus.split(split).lines for split in SPLITS] == [90, 5, 5]
+    assert corpus.split("valid").text.startswith("line 90\n")
+    assert corpus.notes[0] == "a note"
+    assert "90 % of lines" in corpus.notes[1]
+
+
+def test_the_last_line_needs_no_newline() -> None:
+    corpus = split_document(Document("f", "\n".join("abcd" * 10)))
+    assert [corpus.split(split).lines for split in SPLITS] == [36, 2, 2]
+    assert "".join(corpus.split(split).text for split in SPLITS) == "\n".join("abcd" * 10)
+
+
+def test_one_giant_line_is_cut_between_words() -> None:
+    text = "word " * 999 + "end"
+    corpus = split_document(Document("f", text))
+    parts = [corpus.split(split).text for split in SPLITS]
+    assert "".join(parts) == text
+    assert [len(part.split()) for part in parts] == [900, 50, 50]
+    assert "between words" in corpus.notes[0]
+
+
+@pytest.mark.parametrize("text", ["one", "one two", "one\n", "漢" * 1000])
+def test_too_few_words_are_all_for_training(text: str) -> None:
+    corpus = split_document(Document("f", text))
+    assert list(corpus.documents) == ["train"]
+    assert corpus.split("train").text == text
