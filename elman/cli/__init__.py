@@ -63,7 +63,8 @@ def run(arguments: list[str]) -> int:
         print(f"elman: {message} (elman --help shows how to call it)", file=sys.stderr)
         return 2
     except ElmanError as error:
-        print(f"elman: {error}", file=sys.stderr)
+        message = " ".join(str(error).split())
+        print(f"elman: {message}", file=sys.stderr)
         return error.exit_code
     except BrokenPipeError:
         # The reader of a pipe has gone, as `head` does: not an error. Keep the interpreter from

@@ -1,9 +1,6 @@
 """`elman evaluate`: perplexity and bits per byte of a run on a text."""
 
-from typing import Annotated
-
-from cyclopts import Parameter
-
+from elman.cli.arguments import Adapters, WholeNumber
 from elman.cli.output import counted, note, print_json, print_table
 
 
@@ -13,10 +10,10 @@ def evaluate(
     *,
     data: str,
     split: str | None = None,
-    with_: Annotated[tuple[str, ...], Parameter(name="--with")] = (),
+    with_: Adapters = (),
     reset: str = "stream",
-    batch_size: int = 1,
-    window: int | None = None,
+    batch_size: WholeNumber = 1,
+    window: WholeNumber | None = None,
     json: bool = False,
 ) -> None:
     """Perplexity, surprisal, bits per character and per byte of a run on a text.

@@ -6,6 +6,7 @@ from typing import Any
 
 from cyclopts import Parameter
 
+from elman.cli.arguments import Adapters, WholeNumber
 from elman.cli.output import note, print_json, print_table
 from elman.errors import InputError
 
@@ -15,13 +16,13 @@ from elman.errors import InputError
 class Knobs:
     """How to choose the next token."""
 
-    max_tokens: int = 100
+    max_tokens: WholeNumber = 100
     "Most tokens of a continuation."
     temperature: float = 1.0
     "Below 1 safer, above 1 bolder, 0 greedy."
     softmax_alpha: float | None = None
     "Softmax of alpha times the probabilities, as some lectures have it; not the temperature."
-    top_k: int | None = None
+    top_k: WholeNumber | None = None
     "Draw among the k likeliest tokens."
     top_p: float | None = None
     "Draw among the fewest tokens that together have probability p."
@@ -35,15 +36,15 @@ class Knobs:
     "Taken off once, if it was generated at all."
     repetition_penalty: float = 1.0
     "Above 1: makes tokens that were generated less likely."
-    beam: int | None = None
+    beam: WholeNumber | None = None
     "Search for the likeliest continuation with a beam of this width."
     length_penalty: float = 0.0
     "Of the beam: above 0 favours longer continuations."
-    n_best: int = 1
+    n_best: WholeNumber = 1
     "Of the beam: how many to print."
-    samples: int = 1
+    samples: WholeNumber = 1
     "How many continuations to draw."
-    seed: int = 0
+    seed: WholeNumber = 0
     "Sample i of a seed is always the same."
 
 
@@ -57,6 +58,7 @@ def generate(
     ban: tuple[str, ...] = (),
     force: str = "",
     allow_unknown: bool = False,
+    with_: Adapters = (),
     knobs: Knobs | None = None,
     measure: bool = False,
     against: str | None = None,
@@ -86,6 +88,8 @@ def generate(
         Text that must come first.
     allow_unknown
         Let <unk> be generated.
+    with_
+        Put an adapter around the model, with its weight: cache:weight=0.1.
     measure
         Print measures of the generated text: variety, repetition, length, copying.
     against
@@ -95,11 +99,15 @@ def generate(
     """
     from elman.tasks.language_model import load
 
-    trained = load(run)
+    if against is not None and not measure:
+        raise InputError("--against is for --measure; add it, or leave both out")
+    trained = load(run).with_adapters(with_)
     options: dict[str, Any] = vars(knobs or Knobs())
     options |= {"allow_unknown": allow_unknown, "stop_at_line_end": stop_at_line_end, "stop": stop}
-    options["banned"] = tuple(_token(trained, word) for word in ban)
+    options["banned"] = tuple(number for word in ban for number in _tokens_of(trained, word))
     options["forced"] = tuple(trained.tokenizer.encode(force).tolist())
+    if trained.tokenizer.unknown_id in options["forced"]:
+        raise InputError(f"--force {force}: has words that this model does not know")
     _note_unknown(trained, prompt)
     one = options["beam"] is None and options["samples"] == 1
     if one and not json and not measure:
@@ -121,12 +129,13 @@ def generate(
         _print_measures(measures)
 
 
-def _token(trained: Any, word: str) -> int:
-    """The one token of a word; unknown words and words of several tokens cannot be banned."""
-    ids = trained.tokenizer.encode(word).tolist()
-    if len(ids) != 1 or ids[0] == trained.tokenizer.unknown_id:
+def _tokens_of(trained: Any, word: str) -> list[int]:
+    """The tokens that are this word alone, with and without a space before it."""
+    forms = [trained.tokenizer.encode(form).tolist() for form in (word, f" {word}")]
+    found = {ids[0] for ids in forms if len(ids) == 1} - {trained.tokenizer.unknown_id}
+    if not found:
         raise InputError(f"--ban {word}: is not a single token of this model")
-    return int(ids[0])
+    return sorted(found)
 
 
 def _note_unknown(trained: Any, prompt: str) -> None:

@@ -1,5 +1,6 @@
 """`elman suggest`: the most likely next words."""
 
+from elman.cli.arguments import Adapters, WholeNumber
 from elman.cli.output import print_json, print_table
 
 
@@ -8,8 +9,9 @@ def suggest(
     text: str = "",
     /,
     *,
-    top: int = 5,
+    top: WholeNumber = 5,
     complete: bool = False,
+    with_: Adapters = (),
     json: bool = False,
 ) -> None:
     """The most likely next words of a text, like a phone keyboard.
@@ -28,12 +30,14 @@ def suggest(
         How many suggestions.
     complete
         The last word is not finished: suggest its endings.
+    with_
+        Put an adapter around the model, with its weight: cache:weight=0.1.
     json
         Print the result as JSON.
     """
     from elman.tasks.language_model import load
 
-    suggestions = load(run).suggest(text, top=top, complete=complete)
+    suggestions = load(run).with_adapters(with_).suggest(text, top=top, complete=complete)
     if json:
         print_json(suggestions)
         return

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from elman.cli.arguments import Adapters
 from elman.cli.output import print_json
 from elman.errors import InputError
 
@@ -30,7 +31,7 @@ def surprisal(
     text: str | None = None,
     base: str = "2",
     reset: str = "line",
-    with_: Annotated[tuple[str, ...], Parameter(name="--with")] = (),
+    with_: Adapters = (),
     json: bool = False,
 ) -> None:
     """Surprisal, entropy and rank of every word of a text, as a table with tabs or as JSON.

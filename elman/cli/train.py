@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from elman.cli.arguments import WholeNumber
 from elman.cli.output import note, print_json, print_table, stages
 
 
@@ -12,7 +13,7 @@ def train(
     data: str,
     out: str,
     set: tuple[str, ...] = (),
-    seed: int = 0,
+    seed: WholeNumber = 0,
     overwrite: bool = False,
     json: bool = False,
 ) -> None:

@@ -1,7 +1,8 @@
 """The n-gram language model: counts, smoothed, behind the contract.
 
 A state is the last order - 1 ids of each row, (B, order - 1), -1 where nothing was read. Nothing
-read yet means: at the start of a line, so the last id is `<eos>`.
+read yet means: at the start of a line, so the last id is `<eos>`. In a stream, where something
+always comes before, it means: after the commonest end of a line.
 
 torch is imported when the contract is first used, not before: fitting and saving are numpy only,
 and importing torch takes longer than training this model on the Penn Treebank.
@@ -34,6 +35,12 @@ class NGram(LanguageModel):
         self.vocabulary_size = tables.vocabulary_size
         self.horizon = self.context_size = max(tables.order - 1, 1)
         self.resets_at_lines = config.context == "line"
+        self.start_context = np.full(self.context_size, NOTHING)
+        self.start_context[-1] = tables.eos_id
+        if not self.resets_at_lines:
+            # Kneser-Ney's shorter contexts tell what is new after them, not what is common: alone,
+            # a bare <eos> would begin a text with oddities.
+            self.start_context[:] = commonest_line_end(tables) or self.start_context
 
     @classmethod
     def fit(
@@ -53,16 +60,15 @@ class NGram(LanguageModel):
 
     def log_probs(self, ids: np.ndarray) -> np.ndarray:
         """Log probability of every id of a text, from the start state, without torch."""
-        return self.tables.score(np.concatenate([[self.tables.eos_id], ids])[None])[0]
+        rows = np.concatenate([self.start_context, ids])[None]
+        return self.tables.score(rows)[0, self.context_size - 1 :]
 
     # The contract ---------------------------------------------------------------------------------
 
     def start(self, batch_size: int, source: Any = None) -> torch.Tensor:
         import torch
 
-        state = torch.full((batch_size, self.context_size), NOTHING)
-        state[:, -1] = self.tables.eos_id
-        return state
+        return torch.from_numpy(self.start_context).repeat(batch_size, 1)
 
     def predict(self, state: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
         import torch
@@ -152,3 +158,20 @@ class NGram(LanguageModel):
             "context": self.config.context,
             **self.facts(),
         }
+
+
+def commonest_line_end(tables: Tables) -> list[int]:
+    """The full context that ends in `<eos>` and was followed most often; none if there is none."""
+    if tables.order < 2 or tables.tables[-1].counts is None:
+        return []
+    contexts, followed = tables.tables[-2], tables.tables[-1]
+    counts = np.bincount(followed.prefixes, weights=followed.counts, minlength=len(contexts))
+    counts[contexts.words != tables.eos_id] = 0
+    number = int(np.argmax(counts))
+    if counts[number] == 0:
+        return []
+    ids = []
+    for table in reversed(tables.tables[:-1]):
+        ids.append(int(table.words[number]))
+        number = int(table.prefixes[number])
+    return ids[::-1]

@@ -1,8 +1,8 @@
 """Run folders on disk: written whole or not at all, and checked when read.
 
 Takes named pieces of data, gives a folder with a manifest that holds the SHA-256 of every file.
-A folder is written under a temporary name, flushed to disk, and renamed: it is there whole or not at
-all. Overwriting takes two renames; a process killed between them leaves the old run beside its
+A folder is written under a temporary name, flushed to disk, and renamed: it is there whole or not
+at all. Overwriting takes two renames; a process killed between them leaves the old run beside its
 place, and reading says where. Reading refuses what was damaged. Nothing is pickled.
 """
 
@@ -102,8 +102,10 @@ def _read_manifest(path: Path) -> dict[str, Any]:
 def _no_such_run(path: Path) -> InputError:
     """Says how to get one; or where it is, if a process was killed while overwriting it."""
     old = sorted(path.parent.glob(f".{path.name}.*.old")) if path.parent.is_dir() else []
-    if old and len(path.name) < 200:
-        return InputError(f"{path}: was being overwritten; the old run is whole: mv {old[0]} {path}")
+    if old:
+        return InputError(
+            f"{path}: was being overwritten; the old run is whole: mv {old[0]} {path}"
+        )
     return InputError(
         f"{path}: no such run; train one with: elman train ngram --data … --out {path}"
     )

@@ -32,7 +32,7 @@ def explain_text(trained: TrainedModel, text: str) -> list[Explanation]:
         raise InputError(f"{trained.name}: is not a count model; only counts can be shown")
     smoother = SMOOTHERS.get(model.config.smoothing)
     interpolated = smoother is not None and smoother.combine == "interpolate"
-    read = [model.tables.eos_id]  # a text starts at the start of a line
+    read = [int(number) for number in model.start_context]
     explanations = []
     for number in trained.tokenizer.encode(text).tolist():
         rows = explain(model.tables, read, number, interpolated=interpolated)

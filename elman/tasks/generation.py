@@ -1,7 +1,8 @@
 """Generate text: a prompt in, continuations out, with stop sequences and streaming.
 
 The text side of `elman.decoding`, which sees ids only. Unknown words are never generated unless
-asked for; neither are half characters (bytes that are not yet a character are held back).
+asked for. In a stream, bytes that are not yet a character are held back; bytes that never become
+one, which a byte model may draw, show as U+FFFD.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Generated:
 
     text: str  # prompt and continuation
     continuation: str
-    tokens: list[str]
+    tokens: list[str]  # as drawn, a stop sequence included
     log_prob: float  # of the continuation under the model, in nats
     score: float  # what beam search ranked by; the log probability otherwise
 

@@ -22,7 +22,7 @@ from elman.runs.folder import read_run, write_run
 from elman.tasks.recipes import RunConfig, config_from_data
 from elman.text import tokenizer_from_data, tokenizer_to_data
 from elman.text.corpora import Corpus, open_corpus
-from elman.text.reader import Document
+from elman.text.reader import Document, named
 from elman.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -44,12 +44,14 @@ class TrainedModel:
         config: RunConfig,
         facts: dict[str, Any],
         name: str = "model",
+        cut_files: frozenset[str] = frozenset(),
     ) -> None:
         self.tokenizer = tokenizer
         self.model = model
         self.config = config
         self.facts = facts  # about the training: data, hashes, seconds, notes
         self.name = name
+        self.cut_files = cut_files  # SHA-256 of lone files of which a part was fitted on
 
     # Measuring ------------------------------------------------------------------------------------
 
@@ -74,13 +76,14 @@ class TrainedModel:
         )
 
     def choose_split(self, corpus: Corpus, split: str | None) -> Document:
-        """The text to measure on: a lone file as a whole, unless this model was trained on it."""
+        """The text to measure on: a lone file as a whole, unless it was trained or fitted on."""
         if split is not None or corpus.whole is None:
             return corpus.split(split or "test")
         # A run of one file has that file's hash under the file's name; a run of a folder has the
         # hashes of its files, and each of them is a whole.
         trained_on = self.facts["data"]
-        if corpus.whole.sha256() == trained_on["sha256"].get(trained_on["name"]):
+        used = {*self.cut_files, trained_on["sha256"].get(trained_on["name"])}
+        if corpus.whole.sha256() in used:
             return corpus.split("test")
         return corpus.whole
 
@@ -98,7 +101,8 @@ class TrainedModel:
         from elman.evaluation.scoring import DEFAULT_WINDOW, score_ids
 
         _check_reset(reset)
-        ids = self.tokenizer.encode(document.text)
+        with named(document):
+            ids = self.tokenizer.encode(document.text)
         if len(ids) == 0:
             raise InputError(f"{document.name}: there is nothing to measure in an empty text")
         log_probs = score_ids(
@@ -165,6 +169,7 @@ class TrainedModel:
 
     def with_adapters(self, written: Iterable[str], data: str | None = None) -> TrainedModel:
         """The same with adapters around the model; weights are fitted on the data's valid split."""
+        cut_files = set(self.cut_files)
 
         def score_validation(model: LanguageModel) -> np.ndarray:
             from elman.evaluation.scoring import score_ids
@@ -173,14 +178,19 @@ class TrainedModel:
                 raise InputError(
                     "no validation text to fit on: give the weight, as in cache:weight=0.1"
                 )
-            ids = self.tokenizer.encode(open_corpus(str(data)).split("valid").text)
+            corpus = open_corpus(str(data))
+            if corpus.whole is not None:
+                cut_files.add(corpus.whole.sha256())
+            ids = self.tokenizer.encode(corpus.split("valid").text)
             return score_ids(model, ids, eos_id=self.tokenizer.eos_id)
 
         around = Surroundings(score_validation, self._load_alike)
         model = self.model
         for adapter in written:
             model = adapt(model, adapter, around)
-        return TrainedModel(self.tokenizer, model, self.config, self.facts, self.name)
+        return TrainedModel(
+            self.tokenizer, model, self.config, self.facts, self.name, frozenset(cut_files)
+        )
 
     def _load_alike(self, path: str) -> LanguageModel:
         other = load(path)

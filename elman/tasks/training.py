@@ -19,7 +19,7 @@ from elman.tasks.language_model import TrainedModel
 from elman.tasks.recipes import load_recipe
 from elman.text import train_tokenizer
 from elman.text.corpora import Corpus, open_corpus
-from elman.text.reader import Document
+from elman.text.reader import Document, named
 from elman.text.tokenizer import Tokenizer
 
 Progress = Callable[[str], None]
@@ -47,9 +47,10 @@ def train(
     corpus = open_corpus(str(data))
     document = corpus.split("train")
     progress("tokenizing")
-    tokenizer = train_tokenizer(document.text, config.text)
+    with named(document):
+        tokenizer = train_tokenizer(document.text, config.text)
+        ids = tokenizer.encode(document.text)
     config.text.tokenizer = tokenizer.name
-    ids = tokenizer.encode(document.text)
     model = model_class(config.kind).fit(
         ids,
         config.model,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from elman.text.tokenizer import EOS, Spans, TextConfig, Tokenizer, require_size
+from elman.text.tokenizer import EOS, Spans, TextConfig, Tokenizer, refuse_min_count, require_size
 
 
 class Bytes(Tokenizer):
@@ -26,6 +26,7 @@ class Bytes(Tokenizer):
     @classmethod
     def train(cls, text: str, config: TextConfig) -> Bytes:
         require_size(config, 256, "bytes")
+        refuse_min_count(config, "bytes")
         return cls(config.lowercase)
 
     def _encode(self, text: str) -> np.ndarray:

@@ -38,10 +38,11 @@ class Corpus:
     def split(self, name: str) -> Document:
         """The document of a split, or an error that says which there are."""
         if name not in self.documents:
-            raise InputError(
-                f"{self.name}: there is no {name!r} split, only {', '.join(self.documents)}; "
-                f"name a file *{name}* in the folder, or choose another --split"
-            )
+            there = ", ".join(self.documents)
+            remedy = "choose another --split"
+            if name in SPLITS and self.whole is None:
+                remedy = f"name a file *{name}* in the folder, or {remedy}"
+            raise InputError(f"{self.name}: there is no {name!r} split, only {there}; {remedy}")
         return self.documents[name]
 
 
@@ -66,6 +67,8 @@ CORPORA = {
 
 def open_corpus(data: str) -> Corpus:
     """A corpus by its name or path."""
+    if not data:
+        raise InputError("--data is empty; name a text file, a folder or a built-in corpus")
     if data in CORPORA:
         embedded = CORPORA[data]
         documents = {split: Document(f"{data} ({split})", embedded.text(split)) for split in SPLITS}

@@ -10,6 +10,8 @@ import gzip
 import hashlib
 import os
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,6 +36,15 @@ class Document:
     def sha256(self) -> str:
         """The hash of the text as it was read."""
         return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@contextmanager
+def named(document: Document) -> Iterator[None]:
+    """Put the document's name before what is wrong in its text."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{document.name}, {error}") from None
 
 
 def read_document(path: str | os.PathLike[str]) -> Document:

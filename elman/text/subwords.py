@@ -16,7 +16,16 @@ import numpy as np
 from tokenizers import Tokenizer as Library
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
-from elman.text.tokenizer import EOS, UNKNOWN, Spans, TextConfig, Tokenizer, lower, require_size
+from elman.text.tokenizer import (
+    EOS,
+    UNKNOWN,
+    Spans,
+    TextConfig,
+    Tokenizer,
+    lower,
+    refuse_min_count,
+    require_size,
+)
 
 DEFAULT_SIZE = 8000
 # The unknown piece as the library knows it: no line has a newline, so a `<unk>` in a text is text.
@@ -127,6 +136,7 @@ class Unigram(_SubWords):
 
     @classmethod
     def train(cls, text: str, config: TextConfig) -> Unigram:
+        refuse_min_count(config, "unigram")
         alphabet = set(lower(text) if config.lowercase else text) - {"\n"}
         smallest = 2 + len(alphabet)
         require_size(config, smallest, "unigram, with a token for every character,")

@@ -103,6 +103,12 @@ class Tokenizer(ABC):
         return len(self.tokens)
 
 
+def refuse_min_count(config: TextConfig, name: str) -> None:
+    """An error if words are to be left out by a tokenizer that has none."""
+    if config.min_count:
+        raise InputError(f"text.min_count={config.min_count}: has no meaning for {name}")
+
+
 def lower(text: str) -> str:
     """Lower case, but for the one letter that would grow, so that places in the text stay."""
     return "İ".join(part.lower() for part in text.split("İ"))

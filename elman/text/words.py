@@ -95,6 +95,6 @@ def refuse_reserved(text: str) -> None:
             line = text.count("\n", 0, match.start()) + 1
             raise InputError(
                 f"line {line}: the word {marker!r} is a marker that is added to every line anyway; "
-                "remove it from the text, or read the text as raw with "
-                "--set text.tokenizer=raw-words"
+                "remove it from the text, or train with "
+                "--set text.tokenizer=raw-words, for which it is text like any other"
             )

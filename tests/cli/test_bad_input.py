@@ -153,7 +153,7 @@ WRONG: list[tuple[list[str], str]] = [
     ([*TRAIN, "--set", "model.order=many"], "model.order='many'"),
     ([*TRAIN, "--set", "model.order=99"], "model.order=99"),
     ([*TRAIN, "--set", "model.cutoffs=1"], "model.cutoffs=1"),
-    ([*TRAIN, "--set", "model.kind=3"], "model.kind=3"),
+    ([*TRAIN, "--set", "model.kind=3"], "unknown model '3'"),
     ([*TRAIN, "--set", "model=3"], "model=3"),
     ([*TRAIN, "--set", "model.order"], "'model.order'"),
     ([*TRAIN, "--seed", "x"], "--seed"),
