@@ -159,7 +159,7 @@ def against_nltk(data: Path, work: Path) -> None:
     except ImportError:
         print("\nnltk: not installed")
         return
-    order, train_lines, test_lines = 5, 2000, 10
+    order, train_lines, test_lines = 5, 10_000, 10
     lines = (data / "ptb.train.txt").read_text().splitlines()[:train_lines]
     test = (data / "ptb.test.txt").read_text().splitlines()[:test_lines]
     print(
@@ -181,7 +181,7 @@ def against_nltk(data: Path, work: Path) -> None:
     text = "\n".join(lines) + "\n"
 
     def fit() -> NGram:
-        ids = (tokenizer := Words.train(text, TextConfig())).encode(text)
+        tokenizer, ids = Words.learn(text, TextConfig())
         config = NgramConfig(order=order, smoothing="kneser-ney")
         return NGram.fit(ids, config, vocabulary_size=len(tokenizer), eos_id=0)
 

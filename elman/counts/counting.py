@@ -45,7 +45,7 @@ def count_ngrams(
     counts = np.bincount(stream[1:], minlength=vocabulary_size)
     nothing = np.zeros(vocabulary_size, dtype=np.int64)
     levels = [Level(nothing, nothing, everything, everything, counts)]
-    numbers = stream  # of the n-gram of the current order that ends at each position
+    numbers = stream.astype(np.int32)  # of the n-gram that ends at each position, one order down
     for length in range(2, order + 1):
         ends = np.flatnonzero(reach >= length - 1)  # where an n-gram of this length ends
         level, numbers = _count_level(stream, numbers, ends, vocabulary_size, levels[-1])
@@ -65,12 +65,14 @@ def _reach(stream: Ints, eos_id: int, context: str) -> Ints:
 def _count_level(
     stream: Ints, numbers: Ints, ends: Ints, vocabulary_size: int, below: Level
 ) -> tuple[Level, Ints]:
-    keys = numbers[ends - 1] * vocabulary_size + stream[ends]
+    keys = numbers[ends - 1].astype(np.int64)
+    keys *= vocabulary_size
+    keys += stream[ends]
     distinct, inverse, counts = _distinct(keys)
     prefixes, words = np.divmod(distinct, vocabulary_size)
     suffixes = np.empty_like(distinct)
     suffixes[inverse] = numbers[ends]
-    numbers_here = np.full(len(stream), -1)
+    numbers_here = np.full(len(stream), -1, dtype=np.int32)
     numbers_here[ends] = inverse
     return Level(prefixes, suffixes, words, below.firsts[prefixes], counts), numbers_here
 
@@ -82,8 +84,8 @@ def _distinct(keys: Ints) -> tuple[Ints, Ints, Ints]:
     is_first[1:] = ordered[1:] != ordered[:-1]
     firsts = np.flatnonzero(is_first)
     counts = np.diff(firsts, append=len(keys))
-    inverse = np.empty_like(keys)
-    inverse[order] = np.repeat(np.arange(len(firsts)), counts)
+    inverse = np.empty(len(keys), dtype=np.int32)
+    inverse[order] = np.repeat(np.arange(len(firsts), dtype=np.int32), counts)
     return ordered[firsts], inverse, counts
 
 
@@ -94,7 +96,12 @@ def _sort(keys: Ints) -> tuple[Ints, Ints]:
     """
     bits = len(keys).bit_length()
     if len(keys) and int(keys.max()).bit_length() + bits < 63:
-        packed = np.sort((keys << bits) | np.arange(len(keys)))
-        return packed >> bits, packed & ((1 << bits) - 1)
+        # In place: for large texts, asking the system for memory takes longer than the arithmetic.
+        packed = keys << bits
+        packed |= np.arange(len(keys))
+        packed.sort()
+        order = packed & ((1 << bits) - 1)
+        packed >>= bits
+        return packed, order
     order = np.argsort(keys)
     return keys[order], order

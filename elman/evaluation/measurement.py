@@ -1,6 +1,7 @@
 """Perplexity, average surprisal, bits per character and per byte, each with its protocol.
 
-Takes log probabilities per token and the text they belong to, gives a `Measurement`. Sums and
+Takes log probabilities per token and the text they belong to, gives a `Measurement`. Characters and
+bytes are those of the text as it was read, whatever the tokenizer, so that they compare. Sums and
 counts are kept; the divisions happen here, at the edge.
 """
 

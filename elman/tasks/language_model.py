@@ -125,9 +125,13 @@ class TrainedModel:
             text=f"{document.name} sha256:{document.sha256()[:12]}",
             vocabulary=hashlib.sha256("\n".join(self.tokenizer.tokens).encode()).hexdigest()[:12],
         )
-        normal = self.tokenizer.normalise(document.text)
         return measure(
-            log_probs, ids, normal, protocol, self.tokenizer.eos_id, self.tokenizer.unknown_id
+            log_probs,
+            ids,
+            document.text,
+            protocol,
+            self.tokenizer.eos_id,
+            self.tokenizer.unknown_id,
         )
 
     def surprisal(

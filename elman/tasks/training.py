@@ -48,8 +48,7 @@ def train(
     document = corpus.split("train")
     progress("tokenizing")
     with named(document):
-        tokenizer = train_tokenizer(document.text, config.text)
-        ids = tokenizer.encode(document.text)
+        tokenizer, ids = train_tokenizer(document.text, config.text)
     config.text.tokenizer = tokenizer.name
     model = model_class(config.kind).fit(
         ids,

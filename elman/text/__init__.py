@@ -6,6 +6,8 @@ Takes files, gives `Document`s; takes text, gives ids (numpy, int64). Called by 
 import re
 from typing import Any
 
+import numpy as np
+
 from elman.errors import InputError, choose
 from elman.text.bytes import Bytes
 from elman.text.characters import Characters
@@ -28,11 +30,11 @@ TOKENIZERS: dict[str, type[Tokenizer]] = {
 _MOST_ATTACHED_MARKS = 0.06
 
 
-def train_tokenizer(text: str, config: TextConfig) -> Tokenizer:
-    """The tokenizer that a configuration asks for, fitted to the training text."""
+def train_tokenizer(text: str, config: TextConfig) -> tuple[Tokenizer, np.ndarray]:
+    """The tokenizer that a configuration asks for, fitted to a text, and the ids of that text."""
     no_surrogates(text)
     name = guess_tokenizer(text) if config.tokenizer == "auto" else config.tokenizer
-    return choose(TOKENIZERS, name, "tokenizer").train(text, config)
+    return choose(TOKENIZERS, name, "tokenizer").learn(text, config)
 
 
 def guess_tokenizer(text: str) -> str:

@@ -66,6 +66,12 @@ class Tokenizer(ABC):
     def train(cls, text: str, config: TextConfig) -> Tokenizer:
         """The tokenizer of a training text."""
 
+    @classmethod
+    def learn(cls, text: str, config: TextConfig) -> tuple[Tokenizer, np.ndarray]:
+        """The tokenizer of a training text, and the ids of that text."""
+        tokenizer = cls.train(text, config)
+        return tokenizer, tokenizer.encode(text)
+
     @abstractmethod
     def _encode(self, text: str) -> np.ndarray: ...
 
@@ -96,7 +102,7 @@ class Tokenizer(ABC):
         return self._spans(lower(text) if self.lowercase else text)
 
     def normalise(self, text: str) -> str:
-        """The text as its tokens stand for it: what bits per character and byte are counted in."""
+        """The text as its tokens stand for it: what decoding brings back of known words."""
         return lower(text) if self.lowercase else text
 
     def __len__(self) -> int:

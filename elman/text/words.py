@@ -7,7 +7,6 @@ the text is that same word, as these corpora mean it.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -45,16 +44,24 @@ class Words(Tokenizer):
 
     @classmethod
     def train(cls, text: str, config: TextConfig) -> Words:
-        text = lower(text) if config.lowercase else text
-        refuse_reserved(text)
-        counts = Counter(text.split())
+        return cls.learn(text, config)[0]
+
+    @classmethod
+    def learn(cls, text: str, config: TextConfig) -> tuple[Words, np.ndarray]:
+        # Looking words up takes longest, so each is looked up once: numbered as they come, counted,
+        # renumbered by frequency.
+        words = split_words(lower(text) if config.lowercase else text)
+        first_seen = Ids(dict.fromkeys(words), unknown=-1)
+        numbers = first_seen.of(words)
+        counts = dict(zip(first_seen, np.bincount(numbers).tolist(), strict=True))
+        counts.pop(EOS, None)
         counts.pop(UNKNOWN, None)
-        words = count_vocabulary(counts, config, min_count=1, reserved=2)
-        return cls([EOS, UNKNOWN, *words], config.lowercase)
+        known = count_vocabulary(counts, config, min_count=1, reserved=2)
+        tokenizer = cls([EOS, UNKNOWN, *known], config.lowercase)
+        return tokenizer, tokenizer.ids.of(list(first_seen))[numbers]
 
     def _encode(self, text: str) -> np.ndarray:
-        refuse_reserved(text)
-        return self.ids.of(text.replace("\n", f" {EOS} ").split())
+        return self.ids.of(split_words(text))
 
     def decode(self, ids: Iterable[int]) -> str:
         lines: list[list[str]] = [[]]
@@ -83,6 +90,12 @@ class Words(Tokenizer):
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Words:
         return cls(data["tokens"], data["lowercase"])
+
+
+def split_words(text: str) -> list[str]:
+    """The words of a text, with `<eos>` for every line end."""
+    refuse_reserved(text)
+    return text.replace("\n", f" {EOS} ").split()
 
 
 def refuse_reserved(text: str) -> None:

@@ -34,7 +34,7 @@ Pair = tuple[NGram, Tokenizer]
 def fitted(name: str, *, order: int = 3, context: str = "line", **settings: object) -> Pair:
     sizes = {"bpe": 280, "unigram": 60}
     config = TextConfig(tokenizer=name, vocabulary_size=sizes.get(name), **settings)
-    tokenizer = train_tokenizer(TRAINING, config)
+    tokenizer, _ = train_tokenizer(TRAINING, config)
     ngram = NgramConfig(order=order, smoothing="witten-bell", context=context)
     ids = tokenizer.encode(TRAINING)
     size, eos_id = len(tokenizer), tokenizer.eos_id
@@ -175,7 +175,7 @@ def test_a_long_text_is_predicted_in_parts(words: Pair, monkeypatch: pytest.Monk
 
 
 def test_an_impossible_word_is_infinitely_surprising() -> None:
-    tokenizer = train_tokenizer("a b\n", TextConfig(tokenizer="words"))
+    tokenizer, _ = train_tokenizer("a b\n", TextConfig(tokenizer="words"))
     config = NgramConfig(order=1, smoothing="maximum-likelihood")
     ids = tokenizer.encode("a b\n")
     model = NGram.fit(ids, config, vocabulary_size=len(tokenizer), eos_id=tokenizer.eos_id)

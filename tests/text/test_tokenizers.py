@@ -209,7 +209,7 @@ def test_half_a_character_is_refused_in_training(name: str) -> None:
 )
 def test_the_tokenizer_is_guessed_from_marks_that_stick_to_words(text: str, guess: str) -> None:
     assert guess_tokenizer(text * 30) == guess
-    assert train_tokenizer(text * 30, TextConfig()).name == guess
+    assert train_tokenizer(text * 30, TextConfig())[0].name == guess
 
 
 def test_an_unknown_tokenizer_gets_the_nearest() -> None:
@@ -239,3 +239,11 @@ def test_data_that_is_no_tokenizer_is_refused(data: dict) -> None:
 def test_settings_out_of_range_are_refused(setting: str, value: int) -> None:
     with pytest.raises(InputError, match=f"text.{setting}={value}"):
         TextConfig(**{setting: value})
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_learning_gives_the_ids_that_encoding_gives(name: str) -> None:
+    text = "a cat , a dog\n\na <unk> cat .\nrare\n" * 3 + "once\n"
+    tokenizer, ids = TOKENIZERS[name].learn(text, TextConfig(lowercase=True))
+    assert ids.tolist() == tokenizer.encode(text).tolist()
+    assert tokenizer.to_data() == TOKENIZERS[name].train(text, TextConfig(lowercase=True)).to_data()
