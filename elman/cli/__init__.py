@@ -60,7 +60,8 @@ def run(arguments: list[str]) -> int:
         return 0
     except CycloptsError as error:
         message = " ".join(str(error).split())
-        print(f"elman: {message} (elman --help shows how to call it)", file=sys.stderr)
+        command = f" {arguments[0]}" if arguments and arguments[0] in COMMANDS else ""
+        print(f"elman: {message} (elman{command} --help shows how to call it)", file=sys.stderr)
         return 2
     except ElmanError as error:
         message = " ".join(str(error).split())

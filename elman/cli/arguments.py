@@ -7,7 +7,10 @@ from cyclopts import Parameter
 
 
 def _whole(_: Any, tokens: Sequence[Any]) -> int:
-    return int(tokens[0].value)  # of "1.5" a ValueError, where int(1.5) would drop the half
+    try:
+        return int(tokens[0].value)  # of "1.5" an error, where int(1.5) would drop the half
+    except ValueError:
+        raise ValueError(f"{tokens[0].value!r} is not a whole number") from None
 
 
 WholeNumber = Annotated[int, Parameter(converter=_whole)]

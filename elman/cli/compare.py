@@ -39,18 +39,19 @@ def compare(
     from elman.tasks.language_model import load
 
     with stages() as progress:
-        progress("scoring")
-        rows = compare_models([load(r) for r in (run, *others)], data, split=split, reset=reset)
+        rows = compare_models(
+            [load(r) for r in (run, *others)], data, split=split, reset=reset, progress=progress
+        )
     if json:
         print_json([row.to_data() for row in rows])
         return
     table = []
     for row in rows:
         against = row.against_first
-        change = None if against is None else against.difference / rows[0].measurement.nats * 100
-        interval = p_value = ""
+        change = interval = p_value = ""
         if against is not None:
             scale = 100 / rows[0].measurement.nats
+            change = f"{against.difference * scale:+.2f}"
             interval = f"{against.low * scale:+.2f} … {against.high * scale:+.2f}"
             p_value = f"{against.p_value:.4f}"
         m = row.measurement

@@ -74,11 +74,12 @@ def data(
 def _write(folder: Path, texts: dict[str, str]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for split, text in texts.items():
-            path = folder / f"{split}.txt"
+        paths = {split: folder / f"{split}.txt" for split in texts}
+        for path in paths.values():  # all of them before the first is written
             if path.exists():
                 raise InputError(f"{path}: exists already; choose another folder")
-            path.write_text(text, encoding="utf-8")
+        for split, text in texts.items():
+            paths[split].write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
     note(f"wrote {', '.join(f'{split}.txt' for split in texts)} into {folder}")

@@ -1,5 +1,7 @@
 """`elman evaluate`: perplexity and bits per byte of a run on a text."""
 
+from typing import Any
+
 from elman.cli.arguments import Adapters, WholeNumber
 from elman.cli.output import counted, note, print_json, print_table
 
@@ -45,18 +47,23 @@ def evaluate(
         Print the result as JSON.
     """
     from elman.tasks.language_model import load
+    from elman.text.corpora import open_corpus
 
     trained = load(run)
     if with_:
-        with counted("fitting", None):
-            trained = trained.with_adapters(with_, data)
-    with counted("scoring tokens", None) as progress:
+        with counted("fitting, tokens") as progress:
+            trained = trained.with_adapters(with_, data, reset=reset, progress=progress)
+    with counted("scoring, tokens") as progress:
         measurement = trained.evaluate(
             data, split=split, reset=reset, batch_size=batch_size, window=window, progress=progress
         )
     if json:
         print_json({"run": run, **measurement.to_data(), "model": trained.model.describe()})
         return
+    if trained.trained_on(trained.choose_split(open_corpus(data), split)):
+        note("this is the text that the run was trained on; measure on text it has not seen")
+    if measurement.unknown:
+        note("unknown words count as one word <unk>, so bits per byte look better than they are")
     if measurement.impossible:
         note(f"{measurement.impossible:,} tokens have probability zero: the perplexity is infinite")
     numbers = [
@@ -75,6 +82,10 @@ def evaluate(
     print(f"text: {measurement.protocol.text}")
 
 
-def _weights(description: dict) -> str:  # type: ignore[type-arg]
-    parts = zip(description["models"], description["weights"], strict=True)
-    return ", ".join(f"{part['model']} {weight:.3f}" for part, weight in parts)
+def _weights(description: dict[str, Any]) -> str:
+    """The weights of a mixture, of mixtures in it too."""
+    parts = []
+    for part, weight in zip(description["models"], description["weights"], strict=True):
+        name = f"({_weights(part)})" if part["model"] == "mixture" else part["model"]
+        parts.append(f"{name} {weight:.3f}")
+    return ", ".join(parts)

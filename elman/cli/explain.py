@@ -12,8 +12,10 @@ def explain(run: str, /, *, text: str, json: bool = False) -> None:
     """Show, for each word of a text, what every order of a count model had to say: counts,
     discount, back-off weight, probability, and which order answered.
 
-    p = alpha + backoff * (p one order down); under Kneser-Ney, counts below the highest order are
-    numbers of different words that came before.
+    Interpolated models: p = alpha + backoff * (p one order down). Backing-off models (katz,
+    absolute, stupid-backoff, imported ones): p = alpha where the word was seen, else backoff * (p
+    one order down). Under Kneser-Ney, counts below the highest order are numbers of different words
+    that came before.
 
     Examples:
       elman explain runs/ptb --text "the price of gold"

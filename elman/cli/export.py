@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from elman.cli.output import stages
-from elman.errors import InputError
+from elman.cli.output import note, print_json, stages
 
 
-def export(run: str, file: str, /, *, overwrite: bool = False) -> None:
+def export(run: str, file: str, /, *, overwrite: bool = False, json: bool = False) -> None:
     """Write a count model as an ARPA file, which KenLM, SRILM and others read.
 
     Examples:
@@ -20,17 +19,22 @@ def export(run: str, file: str, /, *, overwrite: bool = False) -> None:
         The ARPA file to write.
     overwrite
         Replace a file that is there already.
+    json
+        Print the result as JSON.
     """
-    from elman.counts.arpa_writer import write_arpa
-    from elman.models.ngram import NGram
+    from elman.tasks.exports import export_arpa
     from elman.tasks.language_model import load
 
-    if Path(file).exists() and not overwrite:
-        raise InputError(f"{file}: exists already; choose another name or add --overwrite")
-    trained = load(run)
-    if not isinstance(trained.model, NGram):
-        raise InputError(f"{run}: is not a count model; only those can be written as ARPA")
     with stages() as progress:
+        progress("loading")
+        trained = load(run)
         progress("writing")
-        write_arpa(Path(file), trained.model.tables, trained.tokenizer.tokens)
-    print(f"wrote {file}: order {trained.model.tables.order}, {Path(file).stat().st_size:,} bytes")
+        export_arpa(trained, file, overwrite=overwrite)
+    ngrams = trained.facts["model"]["ngrams"]
+    if not 2 <= len(ngrams) <= 6:
+        note("KenLM, as it is usually built, reads orders from 2 to 6 only")
+    size = Path(file).stat().st_size
+    if json:
+        print_json({"file": file, "bytes": size, "ngrams": ngrams})
+        return
+    print(f"wrote {file}: order {len(ngrams)}, {sum(ngrams):,} n-grams, {size:,} bytes")

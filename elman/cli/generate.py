@@ -7,7 +7,7 @@ from typing import Any
 from cyclopts import Parameter
 
 from elman.cli.arguments import Adapters, WholeNumber
-from elman.cli.output import note, print_json, print_table
+from elman.cli.output import note, print_json, print_table, stages
 from elman.errors import InputError
 
 
@@ -97,12 +97,13 @@ def generate(
     json
         Print the result as JSON.
     """
+    from elman.tasks.generation import Writer, measure_samples
     from elman.tasks.language_model import load
 
     if against is not None and not measure:
         raise InputError("--against is for --measure; add it, or leave both out")
     trained = load(run).with_adapters(with_)
-    options: dict[str, Any] = vars(knobs or Knobs())
+    options: dict[str, Any] = dict(vars(knobs or Knobs()))
     options |= {"allow_unknown": allow_unknown, "stop_at_line_end": stop_at_line_end, "stop": stop}
     options["banned"] = tuple(number for word in ban for number in _tokens_of(trained, word))
     options["forced"] = tuple(trained.tokenizer.encode(force).tolist())
@@ -112,14 +113,16 @@ def generate(
     one = options["beam"] is None and options["samples"] == 1
     if one and not json and not measure:
         pieces = trained.stream(prompt, **options)
-        by_words = trained.tokenizer.whole_words or trained.tokenizer.space_before_words
-        print(prompt.rstrip(" ") if by_words else prompt, end="", flush=True)
+        print(Writer(trained, prompt, ()).prompt, end="", flush=True)
         for piece in pieces:
             print(piece, end="", flush=True)
         print()
         return
-    generated = trained.generate(prompt, **options)
-    measures = _measures(trained, generated, against) if measure else None
+    with stages() as progress:
+        progress("generating")
+        generated = trained.generate(prompt, **options)
+        progress("measuring")
+        measures = measure_samples(trained, generated, against) if measure else None
     if json:
         print_json({"samples": generated, "measures": measures} if measure else generated)
         return
@@ -143,17 +146,6 @@ def _note_unknown(trained: Any, prompt: str) -> None:
     unknown = ids.count(trained.tokenizer.unknown_id)
     if unknown and trained.tokenizer.unknown_id is not None:
         note(f"{unknown} of {len(ids)} tokens of the prompt are unknown to this model")
-
-
-def _measures(trained: Any, generated: list[Any], against: str | None) -> Any:
-    from elman.evaluation.generated import measure_generated
-    from elman.text.corpora import open_corpus
-
-    training = None
-    if against is not None:
-        ids = trained.tokenizer.encode(open_corpus(against).split("train").text)
-        training = [trained.tokenizer.tokens[number] for number in ids.tolist()]
-    return measure_generated([item.tokens for item in generated], training)
 
 
 def _print_measures(measures: Any) -> None:

@@ -1,9 +1,9 @@
 """`elman import`: make a run of an ARPA file."""
 
-from elman.cli.output import stages
+from elman.cli.output import note, print_json, stages
 
 
-def import_(file: str, /, *, out: str, overwrite: bool = False) -> None:
+def import_(file: str, /, *, out: str, overwrite: bool = False, json: bool = False) -> None:
     """Make a run of an ARPA file that KenLM, SRILM or another toolkit wrote.
 
     Examples:
@@ -17,6 +17,8 @@ def import_(file: str, /, *, out: str, overwrite: bool = False) -> None:
         The run folder to write.
     overwrite
         Replace a run that is there already.
+    json
+        Print the result as JSON.
     """
     from elman.tasks.imports import import_arpa
 
@@ -25,5 +27,10 @@ def import_(file: str, /, *, out: str, overwrite: bool = False) -> None:
         trained = import_arpa(file)
         progress("saving")
         trained.save(out, overwrite=overwrite)
+    for message in trained.facts["model"]["notes"]:
+        note(message)
+    if json:
+        print_json({"run": out, **trained.facts})
+        return
     counts = ", ".join(f"{count:,}" for count in trained.facts["model"]["ngrams"])
     print(f"read {file}: n-grams by order {counts}; saved in {out}")

@@ -89,25 +89,25 @@ def stages() -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def counted(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Progress of countable work: a bar in a terminal, a plain line now and then elsewhere."""
+def counted(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Progress of countable work, as (how many more, of how many): a bar in a terminal, a plain
+    line now and then elsewhere.
+    """
     if sys.stderr.isatty():
         from rich.console import Console
         from rich.progress import Progress
 
         with Progress(console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task(what, total=total)
-            yield lambda amount: bar.advance(task, amount)
+            task = bar.add_task(what, total=None)
+            yield lambda amount, total: bar.update(task, advance=amount, total=total)
         return
     done, last = 0, time.monotonic()
 
-    def say(amount: int) -> None:
+    def say(amount: int, total: int) -> None:
         nonlocal done, last
         done += amount
-        if time.monotonic() - last > 10 * _PATIENCE:
-            print(
-                f"{what}: {done:,} of {total:,}" if total else f"{what}: {done:,}", file=sys.stderr
-            )
-            last = time.monotonic()
+        if time.monotonic() - last > _PATIENCE:
+            print(f"{what}: {done:,} of {total:,}", file=sys.stderr)
+            last = time.monotonic() + _PATIENCE  # the first soon, the others now and then
 
     yield say

@@ -1,6 +1,5 @@
 """`elman surprisal`: a table with one row per word."""
 
-import csv
 import math
 import sys
 from dataclasses import fields
@@ -9,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from elman.cli.arguments import Adapters
-from elman.cli.output import print_json
+from elman.cli.output import counted, note, print_json
 from elman.errors import InputError
 
 
@@ -76,19 +75,20 @@ def surprisal(
     elif file is not None:
         text = read_document(file).text
     assert text is not None
-    rows = trained.surprisal(text, base=_BASES[base], reset=reset)
+    with counted("tokens") as progress:
+        rows = trained.surprisal(text, base=_BASES[base], reset=reset, progress=progress)
+    if unknown := sum(row.unknown for row in rows):
+        note(f"{unknown} of {len(rows)} words are unknown: their surprisal is that of <unk>")
     if json:
         print_json(rows)
         return
-    # Fields are quoted where they hold tabs or quotes, so that no word breaks the table.
-    writer = csv.writer(sys.stdout, delimiter="\t", lineterminator="\n")
     names = [field.name for field in fields(WordSurprisal)]
-    writer.writerow(names)
-    for row in rows:
-        writer.writerow([_cell(getattr(row, name)) for name in names])
+    print("\t".join(names))
+    for row in rows:  # a word is between white space, so it never holds a tab
+        print("\t".join(_cell(getattr(row, name)) for name in names))
 
 
-def _cell(value: object) -> object:
+def _cell(value: object) -> str:
     if isinstance(value, bool):
-        return int(value)
-    return f"{value:.6f}" if isinstance(value, float) else "" if value is None else value
+        return str(int(value))
+    return f"{value:.6f}" if isinstance(value, float) else "" if value is None else str(value)

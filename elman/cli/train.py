@@ -13,7 +13,7 @@ def train(
     data: str,
     out: str,
     set: tuple[str, ...] = (),
-    seed: WholeNumber = 0,
+    seed: WholeNumber | None = None,
     overwrite: bool = False,
     json: bool = False,
 ) -> None:
@@ -35,7 +35,7 @@ def train(
     set
         Change a setting of the recipe: section.field=value. May be given several times.
     seed
-        Seed of everything random.
+        Seed of everything random; 0 unless the recipe has another.
     overwrite
         Replace a run that is there already.
     json

@@ -49,7 +49,7 @@ def check_exportable(tables: Tables, tokens: list[str]) -> None:
         if len(no_surrogates(token).split()) != 1:
             raise InputError(
                 f"the token {token!r} cannot be written: in ARPA files white space separates "
-                "words; train a model with --set text.tokenizer=words (or bpe)"
+                "words; train a model with --set text.tokenizer=words"
             )
         if token in (START, END):
             raise InputError(

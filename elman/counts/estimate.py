@@ -40,6 +40,11 @@ class NgramConfig:
             raise InputError(f"model.backoff={self.backoff}: must be above 0 and at most 1")
         if self.context not in ("line", "stream"):
             raise InputError(f"model.context={self.context!r}: choose 'line' or 'stream'")
+        if self.cutoffs and self.cutoffs[0] > 1:
+            raise InputError(
+                f"model.cutoffs={list(self.cutoffs)}: single words are never cut off, so the first "
+                "is 0 or 1; text.min_count makes rare words unknown"
+            )
         if any(count < 0 for count in self.cutoffs):
             raise InputError(f"model.cutoffs={list(self.cutoffs)}: counts cannot be negative")
         if list(self.cutoffs) != sorted(self.cutoffs):
@@ -96,6 +101,7 @@ class _Builder:
         self.tables: list[Table] = []
         self.kept: list[Array] = []
         self.notes: list[str] = []
+        self.fallbacks: dict[str, list[str]] = {}  # note to the orders it is about
         self.discounts: list[list[float]] = []
 
     def add_order(self, index: int, settings: dict[str, float]) -> None:
@@ -122,7 +128,8 @@ class _Builder:
         self.kept.append(kept)
         self.probs = probs
         self.discounts.append(list(weights.discounts))
-        self.notes += [weights.note] if weights.note else []
+        if weights.note:
+            self.fallbacks.setdefault(weights.note, []).append(str(index + 1))
 
     def _counts(self, index: int) -> Counts:
         level = self.levels[index]
@@ -200,6 +207,11 @@ class _Builder:
                 table.log_backoffs[kept],
                 table.counts[kept],
             )
+        for note, orders in self.fallbacks.items():
+            self.notes.append(f"order {', '.join(orders)}: {note}")
+        empty = [str(order) for order, table in enumerate(self.tables, 1) if len(table) == 0]
+        if empty:
+            self.notes.append(f"no n-grams of order {', '.join(empty)} are left or were seen")
         return Tables(self.tables, self.vocabulary_size, self.eos_id, self.notes, self.discounts)
 
 

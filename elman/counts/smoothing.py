@@ -112,7 +112,7 @@ def one_discount(counts: Counts) -> Weights:
     """One discount D = n1 / (n1 + 2 n2) for all counts (Ney, Essen and Kneser 1994)."""
     once, twice = counts.number_with(1), counts.number_with(2)
     if once == 0 or twice == 0:
-        return _discounted(counts, FALLBACK_DISCOUNTS[:1], _fallback_note(counts, 1))
+        return _discounted(counts, FALLBACK_DISCOUNTS[:1], _fallback_note(1))
     return _discounted(counts, (once / (once + 2 * twice),), "")
 
 
@@ -123,20 +123,17 @@ def three_discounts(counts: Counts) -> Weights:
     """
     n1, n2, n3, n4 = (counts.number_with(count) for count in (1, 2, 3, 4))
     if 0 in (n1, n2, n3, n4):
-        return _discounted(counts, FALLBACK_DISCOUNTS, _fallback_note(counts, 3))
+        return _discounted(counts, FALLBACK_DISCOUNTS, _fallback_note(3))
     y = n1 / (n1 + 2 * n2)
     discounts = (1 - 2 * y * n2 / n1, 2 - 3 * y * n3 / n2, 3 - 4 * y * n4 / n3)
     if any(not 0 <= discount <= most for discount, most in zip(discounts, (1, 2, 3), strict=False)):
-        return _discounted(counts, FALLBACK_DISCOUNTS, _fallback_note(counts, 3))
+        return _discounted(counts, FALLBACK_DISCOUNTS, _fallback_note(3))
     return _discounted(counts, discounts, "")
 
 
-def _fallback_note(counts: Counts, how_many: int) -> str:
+def _fallback_note(how_many: int) -> str:
     values = ", ".join(f"{value:g}" for value in FALLBACK_DISCOUNTS[:how_many])
-    return (
-        f"order {counts.order}: too few n-grams were seen just once to four times to estimate "
-        f"discounts; the fixed ones ({values}) are used"
-    )
+    return f"the counts of so small a text give no usable discounts; fixed ones ({values}) are used"
 
 
 def good_turing(counts: Counts, largest: int = 5) -> Weights:
@@ -146,12 +143,12 @@ def good_turing(counts: Counts, largest: int = 5) -> Weights:
     """
     seen = [counts.number_with(count) for count in range(1, largest + 2)]
     if 0 in seen:
-        return _discounted(counts, FALLBACK_DISCOUNTS, _fallback_note(counts, 3))
+        return _discounted(counts, FALLBACK_DISCOUNTS, _fallback_note(3))
     tail = (largest + 1) * seen[largest] / seen[0]
     ratios = [(r + 1) * seen[r] / (r * seen[r - 1]) for r in range(1, largest + 1)]
     discounts = tuple(r * (1 - (ratio - tail) / (1 - tail)) for r, ratio in enumerate(ratios, 1))
     if tail >= 1 or any(not 0 < discount < r for r, discount in enumerate(discounts, 1)):
-        return _discounted(counts, FALLBACK_DISCOUNTS, _fallback_note(counts, 3))
+        return _discounted(counts, FALLBACK_DISCOUNTS, _fallback_note(3))
     return _never_empty(counts, _discounted(counts, (*discounts, 0.0), ""))
 
 
@@ -183,15 +180,18 @@ class Smoother:
 def adjusted_counts(levels: list[Level], index: int, eos_id: int, context: str) -> Array:
     """Counts for Kneser-Ney: of how many different words an n-gram was the continuation.
 
-    The highest order keeps its counts, and so does an n-gram that starts a line: nothing can stand
-    before it. (At the very start of a stream nothing does either; it counts as one.)
+    The highest order keeps its counts, and so does an n-gram that starts a line: with contexts that
+    stop at lines nothing can stand before it, and in a stream it is what a text begins with, when
+    nothing longer is known. (An n-gram at the very start of a stream counts as one.)
     """
     level = levels[index]
     if index == len(levels) - 1:
         return level.counts
     left_neighbours = np.bincount(levels[index + 1].suffixes, minlength=len(level))
-    if context == "stream" or index == 0:
-        return np.maximum(left_neighbours, np.minimum(level.counts, 1))
+    if context == "stream":
+        left_neighbours = np.maximum(left_neighbours, np.minimum(level.counts, 1))
+    if index == 0:
+        return left_neighbours
     return np.where(level.firsts == eos_id, level.counts, left_neighbours)
 
 

@@ -7,6 +7,7 @@ emits a stop id is finished and takes its place with it, so that the beam narrow
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -42,8 +43,15 @@ class _Live:
 
 
 @torch.no_grad()
-def beam_search(model: LanguageModel, state: State, options: DecodingOptions) -> list[Hypothesis]:
+def beam_search(
+    model: LanguageModel,
+    state: State,
+    options: DecodingOptions,
+    finished: Callable[[list[int]], bool] = lambda ids: False,
+) -> list[Hypothesis]:
     """The `n_best` highest scoring continuations of a state of one row, best first.
+
+    A hypothesis ends with a stop id, or when `finished` says so of its ids.
 
     The score is log_prob / ((5 + length) / 6) ** length_penalty: Wu et al. (2016), equation 14.
     Hypotheses cut off by max_tokens compete with finished ones. Fewer than `n_best` come back only
@@ -59,6 +67,7 @@ def beam_search(model: LanguageModel, state: State, options: DecodingOptions) ->
             live = _read_last(model, live)
         live = _extend(model, live, options, width=options.beam - len(ended))
         stopped = torch.isin(live.ids[:, -1], torch.tensor(options.stop_ids, dtype=torch.long))
+        stopped |= torch.tensor([finished(ids) for ids in live.ids.tolist()], dtype=torch.bool)
         ended += _hypotheses(_keep(live, stopped), options)
         live = _keep(live, ~stopped)
         if len(live.ids) == 0 or _settled(live, ended, options):

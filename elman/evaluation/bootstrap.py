@@ -29,6 +29,7 @@ def paired_bootstrap(
 ) -> PairedBootstrap:
     """Compare two models by their nats per line on the same text."""
     differences = second - first
+    differences[np.abs(differences) < 1e-9 * np.abs(first)] = 0.0  # rounding is not a difference
     random = np.random.default_rng(seed)
     lines = len(differences)
     totals = np.empty(draws)

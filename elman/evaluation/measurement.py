@@ -18,7 +18,7 @@ from elman.text.tokenizer import no_surrogates
 
 @dataclass(frozen=True)
 class Protocol:
-    """How a number was obtained: two numbers compare only if these agree."""
+    """How a number was obtained; `comparable` says whether two may be ranked."""
 
     unit: str  # tokenizer
     vocabulary_size: int
@@ -100,9 +100,9 @@ def measure(
     text: str,
     protocol: Protocol,
     eos_id: int,
-    unknown_id: int | None,
+    unknown: int,
 ) -> Measurement:
-    """Add up the log probabilities of a text's tokens."""
+    """Add up the log probabilities of a text's tokens, `unknown` of which are not its words."""
     impossible = np.isneginf(log_probs)
     line_of_token = np.cumsum(ids == eos_id) - (ids == eos_id)
     return Measurement(
@@ -111,7 +111,7 @@ def measure(
         characters=len(text),
         bytes=len(no_surrogates(text)),
         lines=int(line_of_token[-1]) + 1,
-        unknown=0 if unknown_id is None else int(np.count_nonzero(ids == unknown_id)),
+        unknown=unknown,
         impossible=int(np.count_nonzero(impossible)),
         protocol=protocol,
         line_nats=np.bincount(line_of_token, weights=-log_probs),

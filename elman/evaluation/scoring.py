@@ -44,11 +44,12 @@ def score_ids(
     reset: str = "stream",
     batch_size: int = 1,
     window: int | None = DEFAULT_WINDOW,
-    progress: Callable[[int], None] = lambda tokens: None,
+    progress: Callable[[int, int], None] = lambda tokens, of: None,
 ) -> np.ndarray:
     """Natural-log probabilities of ids, float64, same length."""
-    if batch_size < 1 or (window is not None and window < 1):
-        raise InputError(f"batch_size={batch_size}, window={window}: both must be at least 1")
+    for name, size in (("batch_size", batch_size), ("window", window)):
+        if size is not None and size < 1:
+            raise InputError(f"{name}={size}: must be at least 1")
     if reset == "line":
         rows = cut_lines(ids, eos_id)
     else:
@@ -61,7 +62,7 @@ def score_ids(
                     begin = min(row.first + offset, row.last)
                     end = min(begin + len(scores), row.last)
                     result[begin:end] = scores[: end - begin]
-                progress(log_probs.size)
+                progress(log_probs.size, len(ids))
     return result
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,13 +38,19 @@ class WordSurprisal:
 
 
 def word_surprisals(
-    model: LanguageModel, tokenizer: Tokenizer, text: str, *, base: float = 2.0, reset: str = "line"
+    model: LanguageModel,
+    tokenizer: Tokenizer,
+    text: str,
+    *,
+    base: float = 2.0,
+    reset: str = "line",
+    progress: Callable[[int, int], None] = lambda tokens, of: None,
 ) -> list[WordSurprisal]:
     """The table of a text; `base` of the logarithm: 2 for bits, e for nats."""
     spans = tokenizer.spans(text)
     if len(spans.ids) == 0:
         return []
-    columns = _token_columns(model, spans.ids, tokenizer.eos_id, reset)
+    columns = _token_columns(model, spans.ids, tokenizer.eos_id, reset, progress)
     # A text of blanks alone is one row.
     words = list(re.finditer(r"\n|\S+", text)) or list(re.finditer(r".+", text))
     ends = np.array([word.end() for word in words])
@@ -80,7 +87,13 @@ class _TokenColumns:
     ranks: np.ndarray
 
 
-def _token_columns(model: LanguageModel, ids: np.ndarray, eos_id: int, reset: str) -> _TokenColumns:
+def _token_columns(
+    model: LanguageModel,
+    ids: np.ndarray,
+    eos_id: int,
+    reset: str,
+    progress: Callable[[int, int], None],
+) -> _TokenColumns:
     """Log probability, entropy before, and rank of every token, in nats."""
     columns = _TokenColumns(*(np.empty(len(ids)) for _ in range(3)))
     pieces = (
@@ -99,4 +112,5 @@ def _token_columns(model: LanguageModel, ids: np.ndarray, eos_id: int, reset: st
                 columns.log_probs[start:end] = own[0, :, 0]
                 columns.entropies[start:end] = entropies[0]
                 columns.ranks[start:end] = (log_probs > own).sum(2)[0] + 1
+                progress(end - start, len(ids))
     return columns

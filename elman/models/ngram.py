@@ -1,8 +1,7 @@
 """The n-gram language model: counts, smoothed, behind the contract.
 
 A state is the last order - 1 ids of each row, (B, order - 1), -1 where nothing was read. Nothing
-read yet means: at the start of a line, so the last id is `<eos>`. In a stream, where something
-always comes before, it means: after the commonest end of a line.
+read yet means: at the start of a line, so the last id is `<eos>`.
 
 torch is imported when the contract is first used, not before: fitting and saving are numpy only,
 and importing torch takes longer than training this model on the Penn Treebank.
@@ -37,10 +36,6 @@ class NGram(LanguageModel):
         self.resets_at_lines = config.context == "line"
         self.start_context = np.full(self.context_size, NOTHING)
         self.start_context[-1] = tables.eos_id
-        if not self.resets_at_lines:
-            # Kneser-Ney's shorter contexts tell what is new after them, not what is common: alone,
-            # a bare <eos> would begin a text with oddities.
-            self.start_context[:] = commonest_line_end(tables) or self.start_context
 
     @classmethod
     def fit(
@@ -131,6 +126,10 @@ class NGram(LanguageModel):
     ) -> NGram:
         """The model that gave these arrays and facts."""
         size = facts["vocabulary_size"]
+        for order, count in enumerate(facts["ngrams"], start=1):
+            for name, array in arrays.items():
+                if name.startswith(f"order{order}.") and array.shape != (count,):
+                    raise ValueError(f"{name} holds {array.shape} numbers, not {count:,}")
         tables = []
         for order in range(1, len(facts["ngrams"]) + 1):
             log_probs = arrays[f"order{order}.log_probs"]
@@ -158,20 +157,3 @@ class NGram(LanguageModel):
             "context": self.config.context,
             **self.facts(),
         }
-
-
-def commonest_line_end(tables: Tables) -> list[int]:
-    """The full context that ends in `<eos>` and was followed most often; none if there is none."""
-    if tables.order < 2 or tables.tables[-1].counts is None:
-        return []
-    contexts, followed = tables.tables[-2], tables.tables[-1]
-    counts = np.bincount(followed.prefixes, weights=followed.counts, minlength=len(contexts))
-    counts[contexts.words != tables.eos_id] = 0
-    number = int(np.argmax(counts))
-    if counts[number] == 0:
-        return []
-    ids = []
-    for table in reversed(tables.tables[:-1]):
-        ids.append(int(table.words[number]))
-        number = int(table.prefixes[number])
-    return ids[::-1]

@@ -56,8 +56,13 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
     if path.name in ("", ".."):
         raise InputError(f"{path}: name a folder of its own for the run, as in --out runs/mine")
     # os.path, unlike Path.exists, is at ease with names too long for a file.
-    if not os.path.lexists(path) or (os.path.isdir(path) and not os.listdir(path)):
-        return
+    try:
+        if not os.path.lexists(path) or (os.path.isdir(path) and not os.listdir(path)):
+            return
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be read ({error.strerror}); choose another --out"
+        ) from None
     if not overwrite:
         raise InputError(f"{path}: exists already; choose another --out or add --overwrite")
     if not (path / MANIFEST).exists():

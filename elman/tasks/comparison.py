@@ -6,12 +6,13 @@ protocols agree; bits per byte can be compared always, since they are about the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from elman.errors import InputError
 from elman.evaluation.bootstrap import PairedBootstrap, paired_bootstrap
 from elman.evaluation.measurement import Measurement
 from elman.tasks.language_model import TrainedModel
@@ -41,12 +42,24 @@ class Comparison:
 
 
 def compare(
-    models: Sequence[TrainedModel], data: str, *, split: str | None = None, reset: str = "stream"
+    models: Sequence[TrainedModel],
+    data: str,
+    *,
+    split: str | None = None,
+    reset: str = "stream",
+    progress: Callable[[str], None] = lambda what: None,
 ) -> list[Comparison]:
     """Measure every model on the same text; the first is the baseline."""
+    if not models:
+        raise InputError("name at least one run to compare")
     corpus = open_corpus(str(data))
-    document = models[0].choose_split(corpus, split)
-    measured = [model.measure(document, reset=reset) for model in models]
+    # One text for all: if any of them has used a part of a lone file, its test part.
+    chosen = [model.choose_split(corpus, split) for model in models]
+    document = next((d for d in chosen if d is not corpus.whole), chosen[0])
+    measured = []
+    for model in models:
+        progress(f"scoring {model.name}")
+        measured.append(model.measure(document, reset=reset))
     first = measured[0]
     rows = []
     for model, measurement in zip(models, measured, strict=True):

@@ -16,7 +16,9 @@ import torch
 
 from elman.decoding import DecodingOptions, beam_search, sample
 from elman.errors import InputError
+from elman.evaluation.generated import GeneratedText, measure_generated
 from elman.state import State, select
+from elman.text.corpora import open_corpus
 
 if TYPE_CHECKING:
     from elman.tasks.language_model import TrainedModel
@@ -49,7 +51,7 @@ def generate(
     decoding = writer.options(allow_unknown, stop_at_line_end, options)
     if decoding.beam is not None:
         with torch.inference_mode():
-            found = beam_search(trained.model, writer.state, decoding)
+            found = beam_search(trained.model, writer.state, decoding, writer.finished)
         return [writer.finish(list(best.ids), best.score) for best in found]
     rows: list[list[int]] = [[] for _ in range(decoding.samples)]
     for step in writer.sample(decoding):
@@ -57,6 +59,17 @@ def generate(
             if number is not None:
                 row.append(number)
     return [writer.finish(row) for row in rows]
+
+
+def measure_samples(
+    trained: TrainedModel, samples: Sequence[Generated], against: str | None = None
+) -> GeneratedText:
+    """Variety, repetition and length; with `against`, what was copied from its train split."""
+    training = None
+    if against is not None:
+        ids = trained.tokenizer.encode(open_corpus(against).split("train").text)
+        training = [trained.tokenizer.tokens[number] for number in ids.tolist()]
+    return measure_generated([sample.tokens for sample in samples], training)
 
 
 def stream(
@@ -94,11 +107,12 @@ class Writer:
     """A prompt that was read, and the way from ids back to what follows it."""
 
     def __init__(self, trained: TrainedModel, prompt: str, stop: Sequence[str]) -> None:
+        stop = (stop,) if isinstance(stop, str) else tuple(stop)
         if any(not text for text in stop):
             raise InputError("an empty stop sequence would stop at once; leave it out")
         self.tokenizer = trained.tokenizer
         self.model = trained.model
-        self.stop = tuple(stop)
+        self.stop = stop
         if self.tokenizer.space_before_words:
             prompt = prompt.rstrip(" ")  # the next word brings its own
         self.prompt_ids = self.tokenizer.encode(prompt)
@@ -122,12 +136,13 @@ class Writer:
         """Ids step by step; a row ends at a stop sequence."""
         state = select(self.state, torch.zeros(options.samples, dtype=torch.int64))
 
-        def finished(row: int, ids: list[int]) -> bool:
-            text = self.continuation(ids) if self.stop else ""
-            return any(stop in text for stop in self.stop)
-
         # Gradients are off inside: here, where a stream pauses, they would be off for its reader.
-        yield from sample(self.model, state, options, finished)
+        yield from sample(self.model, state, options, lambda row, ids: self.finished(ids))
+
+    def finished(self, ids: list[int]) -> bool:
+        """Whether a stop sequence has come."""
+        text = self.continuation(ids) if self.stop else ""
+        return any(stop in text for stop in self.stop)
 
     def continuation(self, ids: Sequence[int]) -> str:
         """The text that ids add to the prompt."""

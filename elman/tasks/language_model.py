@@ -67,7 +67,7 @@ class TrainedModel:
         reset: str = "stream",
         batch_size: int = 1,
         window: int | None = None,
-        progress: Callable[[int], None] = lambda tokens: None,
+        progress: Callable[[int, int], None] = lambda tokens, of: None,
     ) -> Measurement:
         """Measure on a file, a folder or an embedded corpus (its test split, if it has splits)."""
         document = self.choose_split(open_corpus(str(data)), split)
@@ -87,6 +87,13 @@ class TrainedModel:
             return corpus.split("test")
         return corpus.whole
 
+    def trained_on(self, document: Document) -> bool:
+        """Whether this very text is what the model was trained on."""
+        hashes = self.facts["data"]["sha256"]
+        return document.sha256() == next(iter(hashes.values()), None) and bool(
+            self.facts["data"].get("tokens")
+        )
+
     def measure(
         self,
         document: Document,
@@ -94,7 +101,7 @@ class TrainedModel:
         reset: str = "stream",
         batch_size: int = 1,
         window: int | None = None,
-        progress: Callable[[int], None] = lambda tokens: None,
+        progress: Callable[[int, int], None] = lambda tokens, of: None,
     ) -> Measurement:
         """Measure on one document."""
         from elman.evaluation.measurement import Protocol, measure
@@ -116,7 +123,7 @@ class TrainedModel:
         )
         anew = reset == "line" or self.model.resets_at_lines
         protocol = Protocol(
-            unit=self.tokenizer.name,
+            unit=self.tokenizer.name + (", lower case" if self.tokenizer.lowercase else ""),
             vocabulary_size=len(self.tokenizer),
             state="every line by itself" if anew else "state carried from line to line",
             unknown="what is unknown counts as <unk>"
@@ -131,11 +138,16 @@ class TrainedModel:
             document.text,
             protocol,
             self.tokenizer.eos_id,
-            self.tokenizer.unknown_id,
+            self.tokenizer.count_unknown(document.text, ids),
         )
 
     def surprisal(
-        self, text: str, *, base: float = 2.0, reset: str = "line"
+        self,
+        text: str,
+        *,
+        base: float = 2.0,
+        reset: str = "line",
+        progress: Callable[[int, int], None] = lambda tokens, of: None,
     ) -> list[WordSurprisal]:
         """Surprisal, entropy and rank of every word of a text."""
         from elman.evaluation.surprisal import word_surprisals
@@ -143,7 +155,9 @@ class TrainedModel:
         _check_reset(reset)
         if base <= 1:
             raise InputError(f"base={base}: the base of a logarithm must be above 1 (2, e or 10)")
-        return word_surprisals(self.model, self.tokenizer, text, base=base, reset=reset)
+        return word_surprisals(
+            self.model, self.tokenizer, text, base=base, reset=reset, progress=progress
+        )
 
     # Generating -----------------------------------------------------------------------------------
 
@@ -171,22 +185,31 @@ class TrainedModel:
 
     # Wrapping and keeping -------------------------------------------------------------------------
 
-    def with_adapters(self, written: Iterable[str], data: str | None = None) -> TrainedModel:
+    def with_adapters(
+        self,
+        written: Iterable[str],
+        data: str | None = None,
+        *,
+        reset: str = "stream",
+        progress: Callable[[int, int], None] = lambda tokens, of: None,
+    ) -> TrainedModel:
         """The same with adapters around the model; weights are fitted on the data's valid split."""
         cut_files = set(self.cut_files)
 
         def score_validation(model: LanguageModel) -> np.ndarray:
             from elman.evaluation.scoring import score_ids
 
-            if data is None:
+            corpus = None if data is None else open_corpus(str(data))
+            if corpus is None or "valid" not in corpus.documents:
                 raise InputError(
                     "no validation text to fit on: give the weight, as in cache:weight=0.1"
                 )
-            corpus = open_corpus(str(data))
             if corpus.whole is not None:
                 cut_files.add(corpus.whole.sha256())
             ids = self.tokenizer.encode(corpus.split("valid").text)
-            return score_ids(model, ids, eos_id=self.tokenizer.eos_id)
+            return score_ids(
+                model, ids, eos_id=self.tokenizer.eos_id, reset=reset, progress=progress
+            )
 
         around = Surroundings(score_validation, self._load_alike)
         model = self.model
@@ -230,8 +253,13 @@ def load(path: str | Path) -> TrainedModel:
         model = model_class(config.kind).restore(
             config.model, contents["weights.safetensors"], facts["model"]
         )
+        whole = len(tokenizer) == model.vocabulary_size
     except KeyError as error:
         raise InputError(f"{path}: the run lacks {error}; train again") from None
+    except (TypeError, ValueError, IndexError, AttributeError) as error:
+        raise InputError(f"{path}: the parts of the run do not fit ({error})") from None
+    if not whole:
+        raise InputError(f"{path}: the parts of the run do not fit (tokenizer and weights)")
     return TrainedModel(tokenizer, model, config, facts, str(path))
 
 

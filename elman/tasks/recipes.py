@@ -45,15 +45,20 @@ def recipe_names() -> dict[str, str]:
     return {path.stem: read_toml(path)["about"] for path in sorted(_FOLDER.glob("*.toml"))}
 
 
-def load_recipe(recipe: str, overrides: Iterable[str] = (), seed: int = 0) -> RunConfig:
-    """The settings of a recipe with overrides put in."""
+def load_recipe(recipe: str, overrides: Iterable[str] = (), seed: int | None = None) -> RunConfig:
+    """The settings of a recipe with overrides put in; a seed that is given wins over all."""
     names = recipe_names()
     path = _FOLDER / f"{recipe}.toml" if recipe in names else Path(recipe)
     if not os.path.isfile(path):  # unlike Path.is_file, at ease with names too long for a file
         raise InputError(f"unknown recipe {recipe!r}; {nearest(recipe, names)}")
     tree = read_toml(path)
     tree.pop("about", None)
-    return config_from_data({"recipe": recipe, "seed": seed, **apply_overrides(tree, overrides)})
+    tree = {"seed": 0, **apply_overrides(tree, overrides)}
+    if seed is not None:
+        tree["seed"] = seed
+    if "recipe" in tree:
+        raise InputError(f"unknown section 'recipe'; {nearest('recipe', _SECTIONS)}")
+    return config_from_data({"recipe": recipe, **tree})
 
 
 def config_from_data(data: dict[str, Any]) -> RunConfig:

@@ -15,6 +15,7 @@ import torch
 from elman.errors import InputError
 from elman.state import State, select
 from elman.tasks.generation import HALF_CHARACTER, read_prompt
+from elman.text.tokenizer import lower
 
 if TYPE_CHECKING:
     from elman.tasks.language_model import TrainedModel
@@ -38,6 +39,7 @@ def suggest(trained: TrainedModel, text: str, *, top: int, complete: bool) -> li
         raise InputError(f"top={top}: ask for at least one suggestion")
     text, begun = _take_last_word(text) if complete else (text, "")
     text = text.rstrip(" ")
+    begun = lower(begun) if trained.tokenizer.lowercase else begun
     if trained.tokenizer.whole_words:
         return _whole_words(trained, text, begun, top)
     return _spelled_words(trained, text, begun, top)

@@ -31,7 +31,7 @@ def train(
     data: str,
     out: str | Path | None = None,
     overrides: Iterable[str] = (),
-    seed: int = 0,
+    seed: int | None = None,
     overwrite: bool = False,
     progress: Progress = lambda what: None,
 ) -> TrainedModel:
@@ -71,7 +71,6 @@ def _facts(
     corpus: Corpus, document: Document, tokenizer: Tokenizer, ids: np.ndarray, model: Any
 ) -> dict[str, Any]:
     """What is worth knowing about a training later."""
-    unknown = tokenizer.unknown_id
     sources = [*corpus.documents.values(), *([corpus.whole] if corpus.whole else [])]
     return {
         "model": model.facts(),
@@ -81,7 +80,7 @@ def _facts(
             "lines": document.lines,
             "empty_lines": count_empty_lines(document.text),
             "tokens": len(ids),
-            "unknown_tokens": 0 if unknown is None else int(np.count_nonzero(ids == unknown)),
+            "unknown_tokens": tokenizer.count_unknown(document.text, ids),
             "notes": [*corpus.notes, *(n for d in corpus.documents.values() for n in d.notes)],
         },
         "validation": _validate(corpus, tokenizer, model),

@@ -28,6 +28,7 @@ TOKENIZERS: dict[str, type[Tokenizer]] = {
 # In tokenized English, abbreviations alone end in a mark: 3 % of Penn Treebank's words. In raw
 # English every clause does: about 15 %.
 _MOST_ATTACHED_MARKS = 0.06
+_LONGEST_MEAN_WORD = 15  # characters; German and Finnish stay below nine
 
 
 def train_tokenizer(text: str, config: TextConfig) -> tuple[Tokenizer, np.ndarray]:
@@ -38,8 +39,10 @@ def train_tokenizer(text: str, config: TextConfig) -> tuple[Tokenizer, np.ndarra
 
 
 def guess_tokenizer(text: str) -> str:
-    """`words` if punctuation already stands apart, else `raw-words`."""
+    """`words` if punctuation stands apart, `bpe` if words do not, else `raw-words`."""
     sample = text[:1_000_000]
+    if len("".join(sample.split())) > _LONGEST_MEAN_WORD * len(sample.split()):
+        return "bpe"  # a script without spaces between words
     attached = len(re.findall(r"\w[.,;:!?\"')\]]+(?!\S)", sample))
     words = len(sample.split())
     return "words" if attached <= _MOST_ATTACHED_MARKS * words else "raw-words"

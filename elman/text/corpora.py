@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from elman.errors import InputError, nearest
@@ -70,9 +71,7 @@ def open_corpus(data: str) -> Corpus:
     if not data:
         raise InputError("--data is empty; name a text file, a folder or a built-in corpus")
     if data in CORPORA:
-        embedded = CORPORA[data]
-        documents = {split: Document(f"{data} ({split})", embedded.text(split)) for split in SPLITS}
-        return Corpus(data, documents, notes=[embedded.details()])
+        return _embedded(data)
     path = Path(data)
     if os.path.isdir(path):  # unlike Path.is_dir, at ease with names too long for a file
         return _open_folder(path)
@@ -81,6 +80,13 @@ def open_corpus(data: str) -> Corpus:
             f"{data}: no such file, folder or embedded corpus ({nearest(data, CORPORA)})"
         )
     return split_document(read_document(path))
+
+
+@cache
+def _embedded(name: str) -> Corpus:
+    embedded = CORPORA[name]
+    documents = {split: Document(f"{name} ({split})", embedded.text(split)) for split in SPLITS}
+    return Corpus(name, documents, notes=[embedded.details()])
 
 
 def _open_folder(folder: Path) -> Corpus:

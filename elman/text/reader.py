@@ -53,12 +53,12 @@ def read_document(path: str | os.PathLike[str]) -> Document:
     data = _read_bytes(path)
     if path.suffix == ".gz":
         data = _decompress(path, data)
-    return _document(str(path), data, f"{path}: the file is empty; give a file with text")
+    return _document(str(path), data, f"{path}: there is no text in it; give a file with text")
 
 
 def read_standard_input(data: bytes) -> Document:
     """The text that came through a pipe."""
-    return _document("-", data, "standard input is empty; pipe some text in")
+    return _document("-", data, "there is no text on standard input; pipe some in")
 
 
 def _document(name: str, data: bytes, if_empty: str) -> Document:

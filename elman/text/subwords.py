@@ -25,6 +25,7 @@ from elman.text.tokenizer import (
     lower,
     refuse_min_count,
     require_size,
+    split_lines,
 )
 
 DEFAULT_SIZE = 8000
@@ -71,13 +72,10 @@ class _SubWords(Tokenizer):
         return Spans(np.array(ids[:-1], dtype=np.int64), starts, ends)
 
     def decode(self, ids: Iterable[int]) -> str:
-        lines: list[list[int]] = [[]]
-        for number in ids:
-            if number == self.eos_id:
-                lines.append([])
-            else:
-                lines[-1].append(int(number) - self.offset)
-        return "\n".join(self._decode_line(line) for line in lines)
+        lines = split_lines(ids, self.eos_id)
+        return "\n".join(
+            self._decode_line([number - self.offset for number in line]) for line in lines
+        )
 
     def _decode_line(self, ids: list[int]) -> str:
         return self.library.decode(ids, skip_special_tokens=False)

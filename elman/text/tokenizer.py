@@ -105,8 +105,23 @@ class Tokenizer(ABC):
         """The text as its tokens stand for it: what decoding brings back of known words."""
         return lower(text) if self.lowercase else text
 
+    def count_unknown(self, text: str, ids: np.ndarray) -> int:
+        """How many tokens stand for something that the vocabulary does not have."""
+        return 0 if self.unknown_id is None else int(np.count_nonzero(ids == self.unknown_id))
+
     def __len__(self) -> int:
         return len(self.tokens)
+
+
+def split_lines(ids: Iterable[int], eos_id: int) -> list[list[int]]:
+    """The ids of each line, without `<eos>`; one line more than there are line ends."""
+    lines: list[list[int]] = [[]]
+    for number in ids:
+        if number == eos_id:
+            lines.append([])
+        else:
+            lines[-1].append(int(number))
+    return lines
 
 
 def refuse_min_count(config: TextConfig, name: str) -> None:

@@ -22,6 +22,7 @@ from elman.text.tokenizer import (
     Tokenizer,
     count_vocabulary,
     lower,
+    split_lines,
 )
 
 # Markers that elman or the ARPA format adds itself; in the text they would mean two things.
@@ -64,13 +65,8 @@ class Words(Tokenizer):
         return self.ids.of(split_words(text))
 
     def decode(self, ids: Iterable[int]) -> str:
-        lines: list[list[str]] = [[]]
-        for number in ids:
-            if number == self.eos_id:
-                lines.append([])
-            else:
-                lines[-1].append(self.tokens[number])
-        return "\n".join(map(" ".join, lines))
+        lines = split_lines(ids, self.eos_id)
+        return "\n".join(" ".join(self.tokens[number] for number in line) for line in lines)
 
     def _spans(self, text: str) -> Spans:
         refuse_reserved(text)
@@ -79,6 +75,11 @@ class Words(Tokenizer):
         ids = self.ids.of([EOS if word == "\n" else word for word in words])
         starts, ends = np.array(places, dtype=np.int64).reshape(-1, 2).T
         return Spans(ids, starts, ends)
+
+    def count_unknown(self, text: str, ids: np.ndarray) -> int:
+        # A <unk> that is written in the text is known: it is that word.
+        written = text.split().count(UNKNOWN) if UNKNOWN in text else 0
+        return super().count_unknown(text, ids) - written
 
     def normalise(self, text: str) -> str:
         lines = super().normalise(text).split("\n")
@@ -100,14 +101,13 @@ def split_words(text: str) -> list[str]:
 
 def refuse_reserved(text: str) -> None:
     """A marker as a word of the text is an error that says where it stands."""
-    for marker in RESERVED:
-        if marker not in text:
-            continue
-        match = re.search(rf"(?<!\S){re.escape(marker)}(?!\S)", text)
-        if match:
-            line = text.count("\n", 0, match.start()) + 1
-            raise InputError(
-                f"line {line}: the word {marker!r} is a marker that is added to every line anyway; "
-                "remove it from the text, or train with "
-                "--set text.tokenizer=raw-words, for which it is text like any other"
-            )
+    if not any(marker in text for marker in RESERVED):
+        return
+    match = re.search(rf"(?<!\S)({'|'.join(RESERVED)})(?!\S)", text)
+    if match:
+        line = text.count("\n", 0, match.start()) + 1
+        raise InputError(
+            f"line {line}: the word {match.group()!r} is a marker that is added to every line "
+            "anyway; remove it from the text, or train with --set text.tokenizer=raw-words, for "
+            "which it is text like any other"
+        )

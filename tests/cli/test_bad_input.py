@@ -88,8 +88,8 @@ NO_TEXT = {
     "missing.txt": "missing.txt: no such file",
     "foreign": "foreign: ",
     "latin1.txt": "latin1.txt, line 1: byte 0xE0 is not UTF-8",
-    "empty.txt": "empty.txt: the file is empty",
-    "blank.txt": "blank.txt: the file is empty",
+    "empty.txt": "empty.txt: there is no text in it",
+    "blank.txt": "blank.txt: there is no text in it",
     "nul.txt": "nul.txt, line 1: has a NUL byte",
     "plain.txt.gz": "plain.txt.gz: ends in .gz but is not a whole gzip file",
     "cut.txt.gz": "cut.txt.gz: ends in .gz but is not a whole gzip file",
@@ -243,8 +243,8 @@ def test_wrong_arguments_for_arpa_files(refused: Bad, arguments: list[str], culp
     [
         (["evaluate", "run", "--data", "latin1.txt"], b"latin1.txt, line 1: byte 0xE0"),
         (["surprisal", "run", "--text", b"\xff"], b"half a character"),
-        (["surprisal", "run", "--", "-"], b"standard input is empty"),
-        (["surprisal", "run", "-"], b"standard input is empty"),
+        (["surprisal", "run", "--", "-"], b"there is no text on standard input"),
+        (["surprisal", "run", "-"], b"there is no text on standard input"),
     ],
 )
 def test_the_program_says_one_line_and_exits_with_2(

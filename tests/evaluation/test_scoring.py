@@ -148,7 +148,12 @@ def test_an_empty_text_has_no_scores() -> None:
 
 def test_progress_reaches_the_end() -> None:
     seen: list[int] = []
-    score_ids(MODELS["line"](), IDS, eos_id=EOS, window=35, progress=seen.append)
+
+    def progress(tokens: int, of: int) -> None:
+        seen.append(tokens)
+        assert of == len(IDS)
+
+    score_ids(MODELS["line"](), IDS, eos_id=EOS, window=35, progress=progress)
     assert sum(seen) == len(IDS)
     assert len(seen) == 12  # 400 tokens, 35 at a time
 

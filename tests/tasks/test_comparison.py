@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import elman
+from elman.errors import InputError
 from elman.evaluation.bootstrap import paired_bootstrap
 from elman.tasks.comparison import FEWEST_LINES
 from elman.tasks.language_model import TrainedModel
@@ -122,3 +123,17 @@ def test_rows_are_plain_data(models: dict[str, TrainedModel], folder: Path) -> N
 def test_the_split_can_be_chosen(models: dict[str, TrainedModel], folder: Path) -> None:
     (row,) = elman.compare([models["kn"]], str(folder), split="valid")
     assert row.measurement.lines == 20
+
+
+def test_a_file_that_any_of_them_used_is_measured_on_its_test_part(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("the cat sees the dog .\nthe dog runs .\n" * 40)
+    trained = elman.train("ngram", data=str(tmp_path / "text.txt"))
+    stranger = elman.train("ngram", data="grammar")
+    for pair in ([trained, stranger], [stranger, trained]):
+        rows = elman.compare(pair, str(tmp_path / "text.txt"))
+        assert {row.measurement.lines for row in rows} == {4}
+
+
+def test_nothing_to_compare() -> None:
+    with pytest.raises(InputError, match="at least one run"):
+        elman.compare([], "grammar")

@@ -66,12 +66,12 @@ REFUSED: dict[str, tuple[str, bytes, str]] = {
     "surrogate in UTF-8": ("f.txt", b"\xed\xa0\x80", r"f\.txt, line 1: byte 0xED"),
     "UTF-16": ("f.txt", "a\nb".encode("utf-16-le"), r"f\.txt, line 1: .*NUL.*iconv -f UTF-16"),
     "NUL": ("f.txt", b"a\nb\0\n", r"f\.txt, line 2: .*NUL"),
-    "nothing": ("f.txt", b"", r"f\.txt: the file is empty"),
-    "white space": ("f.txt", b" \n\t\r\n", r"f\.txt: the file is empty"),
-    "white space beyond ASCII": ("f.txt", "\xa0\u2028\n".encode(), r"f\.txt: the file is empty"),
-    "byte order mark alone": ("f.txt", b"\xef\xbb\xbf", r"f\.txt: the file is empty"),
+    "nothing": ("f.txt", b"", r"f\.txt: there is no text in it"),
+    "white space": ("f.txt", b" \n\t\r\n", r"f\.txt: there is no text in it"),
+    "blank beyond ASCII": ("f.txt", "\xa0\u2028\n".encode(), r"f\.txt: there is no text in it"),
+    "byte order mark alone": ("f.txt", b"\xef\xbb\xbf", r"f\.txt: there is no text in it"),
     "not a gzip": ("f.txt.gz", b"plain text\n", r"f\.txt\.gz: .*not a whole gzip file"),
-    "empty gzip": ("f.txt.gz", gzip.compress(b""), r"f\.txt\.gz: the file is empty"),
+    "empty gzip": ("f.txt.gz", gzip.compress(b""), r"f\.txt\.gz: there is no text in it"),
     "cut gzip": ("f.txt.gz", WHOLE_GZIP[:-12], r"f\.txt\.gz: .*not a whole gzip file"),
     "cut gzip header": ("f.txt.gz", WHOLE_GZIP[:5], r"f\.txt\.gz: .*not a whole gzip file"),
     "damaged gzip": (
@@ -114,7 +114,7 @@ def test_standard_input_is_read_like_a_file() -> None:
     document = read_standard_input(b"\xef\xbb\xbfa\r\n")
     assert (document.name, document.text) == ("-", "a\n")
     assert len(document.notes) == 2
-    with pytest.raises(InputError, match="standard input is empty"):
+    with pytest.raises(InputError, match="there is no text on standard input"):
         read_standard_input(b" \n")
     with pytest.raises(InputError, match="-, line 2: byte 0xFF"):
         read_standard_input(b"a\n\xff")

@@ -69,3 +69,11 @@ def test_a_marker_in_capitals_is_refused_where_case_is_lost() -> None:
 def test_spans_are_the_words_and_the_line_ends() -> None:
     spans = Words.train(TEXT, TextConfig()).spans("the  cat\n")
     assert list(zip(spans.starts, spans.ends, strict=True)) == [(0, 3), (5, 8), (8, 9)]
+
+
+def test_a_written_unk_is_known() -> None:
+    tokenizer = Words.train("a b <unk>\n", TextConfig())
+    text = "a <unk> zebra\n"
+    ids = tokenizer.encode(text)
+    assert ids.tolist().count(tokenizer.unknown_id) == 2
+    assert tokenizer.count_unknown(text, ids) == 1

@@ -1,0 +1,200 @@
+"""How fast the cells run, against the limit of the machine and against what people use today.
+
+    python benchmarks/cells.py [--quick]
+
+GFLOP/s count the matrix products of one layer, forward and backward (six operations per weight,
+token and row), over T = 35 steps; the limit is a large matrix product. Times are the best of
+several, ratios are taken within one run.
+"""
+
+import argparse
+import os
+import platform
+import time
+from collections.abc import Callable
+
+import torch
+
+from elman.cells import CELLS
+from elman.cells.engine import run
+from elman.cells.lstm import LSTM
+from elman.cells.stepping import Stepper, linear
+from elman.layers.dropout import locked_dropout, weight_drop
+
+TIME = 35
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="only hidden size 650 and batch 20")
+    quick = parser.parse_args().quick
+    torch.set_num_threads(os.cpu_count() or 1)
+    print(f"{platform.machine()}, {os.cpu_count()} cores, torch {torch.__version__}")
+    sizes = [(650, 20)] if quick else [(h, b) for b in (20, 64) for h in (200, 650, 1150)]
+    for hidden_size, batch_size in sizes:
+        sequences(hidden_size, batch_size)
+    regularised(650, 20)
+    stepping(650, 10_000)
+
+
+def best_of(work: Callable[[], object], seconds: float = 1.5, at_least: int = 5) -> float:
+    """Seconds of the fastest run; as many runs as fit, but some."""
+    work()
+    times: list[float] = []
+    while len(times) < at_least or sum(times) < seconds:
+        started = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - started)
+    return min(times)
+
+
+def limit() -> float:
+    """GFLOP/s of a large matrix product."""
+    matrix = torch.randn(2048, 2048)
+    return 2 * 2048**3 / best_of(lambda: matrix @ matrix, 0.5) / 1e9
+
+
+def fresh(cell) -> dict[str, torch.Tensor]:
+    """Weights of a cell, ready for gradients."""
+    weights = {name: torch.empty(shape) for name, shape in cell.shapes().items()}
+    cell.initialise(weights)
+    return {name: weight.requires_grad_() for name, weight in weights.items()}
+
+
+def flops(cell, batch_size: int) -> int:
+    """Of all matrices of a cell: a multiplication and an addition, forward once, backward twice."""
+    entries = sum(shape[0] * shape[1] for shape in cell.shapes().values() if len(shape) == 2)
+    return 6 * entries * batch_size * TIME
+
+
+def forward_and_backward(call, inputs: torch.Tensor, weights) -> Callable[[], None]:
+    gradient = torch.randn(*inputs.shape[:2], call().shape[2])
+
+    def work() -> None:
+        inputs.grad = None
+        for weight in weights:
+            weight.grad = None
+        call().backward(gradient)
+
+    return work
+
+
+def sequences(hidden_size: int, batch_size: int) -> None:
+    top = limit()
+    print(f"\nH = {hidden_size}, B = {batch_size}, T = {TIME}; limit {top:.0f} GFLOP/s")
+    print("  cell          GFLOP/s   of the limit   peer GFLOP/s   ratio to peer")
+    for name, cls in CELLS.items():
+        cell = cls(hidden_size, hidden_size)
+        weights = fresh(cell)
+        inputs = torch.randn(batch_size, TIME, hidden_size, requires_grad=True)
+
+        def ours(cell=cell, weights=weights, inputs=inputs):
+            return run(cell, weights, inputs).outputs
+
+        seconds = best_of(forward_and_backward(ours, inputs, weights.values()))
+        rate = flops(cell, batch_size) / seconds / 1e9
+        peer = peer_of(name, hidden_size)
+        compared = ""
+        if peer is not None:
+
+            def theirs(peer=peer, inputs=inputs):
+                return peer(inputs)
+
+            their = best_of(forward_and_backward(theirs, inputs, list(peer.parameters())))
+            # Again, after the peer: the machine may have changed its mind in between.
+            seconds = min(seconds, best_of(forward_and_backward(ours, inputs, weights.values())))
+            rate = flops(cell, batch_size) / seconds / 1e9
+            their_rate = flops(cell, batch_size) / their / 1e9
+            compared = f"{their_rate:13.1f}   {their / seconds:13.2f}"
+        print(f"  {name:12} {rate:8.1f}   {rate / top:12.2f}   {compared}")
+
+
+def peer_of(name: str, size: int) -> torch.nn.Module | None:
+    """The same cell as people run it today, batch first; None if there is none."""
+    kinds = {"elman": torch.nn.RNN, "lstm": torch.nn.LSTM, "torch-gru": torch.nn.GRU}
+    kinds["gru"] = torch.nn.GRU  # the nearest there is
+    if name in kinds:
+        return _First(kinds[name](size, size, batch_first=True))
+    try:
+        import torchrecurrent
+    except ImportError:
+        return None
+    theirs = {"mut1": "MUT1", "mut2": "MUT2", "mut3": "MUT3", "nas": "NAS"}
+    if name not in theirs:
+        return None
+    return _First(getattr(torchrecurrent, theirs[name])(size, size, batch_first=True))
+
+
+class _First(torch.nn.Module):
+    """A module that gives (outputs, state), giving the outputs alone."""
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        return self.module(inputs)[0]
+
+
+def regularised(hidden_size: int, batch_size: int) -> None:
+    print(f"\nlocked dropout and weight-drop, LSTM, H = {hidden_size}, B = {batch_size}")
+    cell = LSTM(hidden_size, hidden_size)
+    weights = fresh(cell)
+    inputs = torch.randn(batch_size, TIME, hidden_size, requires_grad=True)
+
+    def plain() -> torch.Tensor:
+        return run(cell, weights, inputs).outputs
+
+    def dropped() -> torch.Tensor:
+        masked = {**weights, "gates_state": weight_drop(weights["gates_state"], 0.5, True)}
+        outputs = run(cell, masked, locked_dropout(inputs, 0.4, True)).outputs
+        return locked_dropout(outputs, 0.4, True)
+
+    without = best_of(forward_and_backward(plain, inputs, weights.values()))
+    with_both = best_of(forward_and_backward(dropped, inputs, weights.values()))
+    without = min(without, best_of(forward_and_backward(plain, inputs, weights.values())))
+    print(
+        f"  plain {without * 1e3:.1f} ms, with both {with_both * 1e3:.1f} ms: "
+        f"{(with_both / without - 1) * 100:+.1f} %"
+    )
+
+
+def stepping(hidden_size: int, vocabulary_size: int) -> None:
+    print(f"\none step at batch 1: 2 x {hidden_size} LSTM and {vocabulary_size:,} outputs")
+    module = torch.nn.LSTM(hidden_size, hidden_size, 2, batch_first=True)
+    output = torch.nn.Linear(hidden_size, vocabulary_size)
+    inputs = torch.randn(1, 1, hidden_size)
+    zeros = torch.zeros(2, 1, hidden_size)
+    with torch.inference_mode():
+        usual = best_of(lambda: output(module(inputs, (zeros, zeros))[0]))
+        print(f"  nn.LSTM + nn.Linear {usual * 1e3:6.2f} ms")
+        for int8 in (False, True):
+            steppers = [_stepper(module, layer, int8) for layer in (0, 1)]
+            last = linear(output.weight, output.bias, int8)
+            state = (zeros[0], zeros[0])
+
+            def step(steppers=steppers, last=last, state=state) -> torch.Tensor:
+                values = inputs[0]
+                for stepper in steppers:
+                    values = stepper.step(values, state)[0]
+                return last(values)
+
+            seconds = best_of(step)
+            name = "int8" if int8 else "float32"
+            print(f"  elman, {name:12} {seconds * 1e3:6.2f} ms   {usual / seconds:5.1f} times")
+
+
+def _stepper(module: torch.nn.LSTM, layer: int, int8: bool) -> Stepper:
+    cell = LSTM(module.input_size, module.hidden_size, second_bias=True)
+    names = {
+        "gates_input": "weight_ih",
+        "gates_state": "weight_hh",
+        "gates_bias": "bias_ih",
+        "gates_state_bias": "bias_hh",
+    }
+    weights = {ours: getattr(module, f"{theirs}_l{layer}") for ours, theirs in names.items()}
+    return Stepper(cell, weights, int8=int8)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"""The Elman cell in numpy, with back-propagation through time written out: a reference to read.
+
+Each cell is two functions. `forward` runs it over inputs (B, T, I) and keeps what every step
+computed; `backward` goes from the last step to the first. Lines stand beside their equations, as
+the torch cells write them (`elman_rnn.py`, `lstm.py`, `gru.py`, `torch_gru.py`), and weights have
+the names and rows they have there. B: batch, T: time, I: input size, H: hidden size. The cells with
+gates, and the table of all four, are in `by_hand_gates.py`.
+
+`d_v` is the gradient of the loss with respect to v, in the shape of v. Two rules do all the work:
+
+    a value that is read twice      gets the sum of the two gradients that come back
+    a weight that all steps share   gets the sum over its appearances, one per step (`+=` below)
+
+Truncated back-propagation: run `forward` on one piece of a long text after another, each from the
+final state of the last, but `backward` on each piece alone, without `d_state`. The state goes on
+for ever; the gradient stops at the border. With each piece's `Gradients.state` as the `d_state` of
+the piece before it, nothing is cut off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Weights = Mapping[str, Array]
+States = tuple[Array, ...]  # each (B, H); the first is the output
+Cache = list[tuple[Array, ...]]  # what each step computed, as its backward step unpacks it
+
+
+class Forward(NamedTuple):
+    """What came of running a cell over time."""
+
+    outputs: Array  # (B, T, H)
+    state: States  # after the last step
+    cache: Cache
+
+
+class Gradients(NamedTuple):
+    """The gradient of everything that went in."""
+
+    inputs: Array  # (B, T, I)
+    state: States  # of the initial state
+    weights: dict[str, Array]
+
+
+# --- What all cells are made of
+
+
+def product(weights: Weights, name: str, x: Array, v: Array) -> Array:
+    """W x + U v + b, (B, rows); W may feed the first rows only, and PyTorch writes two biases."""
+    W, U, b = (weights[f"{name}_{part}"] for part in ("input", "state", "bias"))
+    total = v @ U.T + b + weights.get(f"{name}_state_bias", 0.0)  # (B, H) (H, rows) → (B, rows)
+    total[:, : len(W)] += x @ W.T  # (B, I) (I, len(W)) → (B, len(W))
+    return total
+
+
+def product_backward(
+    weights: Weights, name: str, x: Array, v: Array, d_product: Array, gradients: dict[str, Array]
+) -> tuple[Array, Array]:
+    """Adds this appearance of W, U and b to their gradients; gives d_x and d_v."""
+    W, U = weights[f"{name}_input"], weights[f"{name}_state"]
+    d_fed = d_product[:, : len(W)]  # the rows that W feeds
+    gradients[f"{name}_input"] += d_fed.T @ x  # Σ_t d_t x_tᵀ: (len(W), B) (B, I) → (len(W), I)
+    gradients[f"{name}_state"] += d_product.T @ v  # Σ_t d_t v_tᵀ: (rows, B) (B, H) → (rows, H)
+    for bias in {f"{name}_bias", f"{name}_state_bias"} & weights.keys():
+        gradients[bias] += d_product.sum(axis=0)  # Σ_t d_t: (rows,)
+    return d_fed @ W, d_product @ U  # (B, I), (B, H)
+
+
+def sigmoid(x: Array) -> Array:
+    """1 / (1 + e^-x), in a form that cannot overflow."""
+    return (1 + np.tanh(x / 2)) / 2
+
+
+def sigmoid_slope(y: Array) -> Array:
+    """σ'(x) at y = σ(x); at most 1/4."""
+    return y * (1 - y)
+
+
+def tanh_slope(y: Array) -> Array:
+    """tanh'(x) at y = tanh(x); at most 1."""
+    return 1 - y**2
+
+
+def before_first_step(
+    recurrent: Array, inputs: Array, state: States | None, count: int
+) -> tuple[Array, States]:
+    """Room for the outputs (B, T, H), and the initial state: zeros if none is given."""
+    batch_size, time, _ = inputs.shape
+    hidden_size = recurrent.shape[1]
+    if state is None:
+        state = tuple(np.zeros((batch_size, hidden_size)) for _ in range(count))
+    return np.zeros((batch_size, time, hidden_size)), state
+
+
+def after_last_step(
+    weights: Weights, fed_by: str, d_outputs: Array, d_state: States | None, count: int
+) -> tuple[Array, States, dict[str, Array]]:
+    """Room for d_inputs (B, T, I), the gradient of the final state, and a zero for every weight."""
+    batch_size, time, hidden_size = d_outputs.shape
+    if d_state is None:
+        d_state = tuple(np.zeros((batch_size, hidden_size)) for _ in range(count))
+    d_inputs = np.zeros((batch_size, time, weights[fed_by].shape[1]))
+    return d_inputs, d_state, {name: np.zeros_like(weight) for name, weight in weights.items()}
+
+
+# --- The simple recurrent network: h_t = tanh(W x_t + U h_{t-1} + b)
+
+
+def forward_elman(weights: Weights, inputs: Array, state: States | None = None) -> Forward:
+    """Elman 1990. State: (h,)."""
+    outputs, (hidden,) = before_first_step(weights["hidden_state"], inputs, state, 1)
+    cache: Cache = []
+    for t in range(inputs.shape[1]):
+        x, before = inputs[:, t], hidden  # (B, I), (B, H)
+        hidden = np.tanh(product(weights, "hidden", x, before))  # h_t = tanh(W x_t + U h_{t-1} + b)
+        outputs[:, t] = hidden
+        cache.append((x, before, hidden))
+    return Forward(outputs, (hidden,), cache)
+
+
+def backward_elman(
+    weights: Weights, cache: Cache, d_outputs: Array, d_state: States | None = None
+) -> Gradients:
+    """From the gradients of all outputs (B, T, H), and of the final state if it was used."""
+    d_inputs, (d_hidden,), gradients = after_last_step(
+        weights, "hidden_input", d_outputs, d_state, 1
+    )
+    for t in reversed(range(len(cache))):
+        x, before, hidden = cache[t]
+        d_hidden = d_hidden + d_outputs[:, t]  # h_t was read by step t + 1 and as an output
+        d_product = d_hidden * tanh_slope(hidden)  # (B, H)
+        # and on to h_{t-1}: every step back multiplies by diag(1 - h_t²) U
+        d_inputs[:, t], d_hidden = product_backward(
+            weights, "hidden", x, before, d_product, gradients
+        )
+    return Gradients(d_inputs, (d_hidden,), gradients)
+
+
+# --- How gradients vanish and explode, and what is done about it
+
+
+def jacobian_norms(weights: Weights, outputs: Array) -> Array:
+    """How much h_T still depends on h_t in the Elman cell: ‖∂h_T/∂h_t‖ for t = 0 … T, (B, T + 1).
+
+    The norm is the largest singular value. At t = T it is 1; how it goes on from there to the left
+    depends on whether the factors diag(1 - h²) U shrink or stretch (Pascanu et al. 2013).
+    """
+    batch_size, _, hidden_size = outputs.shape
+    jacobian = np.tile(np.eye(hidden_size), (batch_size, 1, 1))  # ∂h_T/∂h_T, (B, H, H)
+    products = [jacobian]
+    for hidden in outputs.swapaxes(0, 1)[::-1]:  # h_T, …, h_1, each (B, H)
+        # ∂h_T/∂h_{t-1} = ∂h_T/∂h_t ∂h_t/∂h_{t-1},  ∂h_t/∂h_{t-1} = diag(1 - h_t²) U
+        jacobian = jacobian @ (tanh_slope(hidden)[:, :, None] * weights["hidden_state"])
+        products.append(jacobian)
+    return np.linalg.norm(np.stack(products[::-1], axis=1), ord=2, axis=(2, 3))
+
+
+def clip_by_norm(gradients: Weights, limit: float) -> dict[str, Array]:
+    """All gradients times min(1, limit / ‖g‖), where ‖g‖ is the norm of all of them as one vector.
+
+    Some lectures print max(‖g‖, limit) / ‖g‖, which does the opposite: it lets long gradients pass
+    and stretches short ones.
+    """
+    norm = np.sqrt(sum(np.sum(gradient**2) for gradient in gradients.values()))
+    factor = min(1.0, limit / norm) if norm > 0 else 1.0
+    return {name: factor * gradient for name, gradient in gradients.items()}

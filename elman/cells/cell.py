@@ -1,0 +1,107 @@
+"""What a recurrence is: its state, its weights, and one step.
+
+A cell owns no weights and keeps no state; it says what they are and how one step uses them. The
+engine (`engine.py`) runs any cell over time. A step is written as in a paper, in products
+
+    product(name, v) = W x_t + U v + b          (any of the three parts may be missing)
+
+and element-wise functions of them. The engine computes the part W x_t + b of all steps in one
+product, and the gradient of U in one product too, so a cell need not care.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+import torch
+
+if TYPE_CHECKING:
+    from elman.cells.engine import Run
+
+Weights = Mapping[str, torch.Tensor]
+States = tuple[torch.Tensor, ...]  # each (B, size); the first is the output
+
+
+@dataclass(frozen=True)
+class Product:
+    """One product of a step, W x_t + U v + b, of `rows` numbers per row of the batch.
+
+    Weights are named after the product: `gates_input` (W), `gates_state` (U), `gates_bias` (b).
+    """
+
+    rows: int
+    input_rows: int  # W feeds the first so many rows; 0: there is no W
+    state_size: int  # size of v; 0: there is no U
+    bias: bool = True
+    second_bias: bool = False  # a bias of its own for U v, as PyTorch has it: `gates_state_bias`
+
+
+class Step(Protocol):
+    """What the engine offers a cell during one step."""
+
+    @property
+    def inputs(self) -> torch.Tensor:
+        """x_t, (B, input_size)."""
+
+    def product(self, name: str, state: torch.Tensor | None = None) -> torch.Tensor:
+        """W x_t + U state + b, (B, rows)."""
+
+    def weight(self, name: str) -> torch.Tensor:
+        """One of the cell's own weights."""
+
+    def record(self, **values: torch.Tensor) -> None:
+        """Name values for the trace; does nothing unless one was asked for."""
+
+
+class Cell(ABC):
+    """A recurrence: h_t = f(x_t, h_{t-1})."""
+
+    about: ClassVar[str]
+    products: dict[str, Product]
+    own_weights: dict[str, tuple[int, ...]]  # beside those of the products: name to shape
+    state_sizes: tuple[int, ...]  # the first is the output
+
+    def __init__(self, input_size: int, hidden_size: int) -> None:
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.own_weights = {}
+        self.state_sizes = (hidden_size,)
+
+    @abstractmethod
+    def step(self, step: Step, state: States) -> States:
+        """The state after one more input; its first tensor is the output."""
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shape of every weight, by name."""
+        shapes: dict[str, tuple[int, ...]] = {}
+        for name, product in self.products.items():
+            if product.input_rows:
+                shapes[f"{name}_input"] = (product.input_rows, self.input_size)
+            if product.state_size:
+                shapes[f"{name}_state"] = (product.rows, product.state_size)
+            if product.bias:
+                shapes[f"{name}_bias"] = (product.rows,)
+            if product.second_bias:
+                shapes[f"{name}_state_bias"] = (product.rows,)
+        return shapes | self.own_weights
+
+    def initialise(self, weights: Weights) -> None:
+        """Fill fresh weights in place: uniform within ±1/√hidden_size, as PyTorch does."""
+        bound = 1 / math.sqrt(self.hidden_size)
+        for weight in weights.values():
+            weight.uniform_(-bound, bound)
+
+    def start(self, batch_size: int, like: torch.Tensor) -> States:
+        """The state before anything was read: zeros."""
+        return tuple(like.new_zeros(batch_size, size) for size in self.state_sizes)
+
+    def fused(self, inputs: torch.Tensor, state: States, weights: Weights) -> Run | None:
+        """All steps in one call of a kernel that PyTorch has for this cell; None if it has none.
+
+        inputs: (B, T, input_size), forward in time, no padding.
+        """
+        return None

@@ -1,0 +1,221 @@
+"""Run any cell over time, batch first: forward or reverse, with lengths, states and traces.
+
+Takes a cell, its weights and inputs (B, T, input_size), gives outputs (B, T, size), the final
+state, and on request every value that the cell names, at every step.
+
+What makes it fast is what is not done per step. The input part of all products is one matrix
+product before the loop. In the loop, the recurrent weights U take part without a gradient of their
+own; the gradient that arrives at the input part of a product is also the gradient of U v, so after
+the backward loop the gradient of U is one product of all of them with all v (`_Deferred`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from elman.cells.cell import Cell, Product, States, Weights
+
+# Shorter sequences than this do not pay for the set-up of a fused kernel on a CPU.
+_WORTH_FUSING = 3
+
+
+@dataclass
+class Run:
+    """What came of running a cell over time."""
+
+    outputs: torch.Tensor  # (B, T, size)
+    state: States  # after the last step (of each row, where lengths are given)
+    trace: dict[str, torch.Tensor] | None = None  # name to (B, T, size)
+
+
+def run(
+    cell: Cell,
+    weights: Weights,
+    inputs: torch.Tensor,
+    state: States | None = None,
+    *,
+    lengths: torch.Tensor | None = None,
+    reverse: bool = False,
+    trace: bool = False,
+    fuse: bool = True,
+) -> Run:
+    """Run a cell over inputs (B, T, input_size).
+
+    With `lengths` (B,), what lies beyond a row's length changes neither its state nor its outputs,
+    which are zero there. `reverse` reads from the last token of each row to its first; outputs stay
+    where their inputs are.
+    """
+    batch_size, time, _ = inputs.shape
+    if state is None:
+        state = cell.start(batch_size, inputs)
+    if fuse and lengths is None and not trace and time >= _WORTH_FUSING:
+        fused = cell.fused(inputs.flip(1) if reverse else inputs, state, weights)
+        if fused is not None:
+            outputs = fused.outputs.flip(1) if reverse else fused.outputs
+            return Run(outputs, fused.state)
+    return _run_steps(cell, weights, inputs, state, lengths, reverse, trace)
+
+
+def _run_steps(
+    cell: Cell,
+    weights: Weights,
+    inputs: torch.Tensor,
+    state: States,
+    lengths: torch.Tensor | None,
+    reverse: bool,
+    trace: bool,
+) -> Run:
+    time = inputs.shape[1]
+    if time == 0:
+        size = cell.state_sizes[0]
+        empty: dict[str, torch.Tensor] | None = {} if trace else None
+        return Run(inputs.new_zeros(len(inputs), 0, size), state, empty)
+    steps = _Steps(cell, weights, inputs, trace)
+    alive = None if lengths is None else _alive(lengths, time, inputs)
+    outputs: list[torch.Tensor] = [inputs] * time
+    for t in range(time - 1, -1, -1) if reverse else range(time):
+        steps.now = t
+        after = cell.step(steps, state)
+        if alive is None:
+            outputs[t] = after[0]
+        else:
+            after = tuple(
+                torch.where(alive[t], new, old) for new, old in zip(after, state, strict=True)
+            )
+            outputs[t] = torch.where(alive[t], after[0], 0)
+        state = after
+    return Run(torch.stack(outputs, dim=1), state, steps.traced(alive) if trace else None)
+
+
+def _alive(lengths: torch.Tensor, time: int, inputs: torch.Tensor) -> list[torch.Tensor]:
+    """For each step, which rows still have a token there, (B, 1)."""
+    steps = torch.arange(time, device=inputs.device)
+    within = steps[:, None] < lengths.to(inputs.device)[None, :]  # (T, B)
+    return list(within.unsqueeze(-1).unbind(0))
+
+
+class _Steps:
+    """The products of all steps: prepared before the loop, finished in it."""
+
+    def __init__(self, cell: Cell, weights: Weights, inputs: torch.Tensor, trace: bool) -> None:
+        self.now = 0
+        self._weights = weights
+        self._by_time = inputs.transpose(0, 1)  # (T, B, input_size)
+        self._values: dict[str, list[torch.Tensor]] | None = {} if trace else None
+        self._times: list[int] = []
+        self._prepared: dict[str, tuple[torch.Tensor, ...]] = {}
+        self._states: dict[str, torch.Tensor] = {}  # U transposed, cut off from the graph
+        self._read: dict[str, list[torch.Tensor]] = {}  # every v that U was applied to, in order
+        self._order: dict[str, list[int]] = {}
+        self._prepare(cell)
+
+    @property
+    def inputs(self) -> torch.Tensor:
+        return self._by_time[self.now]
+
+    def weight(self, name: str) -> torch.Tensor:
+        return self._weights[name]
+
+    def product(self, name: str, state: torch.Tensor | None = None) -> torch.Tensor:
+        prepared = self._prepared[name][self.now]
+        if state is None:
+            return prepared
+        # Twice in one step, and the two gradients could not be told apart afterwards.
+        assert self.now not in self._order[name][-1:], f"product {name!r} twice in one step"
+        self._read[name].append(state.detach())
+        self._order[name].append(self.now)
+        return torch.addmm(prepared, state, self._states[name])
+
+    def record(self, **values: torch.Tensor) -> None:
+        if self._values is None:
+            return
+        for name, value in values.items():
+            self._values.setdefault(name, []).append(value)
+        if len(self._times) < len(next(iter(self._values.values()))):
+            self._times.append(self.now)
+
+    def traced(self, alive: list[torch.Tensor] | None) -> dict[str, torch.Tensor]:
+        """Name to (B, T, size); zero beyond the lengths."""
+        traced = {}
+        for name, values in (self._values or {}).items():
+            by_time = dict(zip(self._times, values, strict=True))
+            ordered = [by_time[t] for t in range(len(values))]
+            if alive is not None:
+                ordered = [torch.where(a, v, 0) for a, v in zip(alive, ordered, strict=True)]
+            traced[name] = torch.stack(ordered, dim=1)
+        return traced
+
+    def _prepare(self, cell: Cell) -> None:
+        """The input part of all products of all steps, in one product."""
+        fed = {name: product for name, product in cell.products.items() if product.input_rows}
+        parts = self._input_parts(fed)
+        for name, product in cell.products.items():
+            part = self._with_bias(name, product, parts.get(name))
+            if product.state_size:
+                weight = self._weights[f"{name}_state"]
+                self._states[name] = weight.detach().t()
+                self._read[name], self._order[name] = [], []
+                if weight.requires_grad:
+                    part = _Deferred.apply(  # type: ignore[no-untyped-call]
+                        part, weight, self._read[name], self._order[name]
+                    )
+            self._prepared[name] = part.unbind(0)
+
+    def _input_parts(self, fed: dict[str, Product]) -> dict[str, torch.Tensor]:
+        if not fed:
+            return {}
+        time, batch_size, size = self._by_time.shape
+        weights = [self._weights[f"{name}_input"] for name in fed]
+        weight = weights[0] if len(weights) == 1 else torch.cat(weights)
+        everything = self._by_time.reshape(time * batch_size, size) @ weight.t()
+        rows = [product.input_rows for product in fed.values()]
+        parts = everything.view(time, batch_size, -1).split_with_sizes(rows, dim=2)
+        return dict(zip(fed, parts, strict=True))
+
+    def _with_bias(self, name: str, product: Product, part: torch.Tensor | None) -> torch.Tensor:
+        """W x + b for all steps, (T, B, rows); rows that W does not feed hold b alone."""
+        time, batch_size, _ = self._by_time.shape
+        bias = None
+        if product.bias:
+            bias = self._weights[f"{name}_bias"]
+        if product.second_bias:
+            second = self._weights[f"{name}_state_bias"]
+            bias = second if bias is None else bias + second
+        if bias is None:
+            bias = self._by_time.new_zeros(product.rows)
+        if part is None:
+            return bias.expand(time, batch_size, -1)
+        fed = part + bias[: product.input_rows]
+        if product.input_rows == product.rows:
+            return fed
+        rest = bias[product.input_rows :].expand(time, batch_size, -1)
+        return torch.cat([fed, rest], dim=2)
+
+
+class _Deferred(torch.autograd.Function):
+    """Passes the prepared part through; its gradient also gives that of U, in one product.
+
+    The gradient of W x_t + U v_t + b with respect to its prepared part is the gradient of U v_t,
+    for every t at once; so dU = sum over t of dpart_t v_tᵀ is one product of two tall matrices.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        part: torch.Tensor,
+        weight: torch.Tensor,
+        read: list[torch.Tensor],
+        order: list[int],
+    ) -> torch.Tensor:
+        ctx.read, ctx.order = read, order
+        return part.view_as(part)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, None, None]:
+        states = torch.stack(ctx.read)  # (steps, B, state_size), in the order they were read
+        arrived = gradient if ctx.order == list(range(len(gradient))) else gradient[ctx.order]
+        rows = arrived.reshape(-1, arrived.shape[-1])
+        return gradient, rows.t() @ states.reshape(-1, states.shape[-1]), None, None

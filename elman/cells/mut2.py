@@ -1,0 +1,44 @@
+"""The second of three cells found by mutating the GRU (Józefowicz, Zaremba and Sutskever 2015).
+
+    z_t = σ(W_z x_t + U_z h_{t-1} + b_z)                     update gate
+    r_t = σ(x_t + U_r h_{t-1} + b_r)                         reset gate
+    h̃_t = tanh(W_h x_t + U_h (r_t ∘ h_{t-1}) + b_h)
+    h_t = z_t ∘ h̃_t + (1 - z_t) ∘ h_{t-1}
+
+x_t enters the reset gate as it is, so it must be as long as h_t.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from elman.cells.cell import Cell, Product, States, Step
+from elman.errors import InputError
+
+
+class MUT2(Cell):
+    """A GRU whose reset gate sees the input unprojected."""
+
+    about = "second mutation of the GRU (Józefowicz et al. 2015): needs inputs of the hidden size"
+
+    def __init__(self, input_size: int, hidden_size: int) -> None:
+        if input_size != hidden_size:
+            raise InputError(
+                f"cell 'mut2' adds its input to its state: input size {input_size} must equal "
+                f"hidden size {hidden_size}"
+            )
+        super().__init__(input_size, hidden_size)
+        self.products = {
+            # Rows in the order z, r; W feeds z only.
+            "gates": Product(2 * hidden_size, hidden_size, hidden_size),
+            "candidate": Product(hidden_size, hidden_size, hidden_size),
+        }
+
+    def step(self, step: Step, state: States) -> States:
+        (hidden,) = state
+        update, reset = step.product("gates", hidden).chunk(2, dim=1)
+        update, reset = torch.sigmoid(update), torch.sigmoid(reset + step.inputs)
+        candidate = torch.tanh(step.product("candidate", reset * hidden))
+        new = torch.lerp(hidden, candidate, update)
+        step.record(hidden=new, update=update, reset=reset, candidate=candidate)
+        return (new,)

@@ -1,0 +1,100 @@
+"""One step at a time, fast: for generating text, where every token waits for the one before.
+
+Takes a cell and its weights once, then inputs (B, input_size) and a state per step. At batch 1 a
+step reads every weight once and does two operations with it, so memory bandwidth is the limit.
+What is left to do: one product [W U] [x; v] instead of two, no preparation per call, and, on
+request, weights of eight bits (a scale per row), a quarter of the bytes to read.
+
+The products of the fused kernels for whole sequences are of no use here: in PyTorch 2.13 they pack
+the weights anew at every call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from elman.cells.cell import Cell, Product, States, Weights
+
+Linear = Callable[[torch.Tensor], torch.Tensor]
+
+
+def linear(weight: torch.Tensor, bias: torch.Tensor | None, int8: bool = False) -> Linear:
+    """x -> x Wᵀ + b, for weights that will not change."""
+    return _linear_int8(weight, bias) if int8 else _linear_float(weight, bias)
+
+
+def _linear_float(weight: torch.Tensor, bias: torch.Tensor | None) -> Linear:
+    weight = weight.detach().contiguous()
+    bias = None if bias is None else bias.detach()
+    return lambda values: torch.nn.functional.linear(values, weight, bias)
+
+
+def _linear_int8(weight: torch.Tensor, bias: torch.Tensor | None) -> Linear:
+    quantised, scales = quantise_rows(weight)
+    scales = scales.to(torch.bfloat16)
+    bias = None if bias is None else bias.detach()
+
+    def product(values: torch.Tensor) -> torch.Tensor:
+        # The kernel is fast with bfloat16 activations only.
+        result = torch._weight_int8pack_mm(values.to(torch.bfloat16), quantised, scales)
+        result = result.to(values.dtype)
+        return result if bias is None else result + bias
+
+    return product
+
+
+def quantise_rows(weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Whole numbers from -127 to 127 and a scale per row, so that scale * number ≈ weight."""
+    weight = weight.detach().float()
+    scales = weight.abs().amax(dim=1).clamp(min=1e-12) / 127
+    quantised = torch.round(weight / scales[:, None]).to(torch.int8)
+    return quantised.contiguous(), scales
+
+
+class Stepper:
+    """A cell with its weights laid out for single steps; weights are copied, not followed."""
+
+    def __init__(self, cell: Cell, weights: Weights, *, int8: bool = False) -> None:
+        self.cell = cell
+        self._weights = {name: weight.detach() for name, weight in weights.items()}
+        self._products: dict[str, Linear] = {}
+        self._input_parts: dict[str, Linear] = {}
+        for name, product in cell.products.items():
+            self._prepare(name, product, int8)
+        self.inputs = torch.empty(0)
+
+    def step(self, inputs: torch.Tensor, state: States) -> States:
+        """The state after one more input, (B, input_size)."""
+        self.inputs = inputs
+        return self.cell.step(self, state)
+
+    def product(self, name: str, state: torch.Tensor | None = None) -> torch.Tensor:
+        product = self._products[name]
+        if state is None:
+            return product(self.inputs)
+        if name in self._input_parts:  # W feeds some of the rows only
+            part = self._input_parts[name](self.inputs)
+            whole = product(state)
+            whole[:, : part.shape[1]] += part
+            return whole
+        fed = self.cell.products[name].input_rows > 0
+        return product(torch.cat([self.inputs, state], dim=1) if fed else state)
+
+    def weight(self, name: str) -> torch.Tensor:
+        return self._weights[name]
+
+    def record(self, **values: torch.Tensor) -> None:
+        """Single steps keep no trace."""
+
+    def _prepare(self, name: str, product: Product, int8: bool) -> None:
+        weights = self._weights
+        biases = [weights[n] for n in (f"{name}_bias", f"{name}_state_bias") if n in weights]
+        bias = sum(biases[1:], biases[0]) if biases else None
+        if product.input_rows and product.input_rows < product.rows and product.state_size:
+            self._input_parts[name] = linear(weights[f"{name}_input"], None, int8)
+            self._products[name] = linear(weights[f"{name}_state"], bias, int8)
+            return
+        parts = [weights[n] for n in (f"{name}_input", f"{name}_state") if n in weights]
+        self._products[name] = linear(torch.cat(parts, dim=1), bias, int8)

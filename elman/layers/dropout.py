@@ -1,0 +1,55 @@
+"""Dropout as recurrent language models use it: functions of values, a rate and `training`.
+
+What is dropped becomes zero, what stays is divided by 1 - rate, so expectations stay as they are
+and evaluation needs no change. Masks come from torch's own random state, which a run saves and
+restores; so there is no generator to hand around.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch.nn import functional
+
+from elman.errors import InputError
+
+
+def dropout(values: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
+    """Every number on its own (Srivastava et al. 2014; between layers: Zaremba et al. 2014)."""
+    check_rate(rate)
+    return functional.dropout(values, rate, training)
+
+
+def locked_dropout(values: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
+    """One mask per row, the same at every step (Gal and Ghahramani 2016). values: (B, T, size)."""
+    check_rate(rate)
+    if not training or rate == 0:
+        return values
+    batch_size, _, size = values.shape
+    return values * _mask(values, (batch_size, 1, size), rate)
+
+
+def embedding_dropout(weight: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
+    """Whole words: rows of an embedding matrix (V, size) (Gal and Ghahramani 2016)."""
+    check_rate(rate)
+    if not training or rate == 0:
+        return weight
+    return weight * _mask(weight, (len(weight), 1), rate)
+
+
+def weight_drop(weight: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
+    """DropConnect on a matrix of weights (Wan et al. 2013; on U: Merity et al. 2018, AWD-LSTM).
+
+    Drawn once for a whole sequence, so the same connections are missing at every step.
+    """
+    return dropout(weight, rate, training)
+
+
+def check_rate(rate: float, name: str = "dropout") -> None:
+    """Refuse what is no rate; 1 would leave nothing and divide by zero."""
+    if not 0 <= rate < 1:
+        raise InputError(f"{name}={rate}: must be from 0 to below 1")
+
+
+def _mask(like: torch.Tensor, shape: tuple[int, ...], rate: float) -> torch.Tensor:
+    """Zero with the rate, else 1 / (1 - rate)."""
+    return like.new_empty(shape).bernoulli_(1 - rate).div_(1 - rate)

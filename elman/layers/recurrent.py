@@ -1,0 +1,116 @@
+"""A cell together with its weights, reading in one direction.
+
+Takes inputs (B, T, input_size) and a state, gives outputs and the state after them. Modules keep
+parameters only: the state goes in and comes out.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from elman.cells.cell import Cell, States, Weights
+from elman.cells.elman_rnn import ElmanRNN
+from elman.cells.engine import Run, run
+from elman.cells.lstm import LSTM
+from elman.cells.torch_gru import TorchGRU
+from elman.cells.zoneout import Zoneout
+from elman.errors import InputError
+
+
+class Recurrent(nn.Module):
+    """One cell, one direction. `zoneout`: how often units keep their value, or one per state."""
+
+    def __init__(self, cell: Cell, *, zoneout: float | tuple[float, ...] = 0.0) -> None:
+        super().__init__()
+        self.cell = cell
+        self.zoneout = Zoneout(cell, zoneout, training=False).rates
+        self.output_size = cell.state_sizes[0]
+        self.weights = nn.ParameterDict(
+            {name: nn.Parameter(torch.empty(shape)) for name, shape in cell.shapes().items()}
+        )
+        with torch.no_grad():
+            cell.initialise(self.own_weights())
+
+    def own_weights(self) -> dict[str, torch.Tensor]:
+        """The parameters by the names that the cell gives them."""
+        return dict(self.weights.items())
+
+    def recurrent_names(self) -> list[str]:
+        """Names of the matrices U that states are multiplied with."""
+        return [f"{name}_state" for name, part in self.cell.products.items() if part.state_size]
+
+    def start(self, batch_size: int) -> States:
+        """The state before anything was read."""
+        return self.cell.start(batch_size, next(self.parameters()))
+
+    def forward(
+        self,
+        inputs: torch.Tensor,
+        state: States | None = None,
+        *,
+        lengths: torch.Tensor | None = None,
+        reverse: bool = False,
+        trace: bool = False,
+        weights: Weights | None = None,
+    ) -> Run:
+        """Read (B, T, input_size); `weights` take the place of the module's own for this call."""
+        cell = self.cell
+        if any(self.zoneout):
+            cell = Zoneout(cell, self.zoneout, training=self.training)
+        given = self.own_weights() if weights is None else weights
+        return run(cell, given, inputs, state, lengths=lengths, reverse=reverse, trace=trace)
+
+
+def from_torch(module: nn.RNNBase, layer: int = 0, reverse: bool = False) -> Recurrent:
+    """One layer and direction of an `nn.RNN`, `nn.LSTM` or `nn.GRU`, with a copy of its weights.
+
+    PyTorch's two biases become their sum, except in a GRU's candidate, where they differ.
+    """
+    suffix = f"_l{layer}" + ("_reverse" if reverse else "")
+    given = {
+        name.removesuffix(suffix): weight.detach()
+        for name, weight in module.named_parameters()
+        if name.endswith(suffix)
+    }
+    if not given:
+        raise InputError(f"the {type(module).__name__} has no weights that end in {suffix!r}")
+    recurrent = Recurrent(_cell_like(module, given["weight_ih"].shape[1]))
+    recurrent.to(given["weight_ih"])
+    with torch.no_grad():
+        for name, weight in _renamed(module, given).items():
+            recurrent.weights[name].copy_(weight)
+    return recurrent
+
+
+def _cell_like(module: nn.RNNBase, input_size: int) -> Cell:
+    """The cell that computes what a PyTorch module computes."""
+    if isinstance(module, nn.LSTM):
+        return LSTM(input_size, module.hidden_size, projection=module.proj_size or None)
+    if isinstance(module, nn.GRU):
+        return TorchGRU(input_size, module.hidden_size)
+    if isinstance(module, nn.RNN):
+        return ElmanRNN(input_size, module.hidden_size, activation=module.nonlinearity)
+    raise TypeError(f"expected an nn.RNN, nn.LSTM or nn.GRU, not {type(module).__name__}")
+
+
+def _renamed(module: nn.RNNBase, given: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """PyTorch's weights under the cell's names. The rows of gates have the same order in both."""
+    none = given["weight_hh"].new_zeros(len(given["weight_hh"]))
+    bias, state_bias = given.get("bias_ih", none), given.get("bias_hh", none)
+    if isinstance(module, nn.GRU):
+        size = 2 * module.hidden_size  # rows of the two gates; below them, the candidate's
+        return {
+            "gates_input": given["weight_ih"][:size],
+            "gates_state": given["weight_hh"],
+            "gates_bias": torch.cat([bias[:size] + state_bias[:size], state_bias[size:]]),
+            "candidate_input": given["weight_ih"][size:],
+            "candidate_bias": bias[size:],
+        }
+    product = "gates" if isinstance(module, nn.LSTM) else "hidden"
+    weights = {
+        f"{product}_input": given["weight_ih"],
+        f"{product}_state": given["weight_hh"],
+        f"{product}_bias": bias + state_bias,
+    }
+    return weights | ({"projection": given["weight_hr"]} if "weight_hr" in given else {})

@@ -1,0 +1,168 @@
+"""Recurrent layers on one another: the body of every recurrent model.
+
+    inputs ── layer 1 ── layer 2 ── … ── raw outputs ── dropout ── outputs
+
+Each layer is drawn in `layer.py`. With three LSTM layers of 1150, 1150 and 400 units, weight-drop
+and locked dropout, this is the body of AWD-LSTM (Merity et al. 2018); with two layers and plain
+dropout, that of Zaremba et al. 2014.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import torch
+from torch import nn
+
+from elman.cells import CELLS
+from elman.cells.cell import Cell, States
+from elman.errors import InputError, choose, nearest
+from elman.layers.connections import CONNECTIONS
+from elman.layers.dropout import check_rate, dropout, locked_dropout
+from elman.layers.layer import Layer, Trace
+from elman.layers.recurrent import Recurrent
+from elman.state import State
+
+
+@dataclass(kw_only=True)
+class StackConfig:
+    """A stack of recurrent layers."""
+
+    cell: str = "lstm"  # elman list cells
+    options: dict[str, Any] = field(default_factory=dict)  # of the cell, like forget_bias = 1.0
+    num_layers: int = 1  # layers on one another
+    hidden_size: int | tuple[int, ...] = 200  # units per direction; a list: one number per layer
+    bidirectional: bool = False  # read in both directions; not for generation
+    connection: str = "none"  # elman list connections
+    layer_norm: bool = False  # normalise what enters each layer
+    dropout_input: float = 0.0  # of what enters the first layer
+    dropout_hidden: float = 0.0  # of what enters the others
+    dropout_output: float = 0.0  # of what leaves the last
+    locked: bool = True  # one dropout mask for all steps of a sequence
+    weight_drop: float = 0.0  # of the recurrent connections
+    zoneout: float | tuple[float, ...] = 0.0  # units that keep their value; a list: one per state
+
+    def __post_init__(self) -> None:
+        _check_options(self.cell, self.options)
+        choose(CONNECTIONS, self.connection, "connection")
+        for name in ("dropout_input", "dropout_hidden", "dropout_output", "weight_drop"):
+            check_rate(getattr(self, name), name)
+        if self.num_layers < 1:
+            raise InputError(f"num_layers={self.num_layers}: must be at least 1")
+        if len(self.sizes()) != self.num_layers:
+            raise InputError(
+                f"hidden_size={list(self.sizes())}: num_layers={self.num_layers} needs as many"
+            )
+        if min(self.sizes()) < 1:
+            raise InputError(f"hidden_size={self.hidden_size}: must be at least 1")
+
+    def sizes(self) -> tuple[int, ...]:
+        """Units of each layer, per direction."""
+        if isinstance(self.hidden_size, tuple):
+            return self.hidden_size
+        return (self.hidden_size,) * self.num_layers
+
+
+@dataclass
+class StackRun:
+    """What came of running a stack over time."""
+
+    outputs: torch.Tensor  # (B, T, output_size), after dropout
+    layers: tuple[torch.Tensor, ...]  # what each layer handed on, (B, T, its size), never dropped
+    state: State  # per layer, per direction, per tensor of the cell's state; batch first
+    trace: tuple[tuple[Trace, ...], ...] | None = None  # per layer, per direction
+
+    @property
+    def raw_outputs(self) -> torch.Tensor:
+        """The outputs before dropout."""
+        return self.layers[-1]
+
+
+class Stack(nn.Module):
+    """Layers of one kind of cell, on one another."""
+
+    def __init__(self, input_size: int, config: StackConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.input_size = input_size
+        layers: list[Layer] = []
+        for hidden_size in config.sizes():
+            layers.append(_build_layer(input_size, hidden_size, config))
+            input_size = layers[-1].size
+        self.layers = cast("Sequence[Layer]", nn.ModuleList(layers))
+        self.output_size = input_size
+
+    def start(self, batch_size: int) -> State:
+        """The state before anything was read."""
+        return tuple(layer.start(batch_size) for layer in self.layers)
+
+    def forward(
+        self,
+        inputs: torch.Tensor,
+        state: State | None = None,
+        *,
+        lengths: torch.Tensor | None = None,
+        trace: bool = False,
+    ) -> StackRun:
+        """Read (B, T, input_size). With lengths (B,), nothing beyond them counts."""
+        states = cast("tuple[tuple[States, ...], ...] | None", state)
+        handed_on = inputs
+        runs = []
+        for number, layer in enumerate(self.layers):
+            rate = self.config.dropout_hidden if number else self.config.dropout_input
+            before = None if states is None else states[number]
+            run = layer(
+                handed_on,
+                before,
+                lambda values, rate=rate: self.drop(values, rate),
+                lengths=lengths,
+                trace=trace,
+            )
+            runs.append(run)
+            handed_on = run.outputs
+        return StackRun(
+            outputs=self.drop(handed_on, self.config.dropout_output),
+            layers=tuple(run.outputs for run in runs),
+            state=tuple(run.state for run in runs),
+            trace=tuple(run.trace for run in runs) if trace else None,
+        )
+
+    def drop(self, values: torch.Tensor, rate: float) -> torch.Tensor:
+        """Dropout of (B, T, size), one mask for all steps or one for each; in training only."""
+        kind = locked_dropout if self.config.locked else dropout
+        return kind(values, rate, self.training)
+
+
+def _build_layer(input_size: int, hidden_size: int, config: StackConfig) -> Layer:
+    directions = [
+        Recurrent(_build_cell(input_size, hidden_size, config), zoneout=config.zoneout)
+        for _ in range(2 if config.bidirectional else 1)
+    ]
+    if config.weight_drop and not directions[0].recurrent_names():
+        raise InputError(
+            f"weight_drop={config.weight_drop}: the cell {config.cell!r} has no recurrent weights"
+        )
+    return Layer(
+        directions,
+        CONNECTIONS[config.connection],
+        layer_norm=config.layer_norm,
+        weight_drop=config.weight_drop,
+    )
+
+
+def _build_cell(input_size: int, hidden_size: int, config: StackConfig) -> Cell:
+    make: Any = CELLS[config.cell]
+    return make(input_size, hidden_size, **config.options)
+
+
+def _check_options(cell: str, options: dict[str, Any]) -> None:
+    """Refuse options that the cell does not have."""
+    parameters = inspect.signature(choose(CELLS, cell, "cell")).parameters
+    known = [name for name in parameters if name not in ("input_size", "hidden_size")]
+    for name in options:
+        if name not in known:
+            hint = nearest(name, known) if known else "it has none"
+            raise InputError(f"unknown option {name!r} of the cell {cell!r}; {hint}")

@@ -1,0 +1,26 @@
+"""Models of this program in the formats of others.
+
+Takes a `TrainedModel` and a path, writes a file.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from elman.counts.arpa_writer import write_arpa
+from elman.errors import InputError
+from elman.models.ngram import NGram
+from elman.tasks.language_model import TrainedModel
+
+
+def export_arpa(trained: TrainedModel, path: str | Path, *, overwrite: bool = False) -> None:
+    """Write a count model as an ARPA file."""
+    path = Path(path)
+    if not isinstance(trained.model, NGram):
+        raise InputError(f"{trained.name}: is not a count model; only those can be written as ARPA")
+    try:
+        if path.exists() and not overwrite:
+            raise InputError(f"{path}: exists already; choose another name or add --overwrite")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+    write_arpa(path, trained.model.tables, trained.tokenizer.tokens)

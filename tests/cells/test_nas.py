@@ -1,0 +1,50 @@
+"""The NAS cell against its equations and, where they agree, torchrecurrent."""
+
+import pytest
+import torch
+
+from elman.cells.nas import NAS
+
+INPUT, HIDDEN = 2, 3
+ORDER = [1, 3, 6, 8, 5, 7, 2, 4]  # of the rows of the product
+
+
+def test_equations(build, gates_of, assert_equals_naive) -> None:
+    cell, weights = build(NAS(INPUT, HIDDEN))
+    gates = dict(zip(ORDER, gates_of(weights, "gates", HIDDEN, 8), strict=True))
+
+    def naive(x, state):
+        h, c = state
+        sigmoid, tanh, relu = torch.sigmoid, torch.tanh, torch.relu
+        o = {k: x @ gates[k].W.t() + h @ gates[k].U.t() + gates[k].b for k in ORDER if k != 4}
+        fourth = (x @ weights["factor_input"].t()) * (h @ gates[4].U.t() + gates[4].b)
+        first = tanh(sigmoid(o[1]) * relu(o[2]))
+        second = tanh(sigmoid(o[3]) + relu(fourth))
+        third = tanh(tanh(o[5]) * sigmoid(o[6]))
+        last = sigmoid(tanh(o[7]) + sigmoid(o[8]))
+        c = tanh(first + c) * second
+        return tanh(c * tanh(third + last)), c
+
+    assert_equals_naive(cell, weights, naive)
+
+
+def test_torchrecurrent(build, assert_equals_module) -> None:
+    torchrecurrent = pytest.importorskip("torchrecurrent")
+    cell, w = build(NAS(INPUT, HIDDEN))
+    theirs = torchrecurrent.NASCell(INPUT, HIDDEN, dtype=torch.float64)
+    # Theirs adds the input and state of the fourth block, where the authors' own code multiplies
+    # them; without weights both give ReLU(0), and the other seven blocks agree.
+    with torch.no_grad():
+        w["factor_input"].zero_()
+        parts = {part: w[f"gates_{part}"].split(HIDDEN) for part in ("input", "state", "bias")}
+        nothing = {"input": torch.zeros(HIDDEN, INPUT), "state": torch.zeros(HIDDEN, HIDDEN)}
+        nothing["bias"] = torch.zeros(HIDDEN)
+        for part, target in (
+            ("input", theirs.weight_ih),
+            ("state", theirs.weight_hh),
+            ("bias", theirs.bias_ih),
+        ):
+            blocks = dict(zip(ORDER, parts[part], strict=False)) | {4: nothing[part].double()}
+            target.copy_(torch.cat([blocks[k] for k in range(1, 9)]))
+        theirs.bias_hh.zero_()
+    assert_equals_module(cell, w, theirs)
