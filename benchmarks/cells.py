@@ -37,21 +37,23 @@ def main() -> None:
     stepping(650, 10_000)
 
 
-def best_of(work: Callable[[], object], seconds: float = 1.5, at_least: int = 5) -> float:
-    """Seconds of the fastest run; as many runs as fit, but some."""
-    work()
-    times: list[float] = []
-    while len(times) < at_least or sum(times) < seconds:
-        started = time.perf_counter()
+def fastest(*works: Callable[[], object], seconds: float = 2.0) -> list[float]:
+    """Seconds of the fastest run of each; they take turns, so that all meet the same machine."""
+    for work in works:
         work()
-        times.append(time.perf_counter() - started)
-    return min(times)
+    times: list[list[float]] = [[] for _ in works]
+    while len(times[0]) < 7 or sum(map(sum, times)) < seconds * len(works):
+        for work, taken in zip(works, times, strict=True):
+            started = time.perf_counter()
+            work()
+            taken.append(time.perf_counter() - started)
+    return [min(taken) for taken in times]
 
 
 def limit() -> float:
     """GFLOP/s of a large matrix product."""
     matrix = torch.randn(2048, 2048)
-    return 2 * 2048**3 / best_of(lambda: matrix @ matrix, 0.5) / 1e9
+    return 2 * 2048**3 / fastest(lambda: matrix @ matrix, seconds=0.5)[0] / 1e9
 
 
 def fresh(cell) -> dict[str, torch.Tensor]:
@@ -91,22 +93,17 @@ def sequences(hidden_size: int, batch_size: int) -> None:
         def ours(cell=cell, weights=weights, inputs=inputs):
             return run(cell, weights, inputs).outputs
 
-        seconds = best_of(forward_and_backward(ours, inputs, weights.values()))
-        rate = flops(cell, batch_size) / seconds / 1e9
+        works = [forward_and_backward(ours, inputs, weights.values())]
         peer = peer_of(name, hidden_size)
-        compared = ""
         if peer is not None:
 
             def theirs(peer=peer, inputs=inputs):
                 return peer(inputs)
 
-            their = best_of(forward_and_backward(theirs, inputs, list(peer.parameters())))
-            # Again, after the peer: the machine may have changed its mind in between.
-            seconds = min(seconds, best_of(forward_and_backward(ours, inputs, weights.values())))
-            rate = flops(cell, batch_size) / seconds / 1e9
-            their_rate = flops(cell, batch_size) / their / 1e9
-            compared = f"{their_rate:13.1f}   {their / seconds:13.2f}"
-        print(f"  {name:12} {rate:8.1f}   {rate / top:12.2f}   {compared}")
+            works.append(forward_and_backward(theirs, inputs, list(peer.parameters())))
+        rates = [flops(cell, batch_size) / taken / 1e9 for taken in fastest(*works)]
+        compared = f"{rates[1]:13.1f}   {rates[0] / rates[1]:13.2f}" if peer is not None else ""
+        print(f"  {name:12} {rates[0]:8.1f}   {rates[0] / top:12.2f}   {compared}")
 
 
 def peer_of(name: str, size: int) -> torch.nn.Module | None:
@@ -150,38 +147,51 @@ def regularised(hidden_size: int, batch_size: int) -> None:
         outputs = run(cell, masked, locked_dropout(inputs, 0.4, True)).outputs
         return locked_dropout(outputs, 0.4, True)
 
-    without = best_of(forward_and_backward(plain, inputs, weights.values()))
-    with_both = best_of(forward_and_backward(dropped, inputs, weights.values()))
-    without = min(without, best_of(forward_and_backward(plain, inputs, weights.values())))
-    print(
-        f"  plain {without * 1e3:.1f} ms, with both {with_both * 1e3:.1f} ms: "
-        f"{(with_both / without - 1) * 100:+.1f} %"
+    without, with_both = fastest(
+        forward_and_backward(plain, inputs, weights.values()),
+        forward_and_backward(dropped, inputs, weights.values()),
     )
+    more = (with_both / without - 1) * 100
+    print(f"  plain {without * 1e3:.1f} ms, with both {with_both * 1e3:.1f} ms: {more:+.1f} %")
 
 
-def stepping(hidden_size: int, vocabulary_size: int) -> None:
-    print(f"\none step at batch 1: 2 x {hidden_size} LSTM and {vocabulary_size:,} outputs")
-    module = torch.nn.LSTM(hidden_size, hidden_size, 2, batch_first=True)
+def stepping(hidden_size: int, vocabulary_size: int, tokens: int = 10) -> None:
+    print(
+        f"\ngenerating at batch 1: 2 x {hidden_size} LSTM, {vocabulary_size:,} outputs, per token"
+    )
+    words = torch.nn.Embedding(vocabulary_size, hidden_size)
+    module = torch.nn.LSTM(hidden_size, hidden_size, 2, batch_first=True).eval()
     output = torch.nn.Linear(hidden_size, vocabulary_size)
-    inputs = torch.randn(1, 1, hidden_size)
-    zeros = torch.zeros(2, 1, hidden_size)
+
+    def usual() -> None:
+        state, word = None, torch.zeros(1, 1, dtype=torch.long)
+        for _ in range(tokens):
+            outputs, state = module(words(word), state)
+            word = output(outputs[:, -1]).argmax(1, keepdim=True)
+
+    def ours(int8: bool) -> Callable[[], None]:
+        steppers = [_stepper(module, layer, int8) for layer in (0, 1)]
+        last = linear(output.weight, output.bias, int8)
+
+        def generate() -> None:
+            word = torch.zeros(1, dtype=torch.long)
+            states = [(torch.zeros(1, hidden_size), torch.zeros(1, hidden_size))] * 2
+            for _ in range(tokens):
+                values = words(word)
+                for layer, stepper in enumerate(steppers):
+                    states[layer] = stepper.step(values, states[layer])
+                    values = states[layer][0]
+                word = last(values).argmax(1)
+
+        return generate
+
     with torch.inference_mode():
-        usual = best_of(lambda: output(module(inputs, (zeros, zeros))[0]))
-        print(f"  nn.LSTM + nn.Linear {usual * 1e3:6.2f} ms")
-        for int8 in (False, True):
-            steppers = [_stepper(module, layer, int8) for layer in (0, 1)]
-            last = linear(output.weight, output.bias, int8)
-            state = (zeros[0], zeros[0])
-
-            def step(steppers=steppers, last=last, state=state) -> torch.Tensor:
-                values = inputs[0]
-                for stepper in steppers:
-                    values = stepper.step(values, state)[0]
-                return last(values)
-
-            seconds = best_of(step)
-            name = "int8" if int8 else "float32"
-            print(f"  elman, {name:12} {seconds * 1e3:6.2f} ms   {usual / seconds:5.1f} times")
+        theirs, float32, eight = fastest(usual, ours(False), ours(True))
+    print(f"  nn.LSTM + nn.Linear   {theirs / tokens * 1e3:6.2f} ms")
+    print(
+        f"  elman, float32        {float32 / tokens * 1e3:6.2f} ms   {theirs / float32:5.1f} times"
+    )
+    print(f"  elman, int8           {eight / tokens * 1e3:6.2f} ms   {theirs / eight:5.1f} times")
 
 
 def _stepper(module: torch.nn.LSTM, layer: int, int8: bool) -> Stepper:

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 from elman.cells.cell import Cell, Product, States, Weights
+from elman.cells.packing import Packed, worth_packing
 
 # Shorter sequences than this do not pay for the set-up of a fused kernel on a CPU.
 _WORTH_FUSING = 3
@@ -108,6 +109,7 @@ class _Steps:
         self._times: list[int] = []
         self._prepared: dict[str, tuple[torch.Tensor, ...]] = {}
         self._states: dict[str, torch.Tensor] = {}  # U transposed, cut off from the graph
+        self._packed: dict[str, Packed] = {}  # U laid out for products with few rows
         self._read: dict[str, list[torch.Tensor]] = {}  # every v that U was applied to, in order
         self._order: dict[str, list[int]] = {}
         self._prepare(cell)
@@ -127,7 +129,10 @@ class _Steps:
         assert self.now not in self._order[name][-1:], f"product {name!r} twice in one step"
         self._read[name].append(state.detach())
         self._order[name].append(self.now)
-        return torch.addmm(prepared, state, self._states[name])
+        packed = self._packed.get(name)
+        if packed is None:
+            return torch.addmm(prepared, state, self._states[name])
+        return packed.add(prepared, state)
 
     def record(self, **values: torch.Tensor) -> None:
         if self._values is None:
@@ -157,6 +162,9 @@ class _Steps:
             if product.state_size:
                 weight = self._weights[f"{name}_state"]
                 self._states[name] = weight.detach().t()
+                if worth_packing(weight, *self._by_time.shape[:2]):
+                    self._packed[name] = Packed(weight.detach(), self._by_time.shape[1])
+                    part = part.contiguous()
                 self._read[name], self._order[name] = [], []
                 if weight.requires_grad:
                     part = _Deferred.apply(  # type: ignore[no-untyped-call]

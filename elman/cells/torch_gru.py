@@ -32,10 +32,10 @@ class TorchGRU(Cell):
 
     def step(self, step: Step, state: States) -> States:
         (hidden,) = state
-        gates, recurrent = step.product("gates", hidden).split_with_sizes(
-            [2 * self.hidden_size, self.hidden_size], dim=1
-        )
-        reset, keep = torch.sigmoid(gates).chunk(2, dim=1)
+        # Cut once: the way back puts the pieces together with one copy.
+        product = step.product("gates", hidden).view(-1, 3, self.hidden_size)
+        reset, keep, recurrent = product.unbind(1)
+        reset, keep = torch.sigmoid(reset), torch.sigmoid(keep)
         candidate = torch.tanh(torch.addcmul(step.product("candidate"), reset, recurrent))
         new = torch.lerp(candidate, hidden, keep)
         step.record(hidden=new, reset=reset, keep=keep, candidate=candidate)
