@@ -14,12 +14,15 @@ def list(kind: str | None = None, /, *, json: bool = False) -> None:
     Parameters
     ----------
     kind
-        adapters, corpora, decoding, models, recipes, smoothers or tokenizers; none: all.
+        adapters, cells, corpora, decoding, models, recipes, smoothers or tokenizers; none: all.
     json
         Print the result as JSON.
     """
     families = _families()
-    chosen = families if kind is None else {kind: choose(families, kind, "kind")}
+    if kind == "cells":
+        chosen = {"cells": _cells()}
+    else:
+        chosen = families if kind is None else {kind: choose(families, kind, "kind")}
     if json:
         print_json(chosen)
         return
@@ -27,6 +30,14 @@ def list(kind: str | None = None, /, *, json: bool = False) -> None:
         if number:
             print()
         print_table([family, "what it is"], [*members.items()])
+    if kind is None:
+        print("\nrecurrent cells: elman list cells")
+
+
+def _cells() -> dict[str, str]:
+    from elman.cells import CELLS  # with torch, which takes longer than everything else here
+
+    return {name: cell.about for name, cell in CELLS.items()}
 
 
 def _families() -> dict[str, dict[str, str]]:
