@@ -155,7 +155,7 @@ def regularised(hidden_size: int, batch_size: int) -> None:
     print(f"  plain {without * 1e3:.1f} ms, with both {with_both * 1e3:.1f} ms: {more:+.1f} %")
 
 
-def stepping(hidden_size: int, vocabulary_size: int, tokens: int = 10) -> None:
+def stepping(hidden_size: int, vocabulary_size: int, tokens: int = 100) -> None:
     print(
         f"\ngenerating at batch 1: 2 x {hidden_size} LSTM, {vocabulary_size:,} outputs, per token"
     )

@@ -26,9 +26,12 @@ def linear(weight: torch.Tensor, bias: torch.Tensor | None, int8: bool = False) 
 
 
 def _linear_float(weight: torch.Tensor, bias: torch.Tensor | None) -> Linear:
-    weight = weight.detach().contiguous()
-    bias = None if bias is None else bias.detach()
-    return lambda values: torch.nn.functional.linear(values, weight, bias)
+    # Laid out by columns: with one row of values, both cores then read it at full speed.
+    columns = weight.detach().t().contiguous()
+    if bias is None:
+        return lambda values: values @ columns
+    bias = bias.detach()
+    return lambda values: torch.addmm(bias, values, columns)
 
 
 def _linear_int8(weight: torch.Tensor, bias: torch.Tensor | None) -> Linear:
