@@ -1,0 +1,26 @@
+"""The Python in the docs runs."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+def test_the_cells_page_runs(tmp_path: Path) -> None:
+    text = (DOCS / "cells.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL))
+    assert "class Leaky" in code
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_cell_has_a_file_with_equations() -> None:
+    from elman.cells import CELLS
+
+    for name, cell in CELLS.items():
+        module = sys.modules[cell.__module__]
+        assert "_t" in (module.__doc__ or ""), f"{name}: the docstring has no equations"
