@@ -48,3 +48,21 @@ def join(states: list[State]) -> State:
     if isinstance(states[0], tuple):
         return tuple(join([state[part] for state in states]) for part in range(len(states[0])))
     return torch.cat(states)  # type: ignore[arg-type]  # one tensor, so all are
+
+
+def named_tensors(state: State, name: str) -> dict[str, torch.Tensor]:
+    """Every tensor of a state under its place in the nesting, as in `name.0.1`."""
+    if not isinstance(state, tuple):
+        return {name: state}
+    parts = [named_tensors(part, f"{name}.{number}") for number, part in enumerate(state)]
+    return {key: tensor for part in parts for key, tensor in part.items()}
+
+
+def from_named(tensors_by_name: dict[str, torch.Tensor], name: str) -> State | None:
+    """The state that gave these tensors; None if there are none."""
+    if name in tensors_by_name:
+        return tensors_by_name[name]
+    parts: list[State] = []
+    while (part := from_named(tensors_by_name, f"{name}.{len(parts)}")) is not None:
+        parts.append(part)
+    return tuple(parts) or None

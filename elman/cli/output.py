@@ -89,6 +89,34 @@ def stages() -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
+def live_line(seconds: float) -> Iterator[Callable[[str], None]]:
+    """A line that is rewritten in a terminal; elsewhere a plain line every so many seconds."""
+    if sys.stderr.isatty():
+        from rich.console import Console
+
+        with Console(stderr=True).status("starting …") as status:
+            yield status.update
+        return
+    last = -math.inf
+
+    def say(line: str) -> None:
+        nonlocal last
+        if time.monotonic() - last > seconds:
+            print(line, file=sys.stderr, flush=True)
+            last = time.monotonic()
+
+    yield say
+
+
+def duration(seconds: float) -> str:
+    """A length of time as people say it."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
+
+
+@contextmanager
 def counted(what: str) -> Iterator[Callable[[int, int], None]]:
     """Progress of countable work, as (how many more, of how many): a bar in a terminal, a plain
     line now and then elsewhere.

@@ -10,6 +10,9 @@ from elman.errors import choose
 
 MODELS = {
     "ngram": "elman.models.ngram:NGram",
+    "feed-forward": "elman.models.window:FeedForward",
+    "log-bilinear": "elman.models.log_bilinear:LogBilinear",
+    "recurrent": "elman.models.recurrent:RecurrentModel",
 }
 
 

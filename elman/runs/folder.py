@@ -4,6 +4,10 @@ Takes named pieces of data, gives a folder with a manifest that holds the SHA-25
 A folder is written under a temporary name, flushed to disk, and renamed: it is there whole or not
 at all. Overwriting takes two renames; a process killed between them leaves the old run beside its
 place, and reading says where. Reading refuses what was damaged. Nothing is pickled.
+
+A run that is still being trained is updated in place: new parts are written beside the old ones
+under new names (`last.7.safetensors`), then the manifest, which says which file holds which part,
+is replaced in one rename. Killed at any moment, the folder holds the old parts or the new ones.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -69,15 +73,55 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
         raise InputError(f"{path}: is not a run of elman, so it is not overwritten")
 
 
-def read_run(path: Path) -> dict[str, Any]:
-    """Everything in a run folder, by file name; each file is checked against the manifest."""
+def update_run(path: Path, contents: Mapping[str, Content]) -> None:
+    """Replace or add parts of a run folder: all of them or, if that fails, none."""
+    manifest = _read_manifest(path)
+    generation = manifest.get("generation", 0) + 1
+    files, written = dict(manifest["files"]), []
+    try:
+        for name, content in contents.items():
+            stored = f"{Path(name).stem}.{generation}{Path(name).suffix}"
+            written.append(path / stored)
+            _write_content(path / stored, content)
+            files[name] = {**_fingerprint(path / stored), "stored": stored}
+        updated = {**FORMAT, "elman": __version__, "generation": generation, "files": files}
+        temporary = path / f".{MANIFEST}.partial"
+        written.append(temporary)
+        _write_content(temporary, _as_json(_seal(updated)))
+        temporary.rename(path / MANIFEST)
+        _flush(path)
+    except OSError as error:
+        for file in written:
+            with suppress(OSError):
+                file.unlink()
+        raise _cannot_write(path, error, contents) from None
+    _remove_others(path, files)
+
+
+def _remove_others(path: Path, files: Mapping[str, dict[str, Any]]) -> None:
+    """Remove parts that the manifest no longer names, also those of an update that was killed."""
+    used = {entry.get("stored", name) for name, entry in files.items()}
+    for name in files:
+        for file in path.glob(f"{Path(name).stem}.*{Path(name).suffix}"):
+            if file.name not in used:
+                file.unlink(missing_ok=True)
+        if name not in used:
+            (path / name).unlink(missing_ok=True)
+
+
+def read_run(path: Path, names: Iterable[str] | None = None) -> dict[str, Any]:
+    """What is in a run folder, or some of it, by name; each file is checked with the manifest."""
     manifest = _read_manifest(path)
     contents: dict[str, Any] = {}
-    for name, expected in manifest["files"].items():
-        if Path(name).name != name or "\0" in name:
-            raise InputError(f"{path / MANIFEST}: names a file outside the folder ({name})")
-        _check(path / name, expected)
-        contents[name] = _read_content(path / name)
+    for name in manifest["files"] if names is None else names:
+        if name not in manifest["files"]:
+            continue
+        expected = dict(manifest["files"][name])
+        stored = expected.pop("stored", name)
+        if Path(stored).name != stored or "\0" in stored:
+            raise InputError(f"{path / MANIFEST}: names a file outside the folder ({stored})")
+        _check(path / stored, expected)
+        contents[name] = _read_content(path / stored)
     return contents
 
 
@@ -120,7 +164,8 @@ def _names_files(files: Any) -> bool:
     """Whether this is a table of files with the size and the SHA-256 of each."""
     return isinstance(files, dict) and all(
         isinstance(entry, dict)
-        and entry.keys() == {"bytes", "sha256"}
+        and entry.keys() - {"stored"} == {"bytes", "sha256"}
+        and isinstance(entry.get("stored", ""), str)
         and isinstance(entry["bytes"], int)
         and isinstance(entry["sha256"], str)
         for entry in files.values()
@@ -215,7 +260,7 @@ def _cannot_write(path: Path, error: OSError, contents: Mapping[str, Content]) -
         needed = sum(_size(name, content) for name, content in contents.items())
         return ElmanError(
             f"{path}: the disk is full; about {needed / 1e6:,.1f} MB are needed. "
-            "Nothing was written and nothing was lost"
+            "What was saved before is whole"
         )
     return InputError(f"{path}: cannot be written ({error.strerror}); choose another --out")
 

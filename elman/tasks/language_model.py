@@ -243,9 +243,16 @@ class TrainedModel:
         return {"name": self.name, **tokenizer, **self.model.describe(), "training": self.facts}
 
 
+_PARTS = ("config.json", "tokenizer.json", "facts.json", "weights.safetensors")
+
+
 def load(path: str | Path) -> TrainedModel:
-    """The model in a run folder; every file is checked first."""
-    contents = read_run(Path(path))
+    """The model in a run folder, with its best weights; every file is checked first."""
+    return saved_run(Path(path), read_run(Path(path), _PARTS))
+
+
+def saved_run(path: Path, contents: dict[str, Any]) -> TrainedModel:
+    """The model in the contents of a run folder."""
     try:
         config = config_from_data(contents["config.json"])
         tokenizer = tokenizer_from_data(contents["tokenizer.json"])

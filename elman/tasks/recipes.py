@@ -17,7 +17,7 @@ from elman.models import model_class
 from elman.text.tokenizer import TextConfig
 
 _FOLDER = Path(__file__).parent.parent / "recipes"
-_SECTIONS = ("text", "model")
+_SECTIONS = ("text", "model", "training")
 
 
 @dataclass(kw_only=True)
@@ -29,15 +29,19 @@ class RunConfig:
     text: TextConfig
     kind: str  # of the model: a name in MODELS
     model: Any  # the settings of that kind
+    training: Any = None  # TrainingConfig of a model that is learned by gradients
 
     def to_data(self) -> dict[str, Any]:
         """Plain data, as the run folder keeps it."""
-        return {
+        data = {
             "recipe": self.recipe,
             "seed": self.seed,
             "text": as_data(self.text),
             "model": {"kind": self.kind, **as_data(self.model)},
         }
+        if self.training is not None:
+            data["training"] = as_data(self.training)
+        return data
 
 
 def recipe_names() -> dict[str, str]:
@@ -71,10 +75,23 @@ def config_from_data(data: dict[str, Any]) -> RunConfig:
     if isinstance(model, dict):
         kind = convert(model.get("kind", kind), str, "model.kind")
         model = {name: value for name, value in model.items() if name != "kind"}
+    family = model_class(kind)
     return RunConfig(
         recipe=convert(data["recipe"], str, "recipe"),
         seed=convert(data["seed"], int, "seed"),
         text=build(TextConfig, data.get("text", {}), "text"),
         kind=kind,
-        model=build(model_class(kind).config_class, model, "model"),
+        model=build(family.config_class, model, "model"),
+        training=_training_settings(family, data.get("training")),
     )
+
+
+def _training_settings(family: Any, data: Any) -> Any:
+    """The settings of the loop, for models that it trains."""
+    if not hasattr(family, "loss"):
+        if data is not None:
+            raise InputError("section 'training': a count model is not trained in steps; remove it")
+        return None
+    from elman.training.settings import TrainingConfig  # with torch
+
+    return build(TrainingConfig, data or {}, "training")

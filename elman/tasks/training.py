@@ -1,6 +1,7 @@
 """Train a language model: corpus, tokenizer, ids, model, run folder.
 
-Takes a recipe and data, gives a `TrainedModel` and, if a place was named, a run folder.
+Takes a recipe and data, gives a `TrainedModel` and, if a place was named, a run folder. Count
+models are fitted here; neural ones are handed on to `neural_training.py`.
 """
 
 from __future__ import annotations
@@ -9,18 +10,22 @@ import math
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from elman.errors import InputError
 from elman.models import model_class
 from elman.runs.folder import refuse_existing
-from elman.tasks.language_model import TrainedModel
-from elman.tasks.recipes import load_recipe
+from elman.tasks.language_model import TrainedModel, load
+from elman.tasks.recipes import RunConfig, load_recipe
 from elman.text import train_tokenizer
 from elman.text.corpora import Corpus, open_corpus
 from elman.text.reader import Document, named
 from elman.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from elman.tasks.neural_training import Machine
 
 Progress = Callable[[str], None]
 
@@ -33,23 +38,44 @@ def train(
     overrides: Iterable[str] = (),
     seed: int | None = None,
     overwrite: bool = False,
+    start_from: str | Path | None = None,
+    machine: Machine | None = None,
     progress: Progress = lambda what: None,
 ) -> TrainedModel:
     """Train what a recipe describes on a file, a folder or an embedded corpus.
 
-    `overrides` are words like "model.order=3". With `out`, the run is saved there.
+    `overrides` are words like "model.order=3". With `out`, the run is saved there; that of a neural
+    model also while it is trained, so that `resume` can go on. `start_from` is a run whose
+    vocabulary and weights a neural model begins with (fine-tuning).
     """
-    started = time.perf_counter()
     config = load_recipe(recipe, overrides, seed)
     if out is not None:
         refuse_existing(Path(out), overwrite)  # before the work, not after it
+    if config.training is None:
+        if start_from is not None:
+            raise InputError(f"--from {start_from}: a count model has nothing to begin with")
+        return _train_counts(config, data, out, overwrite, progress)
+    from elman.tasks.neural_training import train_neural
+
+    return train_neural(
+        config,
+        str(data),
+        out=None if out is None else Path(out),
+        overwrite=overwrite,
+        before=None if start_from is None else load(start_from),
+        machine=machine,
+        progress=progress,
+    )
+
+
+def _train_counts(
+    config: RunConfig, data: str, out: str | Path | None, overwrite: bool, progress: Progress
+) -> TrainedModel:
+    started = time.perf_counter()
     progress("reading")
     corpus = open_corpus(str(data))
-    document = corpus.split("train")
     progress("tokenizing")
-    with named(document):
-        tokenizer, ids = train_tokenizer(document.text, config.text)
-    config.text.tokenizer = tokenizer.name
+    tokenizer, ids = learn_tokenizer(corpus.split("train"), config)
     model = model_class(config.kind).fit(
         ids,
         config.model,
@@ -58,8 +84,12 @@ def train(
         progress=progress,
     )
     progress("validating")
-    facts = _facts(corpus, document, tokenizer, ids, model)
-    facts["seconds"] = round(time.perf_counter() - started, 3)
+    facts = {
+        "model": model.facts(),
+        "data": data_facts(corpus, tokenizer, ids),
+        "validation": _validate(corpus, tokenizer, model),
+        "seconds": round(time.perf_counter() - started, 3),
+    }
     trained = TrainedModel(tokenizer, model, config, facts)
     if out is not None:
         progress("saving")
@@ -67,23 +97,26 @@ def train(
     return trained
 
 
-def _facts(
-    corpus: Corpus, document: Document, tokenizer: Tokenizer, ids: np.ndarray, model: Any
-) -> dict[str, Any]:
-    """What is worth knowing about a training later."""
+def learn_tokenizer(document: Document, config: RunConfig) -> tuple[Tokenizer, np.ndarray]:
+    """The tokenizer of a training text and its ids; the settings then name the one it is."""
+    with named(document):
+        tokenizer, ids = train_tokenizer(document.text, config.text)
+    config.text.tokenizer = tokenizer.name
+    return tokenizer, ids
+
+
+def data_facts(corpus: Corpus, tokenizer: Tokenizer, ids: np.ndarray) -> dict[str, Any]:
+    """What is worth knowing later about the text that a model was trained on."""
+    document = corpus.split("train")
     sources = [*corpus.documents.values(), *([corpus.whole] if corpus.whole else [])]
     return {
-        "model": model.facts(),
-        "data": {
-            "name": corpus.name,
-            "sha256": {source.name: source.sha256() for source in sources},
-            "lines": document.lines,
-            "empty_lines": count_empty_lines(document.text),
-            "tokens": len(ids),
-            "unknown_tokens": tokenizer.count_unknown(document.text, ids),
-            "notes": [*corpus.notes, *(n for d in corpus.documents.values() for n in d.notes)],
-        },
-        "validation": _validate(corpus, tokenizer, model),
+        "name": corpus.name,
+        "sha256": {source.name: source.sha256() for source in sources},
+        "lines": document.lines,
+        "empty_lines": count_empty_lines(document.text),
+        "tokens": len(ids),
+        "unknown_tokens": tokenizer.count_unknown(document.text, ids),
+        "notes": [*corpus.notes, *(n for d in corpus.documents.values() for n in d.notes)],
     }
 
 

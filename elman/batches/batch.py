@@ -1,0 +1,49 @@
+"""What one training step sees, and what hands it out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Inputs and the token that follows each of them, (B, T)."""
+
+    inputs: torch.Tensor
+    targets: torch.Tensor
+    lengths: torch.Tensor | None = None  # (B,) tokens of each row; None: all rows are full
+    rate_factor: float = 1.0  # of the learning rate: short windows take short steps
+
+    @property
+    def tokens(self) -> int:
+        """Targets, padding not counted."""
+        return self.inputs.numel() if self.lengths is None else int(self.lengths.sum())
+
+    def to(self, device: torch.device) -> Batch:
+        """The same on a device."""
+        lengths = None if self.lengths is None else self.lengths.to(device)
+        inputs, targets = self.inputs.to(device), self.targets.to(device)
+        return Batch(inputs, targets, lengths, self.rate_factor)
+
+
+class Batches(ABC):
+    """Hands out the batches of one epoch after another, and can say exactly where it is."""
+
+    carries_state: bool  # whether a batch goes on where the one before it ended
+    tokens_per_epoch: int
+
+    @abstractmethod
+    def next(self) -> Batch | None:
+        """The next batch; None at the end of an epoch, after which the next one begins."""
+
+    @abstractmethod
+    def position(self) -> dict[str, Any]:
+        """Where it is, as plain data."""
+
+    @abstractmethod
+    def go_to(self, position: dict[str, Any]) -> None:
+        """Go to where `position` was taken."""

@@ -1,0 +1,81 @@
+"""A text line by line: rows of like length side by side, padded (bucketing).
+
+Every line is a row of its own that starts from nothing: its inputs are `<eos>` and its words, its
+targets its words and `<eos>`. For every epoch the lines are shuffled, cut into pools, sorted by
+length within a pool, and cut into batches, which are shuffled again. So rows are random, and little
+of a batch is padding.
+
+    <eos> the cat sleeps   →   the cat sleeps <eos>
+    <eos> it rains  ·      →   it rains <eos>  ·          · padding, never counted
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from elman.batches.batch import Batch, Batches
+from elman.errors import InputError
+
+_BATCHES_PER_POOL = 50
+
+
+class Lines(Batches):
+    """Batches of whole lines, in an order of their own for every epoch."""
+
+    carries_state = False
+
+    def __init__(self, ids: np.ndarray, *, batch_size: int, eos_id: int, seed: int = 0) -> None:
+        ends = np.flatnonzero(ids == eos_id) + 1
+        if len(ends) == 0 or ends[-1] != len(ids):  # a last line that no newline ends
+            ids, ends = np.append(ids, eos_id), np.append(ends, len(ids) + 1)
+        self._ids = ids
+        self._starts = np.concatenate([[0], ends[:-1]])
+        self._lengths = ends - self._starts
+        if len(ids) == 0:
+            raise InputError("there are no lines to train on")
+        self._batch_size = batch_size
+        self._eos_id = eos_id
+        self._seed = seed
+        self._epoch = self._number = 0
+        self._plan = self._plan_epoch()
+        self.tokens_per_epoch = len(ids)
+
+    def next(self) -> Batch | None:
+        if self._number == len(self._plan):
+            self._epoch, self._number = self._epoch + 1, 0
+            self._plan = self._plan_epoch()
+            return None
+        rows = self._plan[self._number]
+        self._number += 1
+        return self._batch(rows)
+
+    def _plan_epoch(self) -> list[np.ndarray]:
+        """Which lines stand in which batch; follows from the seed and the epoch alone."""
+        random = np.random.default_rng([self._seed, self._epoch])
+        order = random.permutation(len(self._starts))
+        size = self._batch_size
+        batches = []
+        for first in range(0, len(order), size * _BATCHES_PER_POOL):
+            pool = order[first : first + size * _BATCHES_PER_POOL]
+            pool = pool[np.argsort(self._lengths[pool], kind="stable")]
+            batches += [pool[begin : begin + size] for begin in range(0, len(pool), size)]
+        return [batches[number] for number in random.permutation(len(batches))]
+
+    def _batch(self, rows: np.ndarray) -> Batch:
+        lengths = self._lengths[rows]
+        steps = np.arange(lengths.max())
+        within = steps < lengths[:, None]
+        places = np.where(within, self._starts[rows][:, None] + steps, 0)
+        targets = np.where(within, self._ids[places], self._eos_id)
+        inputs = np.concatenate([np.full((len(rows), 1), self._eos_id), targets[:, :-1]], axis=1)
+        return Batch(torch.from_numpy(inputs), torch.from_numpy(targets), torch.from_numpy(lengths))
+
+    def position(self) -> dict[str, Any]:
+        return {"epoch": self._epoch, "number": self._number}
+
+    def go_to(self, position: dict[str, Any]) -> None:
+        self._epoch, self._number = position["epoch"], position["number"]
+        self._plan = self._plan_epoch()

@@ -1,0 +1,76 @@
+"""A text as one stream: cut into columns side by side, read window by window (truncated BPTT).
+
+    text     a b c d e f g h i j k l m          columns (2)    a b c d e f
+                                                               g h i j k l
+    windows (3), inputs → targets               a b c → b c d   then   d e → e f
+                                                g h i → h i j          j k → k l
+
+Each window goes on where the one before it ended, so a state carried along has read everything
+before it in its column. The tokens that do not fill a column are left out, at most `batch_size`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from elman.batches.batch import Batch, Batches
+from elman.errors import InputError
+
+_SHORTEST = 5  # tokens of a random window, as in AWD-LSTM
+
+
+class Stream(Batches):
+    """Windows of columns; with `jitter`, of random lengths (Merity et al. 2018).
+
+    Then a window is half as long with probability 0.05, and normally distributed around that with
+    standard deviation `jitter`; `rate_factor` says how long it came out.
+    """
+
+    carries_state = True
+
+    def __init__(
+        self, ids: np.ndarray, *, batch_size: int, window: int, jitter: float = 0.0, seed: int = 0
+    ) -> None:
+        length = len(ids) // batch_size
+        if length < 2:
+            raise InputError(
+                f"the text has {len(ids):,} tokens, too few for training.batch_size={batch_size}; "
+                "give more text or a smaller batch"
+            )
+        kept = np.ascontiguousarray(ids[: length * batch_size])
+        self._columns = torch.from_numpy(kept).view(batch_size, length)
+        self._window = window
+        self._jitter = jitter
+        self._random = np.random.default_rng(seed)
+        self._offset = 0
+        self.tokens_per_epoch = batch_size * (length - 1)
+
+    def next(self) -> Batch | None:
+        last = self._columns.shape[1] - 1
+        if self._offset >= last:
+            self._offset = 0
+            return None
+        length = self._draw_length()
+        begin, end = self._offset, min(self._offset + length, last)
+        self._offset = end
+        return Batch(
+            self._columns[:, begin:end],
+            self._columns[:, begin + 1 : end + 1],
+            rate_factor=length / self._window if self._jitter else 1.0,
+        )
+
+    def _draw_length(self) -> int:
+        if not self._jitter:
+            return self._window
+        mean = self._window if self._random.random() < 0.95 else self._window / 2
+        return max(_SHORTEST, int(self._random.normal(mean, self._jitter)))
+
+    def position(self) -> dict[str, Any]:
+        return {"offset": self._offset, "random": self._random.bit_generator.state}
+
+    def go_to(self, position: dict[str, Any]) -> None:
+        self._offset = position["offset"]
+        self._random.bit_generator.state = position["random"]

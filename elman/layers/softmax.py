@@ -1,0 +1,91 @@
+"""The full softmax over a large vocabulary, without ever keeping its (tokens × vocabulary) matrix.
+
+Takes hidden vectors (N, size), a weight (V, size), a bias (V,) and targets (N,); gives the sum of
+nats, differentiable, or log probabilities. Called by the output layers.
+
+The rows are worked through a chunk at a time. In training the gradient of a chunk is known as soon
+as its probabilities are: it is softmax minus one at the target. So it is computed on the spot, and
+nothing of size (N, V) has to be kept for, or computed again in, the backward pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+_CHUNK_BYTES = 8 << 20  # of logits at a time: it should stay in the cache
+
+
+def softmax_loss(
+    hidden: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor,
+    targets: torch.Tensor,
+    adjust: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Sum over rows of -log softmax(W h + b)[target]; `adjust` is for sampled rows of W.
+
+    adjust (V,): added to every logit but that of the row's own target.
+    """
+    result: torch.Tensor = _SoftmaxLoss.apply(hidden, weight, bias, targets, adjust)  # type: ignore[no-untyped-call]
+    return result
+
+
+def softmax_scores(
+    hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, targets: torch.Tensor
+) -> torch.Tensor:
+    """log softmax(W h + b)[target] of each row, (N,)."""
+    scores = hidden.new_empty(len(hidden))
+    for rows in _chunks(len(hidden), len(weight), hidden):
+        logits = torch.addmm(bias, hidden[rows], weight.t())
+        chosen = logits.gather(1, targets[rows, None]).squeeze(1)
+        scores[rows] = chosen - logits.logsumexp(1)
+    return scores
+
+
+def _chunks(rows: int, vocabulary_size: int, like: torch.Tensor) -> Iterator[slice]:
+    size = max(1, _CHUNK_BYTES // (vocabulary_size * like.element_size()))
+    # Equal chunks: a last one of a few rows would cost nearly as much as a full one.
+    count = max(1, -(-rows // size))
+    for number in range(count):
+        yield slice(number * rows // count, (number + 1) * rows // count)
+
+
+class _SoftmaxLoss(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        hidden: torch.Tensor,
+        weight: torch.Tensor,
+        bias: torch.Tensor,
+        targets: torch.Tensor,
+        adjust: torch.Tensor | None,
+    ) -> torch.Tensor:
+        learning = any(ctx.needs_input_grad[:3])
+        gradients = [torch.empty_like(hidden), torch.zeros_like(weight), torch.zeros_like(bias)]
+        nats = hidden.new_zeros((), dtype=torch.float64)
+        for rows in _chunks(len(hidden), len(weight), hidden):
+            logits = torch.addmm(bias, hidden[rows], weight.t())
+            place = targets[rows, None]
+            chosen = logits.gather(1, place)
+            if adjust is not None:
+                logits += adjust
+                logits.scatter_(1, place, chosen)
+            normaliser = logits.logsumexp(1, keepdim=True)
+            nats += (normaliser - chosen).sum(dtype=torch.float64)
+            if learning:
+                slopes = logits.sub_(normaliser).exp_()  # probabilities, in the same memory
+                slopes.scatter_add_(1, place, torch.full_like(chosen, -1))
+                torch.mm(slopes, weight, out=gradients[0][rows])
+                gradients[1].addmm_(slopes.t(), hidden[rows])
+                gradients[2] += slopes.sum(0)
+        if learning:
+            ctx.save_for_backward(*gradients)
+        return nats.to(hidden.dtype)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, above: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        return *(gradient * above for gradient in ctx.saved_tensors), None, None

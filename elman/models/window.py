@@ -1,0 +1,114 @@
+"""Language models that see a window of the last few words: the feed-forward model (Bengio 2003).
+
+    x = [e_1; …; e_n]                      word vectors of the last n words
+    h = tanh(d + H x)
+    y = b + U h (+ W x)                    W: direct connections, optional
+    p = softmax(y)
+
+What is carried along is the ids of the last n words; before a text they are all `<eos>`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+from torch import nn
+
+from elman.errors import InputError
+from elman.layers.dropout import check_rate, dropout
+from elman.models.neural import NeuralConfig, NeuralModel
+from elman.state import State
+
+
+@dataclass(kw_only=True)
+class WindowConfig(NeuralConfig):
+    """A model of the last few words."""
+
+    context: int = 4  # words that are seen
+    dropout: float = 0.0  # of what goes into the softmax and, where there is one, the hidden layer
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_rate(self.dropout)
+        if self.context < 1:
+            raise InputError(f"model.context={self.context}: must be at least 1")
+
+
+class WindowModel(NeuralModel):
+    """A family of models that see the last `context` words."""
+
+    config: WindowConfig
+
+    def __init__(self, config: WindowConfig, counts: torch.Tensor, eos_id: int) -> None:
+        super().__init__(config, counts, eos_id)
+        self.horizon = config.context
+
+    @abstractmethod
+    def features(self, words: torch.Tensor) -> torch.Tensor:
+        """A hidden vector (B, T, size) from the word vectors of each window, (B, T, n · size)."""
+
+    def begin(self, batch_size: int) -> State:
+        device = self.embedding.weight.device
+        return torch.full((batch_size, self.config.context), self.eos_id, device=device)
+
+    def encode(
+        self, ids: torch.Tensor, carried: State, lengths: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, State, torch.Tensor | float]:
+        # Without the oldest word that is carried: the new ids take its place.
+        known = torch.cat([cast("torch.Tensor", carried)[:, 1:], ids], dim=1)
+        vectors = self.words(known).unfold(1, self.config.context, 1)  # (B, T, size, n)
+        windows = vectors.transpose(2, 3).flatten(2)
+        carried = torch.cat([cast("torch.Tensor", carried), ids], dim=1)
+        return self.features(windows), carried[:, ids.shape[1] :], 0.0
+
+    def describe(self) -> dict[str, Any]:
+        return {"context": self.config.context, **super().describe()}
+
+
+@dataclass(kw_only=True)
+class FeedForwardConfig(WindowConfig):
+    """Bengio's model: a hidden layer over the word vectors of a window."""
+
+    tied: bool = False
+    hidden_size: int = 100  # units of the hidden layer
+    direct: bool = False  # connections from word vectors straight to the output
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.hidden_size < 1:
+            raise InputError(f"model.hidden_size={self.hidden_size}: must be at least 1")
+        if self.direct and self.tied:
+            raise InputError(
+                "model.direct=true: the output reads more than word vectors; tied=false"
+            )
+
+
+class FeedForward(WindowModel):
+    """A hidden layer over the word vectors of a window."""
+
+    about = "a hidden layer over the last few words (Bengio et al. 2003)"
+    config_class = FeedForwardConfig
+    config: FeedForwardConfig
+
+    def __init__(self, config: FeedForwardConfig, counts: torch.Tensor, eos_id: int) -> None:
+        super().__init__(config, counts, eos_id)
+        seen = config.context * config.embedding_size
+        self.hidden = nn.Linear(seen, config.hidden_size)
+        # U h + W x is one product with [h; x].
+        self._finish(config.hidden_size + (seen if config.direct else 0), counts)
+
+    def features(self, words: torch.Tensor) -> torch.Tensor:
+        words = dropout(words, self.config.dropout, self.training)
+        hidden = torch.tanh(self.hidden(words))
+        if self.config.direct:
+            hidden = torch.cat([hidden, words], dim=-1)
+        return dropout(hidden, self.config.dropout, self.training)
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "model": "feed-forward",
+            "hidden_size": self.config.hidden_size,
+        } | super().describe()

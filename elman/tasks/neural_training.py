@@ -1,0 +1,333 @@
+"""Train a neural language model, on disk: text to batches, the loop, snapshots to the run folder.
+
+Takes settings and data, gives a `TrainedModel`. A run folder in training holds, beside what every
+run has (`weights.safetensors` are the best so far), what is needed to go on bit for bit:
+
+    last.safetensors      the weights as training left them
+    memory.safetensors    optimizer, averages, carried state, random generators
+    training.json         positions, schedule, best so far
+    history.jsonl         what happened, one record per line, and curves.png, its picture
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from elman.batches import Batches, Lines, Stream
+from elman.errors import ElmanError, InputError
+from elman.models import model_class
+from elman.models.neural import NeuralModel
+from elman.runs.folder import read_run, update_run, write_run
+from elman.tasks.language_model import TrainedModel, saved_run
+from elman.tasks.recipes import RunConfig
+from elman.tasks.training import data_facts, learn_tokenizer
+from elman.text import tokenizer_to_data
+from elman.text.corpora import Corpus, open_corpus
+from elman.text.tokenizer import Tokenizer
+from elman.training.history import CURVES, History, draw_curves
+from elman.training.loop import Loop, Progress, Record, Stopped
+from elman.training.trainer import Snapshot, Tensors, Trainer
+
+_VALIDATION_WINDOW = 100  # tokens at a time; of no consequence for the result
+_FEWEST_PER_COLUMN = 200  # tokens of validation text
+
+
+@dataclass
+class Machine:
+    """Where and how a training runs; of no consequence for what it is."""
+
+    device: str = "cpu"
+    threads: int | None = None  # None: as many as torch takes
+    tensorboard: bool = False  # log to a folder `tensorboard` in the run folder
+    watch: Callable[[Progress], None] = lambda progress: None
+
+
+def train_neural(
+    config: RunConfig,
+    data: str,
+    *,
+    out: Path | None,
+    overwrite: bool = False,
+    before: TrainedModel | None = None,
+    machine: Machine | None = None,
+    progress: Callable[[str], None] = lambda what: None,
+) -> TrainedModel:
+    """Train from the start, or from the weights of the run `before`."""
+    machine = machine or Machine()
+    device = _prepare(machine)
+    progress("reading")
+    corpus = open_corpus(data)
+    progress("tokenizing")
+    if before is None:
+        tokenizer, ids = learn_tokenizer(corpus.split("train"), config)
+    else:
+        tokenizer, config.text = before.tokenizer, before.config.text
+        ids = tokenizer.encode(corpus.split("train").text)
+    facts = {"data": data_facts(corpus, tokenizer, ids), "validation": None, "seconds": 0.0}
+    trainer = _build_trainer(config, corpus, tokenizer, ids, device)
+    if before is not None:
+        _begin_with(trainer.model, before)
+        trainer = _build_trainer(config, corpus, tokenizer, ids, device, trainer.model)
+    run = _Run(trainer, config, tokenizer, facts, machine)
+    if out is not None:
+        write_run(out, run.contents(trainer.snapshot()), overwrite=overwrite)
+    return run.train(out)
+
+
+def resume(
+    path: Path,
+    *,
+    data: str | None = None,
+    machine: Machine | None = None,
+    progress: Callable[[str], None] = lambda what: None,
+) -> TrainedModel:
+    """Go on with a run where it stopped, bit for bit; `data` if the text has moved."""
+    machine = machine or Machine()
+    contents = read_run(path)
+    if "training.json" not in contents:
+        raise InputError(f"{path}: is not a run in training; train one with: elman train")
+    saved = saved_run(path, contents)
+    state = contents["training.json"]
+    if machine.threads is None:
+        machine.threads = state["threads"]
+    device = _prepare(machine)
+    progress("reading")
+    corpus = open_corpus(data or saved.facts["data"]["name"])
+    _check_same_text(corpus, saved.facts["data"]["sha256"], path)
+    progress("tokenizing")
+    ids = saved.tokenizer.encode(corpus.split("train").text)
+    trainer = _build_trainer(saved.config, corpus, saved.tokenizer, ids, device)
+    snapshot = Snapshot(
+        weights=_tensors(contents["last.safetensors"]),
+        best=_tensors(contents["weights.safetensors"]),
+        memory=_tensors(contents["memory.safetensors"]),
+        data={**state["trainer"], "best_nats": _number(state["trainer"]["best_nats"])},
+        best_number=state["trainer"]["best_number"],
+    )
+    trainer.restore(snapshot)
+    return _Run(trainer, saved.config, saved.tokenizer, saved.facts, machine).train(path)
+
+
+class _Run:
+    """A training and its place on disk."""
+
+    def __init__(
+        self,
+        trainer: Trainer,
+        config: RunConfig,
+        tokenizer: Tokenizer,
+        facts: dict[str, Any],
+        machine: Machine,
+    ) -> None:
+        self.trainer = trainer
+        self.config = config
+        self.tokenizer = tokenizer
+        self.facts = facts
+        self.machine = machine
+        self.facts["model"] = trainer.model.facts()
+        self._history: History | None = None
+        self._saved_best = -1
+        self._since = time.perf_counter()
+        self._drawn = 0.0
+
+    def train(self, out: Path | None) -> TrainedModel:
+        """To the end; the model with the best weights."""
+        writer = self._tensorboard(out)
+
+        def record(entry: Record) -> None:
+            if self._history is not None:
+                self._history.add(entry)
+            if writer is not None:
+                for name, value in entry.items():
+                    if isinstance(value, int | float) and name != "step":
+                        writer.add_scalar(name, value, entry["step"])
+
+        def save(snapshot: Snapshot) -> None:
+            if out is not None:
+                self._save(out, snapshot)
+
+        if out is not None:
+            self._history = History(out, self.trainer.step_number)
+        loop = Loop(self.trainer, save=save, record=record, progress=self.machine.watch)
+        try:
+            loop.run()
+        except Stopped as stopped:
+            remedy = "" if out is None else f"; go on with: elman train --resume {out}"
+            raise Stopped(f"{stopped}{remedy}", stopped.exit_code - 128) from None
+        finally:
+            if writer is not None:
+                writer.close()
+            if self._history is not None and out is not None:
+                draw_curves(self._history.records, out / CURVES)
+        model: NeuralModel = self.trainer.model
+        model.load_state_dict(self.trainer.best)
+        model.cpu().eval()
+        self._update_facts()
+        name = "model" if out is None else str(out)
+        return TrainedModel(self.tokenizer, model, self.config, self.facts, name)
+
+    def contents(self, snapshot: Snapshot) -> dict[str, Any]:
+        """Everything that a run folder holds of a run in training."""
+        self._update_facts()
+        self._saved_best = snapshot.best_number
+        return {
+            "config.json": self.config.to_data(),
+            "tokenizer.json": tokenizer_to_data(self.tokenizer),
+            "weights.safetensors": _arrays(snapshot.best),
+            **self._changing(snapshot),
+        }
+
+    def _changing(self, snapshot: Snapshot) -> dict[str, Any]:
+        best = snapshot.data["best_nats"]
+        return {
+            "facts.json": self.facts,
+            "last.safetensors": _arrays(snapshot.weights),
+            "memory.safetensors": _arrays(snapshot.memory),
+            "training.json": {
+                "threads": torch.get_num_threads(),
+                "trainer": {**snapshot.data, "best_nats": best if math.isfinite(best) else None},
+            },
+        }
+
+    def _save(self, out: Path, snapshot: Snapshot) -> None:
+        self._update_facts()
+        changed = self._changing(snapshot)
+        if snapshot.best_number != self._saved_best:
+            changed["weights.safetensors"] = _arrays(snapshot.best)
+        update_run(out, changed)
+        self._saved_best = snapshot.best_number
+        if self._history is not None and time.perf_counter() - self._drawn > 60:
+            draw_curves(self._history.records, out / CURVES)
+            self._drawn = time.perf_counter()
+
+    def _update_facts(self) -> None:
+        now = time.perf_counter()
+        self.facts["seconds"] = round(self.facts["seconds"] + now - self._since, 3)
+        self._since = now
+        trainer = self.trainer
+        done = trainer.epochs_done * trainer.batches.tokens_per_epoch
+        self.facts["training"] = {
+            "epochs": round(trainer.epochs_done, 4),
+            "steps": trainer.step_number,
+            "tokens": round(done),
+            "teraflop": round(6e-12 * trainer.model.multiplications() * done, 3),
+            "finished": trainer.finished,
+        }
+        if math.isfinite(trainer.best_nats) and trainer.validation is not None:
+            self.facts["validation"] = {
+                "perplexity": math.exp(min(trainer.best_nats, 700)),
+                "tokens": trainer.validation.tokens_per_epoch,
+            }
+
+    def _tensorboard(self, out: Path | None) -> Any:
+        if not self.machine.tensorboard:
+            return None
+        if out is None:
+            raise InputError("tensorboard needs a run folder to write to; give --out")
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError:
+            raise InputError("TensorBoard is not installed: pip install tensorboard") from None
+        return SummaryWriter(str(out / "tensorboard"))  # type: ignore[no-untyped-call]
+
+
+def _prepare(machine: Machine) -> torch.device:
+    if machine.threads is not None:
+        if machine.threads < 1:
+            raise InputError(f"--threads {machine.threads}: must be at least 1")
+        torch.set_num_threads(machine.threads)
+    try:
+        device = torch.device(machine.device)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"--device {machine.device}: cannot be used here ({reason})") from None
+    return device
+
+
+def _build_trainer(
+    config: RunConfig,
+    corpus: Corpus,
+    tokenizer: Tokenizer,
+    ids: np.ndarray,
+    device: torch.device,
+    model: NeuralModel | None = None,
+) -> Trainer:
+    torch.manual_seed(config.seed)
+    if model is None:
+        counts = np.bincount(ids, minlength=len(tokenizer))
+        model = model_class(config.kind).build(config.model, counts, tokenizer.eos_id)
+    batches = make_batches(config, ids, tokenizer.eos_id)
+    validation = None
+    if "valid" in corpus.documents:
+        valid_ids = tokenizer.encode(corpus.documents["valid"].text)
+        validation = _validation_batches(config, valid_ids, tokenizer.eos_id)
+    return Trainer(model.to(device), batches, config.training, validation)
+
+
+def make_batches(config: RunConfig, ids: np.ndarray, eos_id: int) -> Batches:
+    """The batches that the settings ask for."""
+    training = config.training
+    if training.batches == "lines":
+        return Lines(ids, batch_size=training.batch_size, eos_id=eos_id, seed=config.seed)
+    return Stream(
+        ids,
+        batch_size=training.batch_size,
+        window=training.window,
+        jitter=training.window_jitter,
+        seed=config.seed,
+    )
+
+
+def _validation_batches(config: RunConfig, ids: np.ndarray, eos_id: int) -> Batches | None:
+    """Side by side, for speed: a column's first words have less before them than in the text."""
+    if len(ids) < 2:
+        return None
+    training = config.training
+    if training.batches == "lines":
+        return Lines(ids, batch_size=training.batch_size, eos_id=eos_id)
+    columns = max(1, min(training.batch_size, len(ids) // _FEWEST_PER_COLUMN))
+    return Stream(ids, batch_size=columns, window=_VALIDATION_WINDOW)
+
+
+def _begin_with(model: NeuralModel, before: TrainedModel) -> None:
+    """Take over the weights of another run."""
+    if not isinstance(before.model, NeuralModel):
+        raise InputError(f"--from {before.name}: is not a neural model, so it has no such weights")
+    try:
+        model.load_arrays(before.model.arrays())
+    except ValueError as error:
+        raise InputError(
+            f"--from {before.name}: its model is another than this recipe's ({error})"
+        ) from None
+
+
+def _check_same_text(corpus: Corpus, expected: dict[str, str], path: Path) -> None:
+    """To go on bit for bit, the text must be the same."""
+    document = corpus.split("train")
+    if document.sha256() not in expected.values():
+        raise InputError(
+            f"{corpus.name}: is not the text that {path} was trained on; give that one with --data,"
+            " or start from these weights with: elman train RECIPE --from"
+        )
+
+
+def _tensors(arrays: dict[str, np.ndarray]) -> Tensors:
+    # Copies, so that they lie in memory as torch would put them.
+    return {name: torch.from_numpy(array).clone() for name, array in arrays.items()}
+
+
+def _arrays(tensors: Tensors) -> dict[str, np.ndarray]:
+    return {name: tensor.numpy(force=True) for name, tensor in tensors.items()}
+
+
+def _number(value: float | None) -> float:
+    return math.inf if value is None else value

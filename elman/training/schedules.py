@@ -1,0 +1,165 @@
+"""How the learning rate changes: a factor of it, from how far the training is and how it goes.
+
+constant     it does not
+decay        constant for `hold` epochs, then divided by `decay` after every epoch (Zaremba)
+plateau      divided by `decay` whenever validation did not improve
+halving      constant until validation gains less than 0.3 %, then divided by `decay` after
+             every epoch; the training ends at the next such gain (Mikolov)
+linear       constant for the part `hold` of the training, then straight down to zero
+cosine       half a cosine from one to zero
+one-cycle    up from 1/25 in the first 30 %, then down to nearly zero, in cosines (Smith)
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from elman.training.settings import TrainingConfig
+
+_LEAST_GAIN = 0.003  # of the validation entropy, relative (Mikolov)
+
+
+class Schedule(ABC):
+    """What a schedule knows is in its settings and in the few numbers that it saves."""
+
+    about: ClassVar[str]
+
+    def __init__(self, config: TrainingConfig) -> None:
+        self.config = config
+        self.finished = False  # whether it ends the training
+
+    @abstractmethod
+    def factor(self, epoch: float) -> float:
+        """The rate as a part of the learning rate, after so many epochs (1.5: amid the second)."""
+
+    def observe(self, nats: float) -> None:  # noqa: B027  # most do not look
+        """Take note of a validation, nats per token."""
+
+    def warmed_factor(self, epoch: float) -> float:
+        """The factor, rising from zero while warming up."""
+        done = epoch / self.config.epochs
+        warm = min(1.0, done / self.config.warm_up) if self.config.warm_up else 1.0
+        return warm * self.factor(epoch)
+
+    def to_data(self) -> dict[str, Any]:
+        """Everything it remembers."""
+        return {name: value for name, value in vars(self).items() if name != "config"}
+
+    def restore(self, data: dict[str, Any]) -> None:
+        """Remember what `to_data` gave."""
+        vars(self).update(data)
+
+
+class Constant(Schedule):
+    """No change."""
+
+    about = "the same rate throughout"
+
+    def factor(self, epoch: float) -> float:
+        return 1.0
+
+
+class Decay(Schedule):
+    """Zaremba et al. (2014)."""
+
+    about = "constant for `hold` epochs, then divided by `decay` after every epoch"
+
+    def factor(self, epoch: float) -> float:
+        return self.config.decay ** -max(0.0, math.floor(epoch) + 1 - self.config.hold)
+
+
+class Plateau(Schedule):
+    """Down when validation does not improve."""
+
+    about = "divided by `decay` when validation did not improve"
+
+    def __init__(self, config: TrainingConfig) -> None:
+        super().__init__(config)
+        self.current = 1.0
+        self.best = math.inf
+        self.waited = 0
+
+    def factor(self, epoch: float) -> float:
+        return self.current
+
+    def observe(self, nats: float) -> None:
+        if nats < self.best:
+            self.best, self.waited = nats, 0
+            return
+        self.waited += 1
+        if self.waited > self.config.schedule_patience:
+            self.current, self.waited = self.current / self.config.decay, 0
+
+
+class Halving(Schedule):
+    """Mikolov's rule."""
+
+    about = "halved after every epoch once validation gains little; ends when it does again"
+
+    def __init__(self, config: TrainingConfig) -> None:
+        super().__init__(config)
+        self.current = 1.0
+        self.last = math.inf
+        self.falling = False
+
+    def factor(self, epoch: float) -> float:
+        return self.current
+
+    def observe(self, nats: float) -> None:
+        gained = nats < self.last * (1 - _LEAST_GAIN)
+        self.last = min(nats, self.last)
+        if self.falling and not gained:
+            self.finished = True
+        self.falling = self.falling or not gained
+        if self.falling:
+            self.current /= self.config.decay
+
+
+class Linear(Schedule):
+    """Straight down to zero."""
+
+    about = "constant for the part `hold` of the training, then straight down to zero"
+
+    def factor(self, epoch: float) -> float:
+        done, hold = epoch / self.config.epochs, self.config.hold
+        return 1.0 if done < hold else max(0.0, (1 - done) / (1 - hold)) if hold < 1 else 1.0
+
+
+class Cosine(Schedule):
+    """Half a cosine (Loshchilov and Hutter 2017)."""
+
+    about = "half a cosine from one to zero"
+
+    def factor(self, epoch: float) -> float:
+        return _half_cosine(min(epoch / self.config.epochs, 1.0))
+
+
+class OneCycle(Schedule):
+    """Up, then down (Smith 2018)."""
+
+    about = "up in the first 30 %, then down to nearly zero"
+
+    def factor(self, epoch: float) -> float:
+        done = min(epoch / self.config.epochs, 1.0)
+        if done < 0.3:
+            return 1 - (1 - 1 / 25) * _half_cosine(done / 0.3)
+        return max(_half_cosine((done - 0.3) / 0.7), 1e-4)
+
+
+def _half_cosine(done: float) -> float:
+    """From one to zero."""
+    return (1 + math.cos(math.pi * done)) / 2
+
+
+SCHEDULES: dict[str, type[Schedule]] = {
+    "constant": Constant,
+    "decay": Decay,
+    "plateau": Plateau,
+    "halving": Halving,
+    "linear": Linear,
+    "cosine": Cosine,
+    "one-cycle": OneCycle,
+}

@@ -1,0 +1,67 @@
+"""How a model is trained: everything that can be chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from elman.errors import InputError, choose
+from elman.training.averaging import AVERAGES
+from elman.training.optimizers import OPTIMIZERS
+from elman.training.schedules import SCHEDULES
+
+
+@dataclass(kw_only=True)
+class TrainingConfig:
+    """The settings of the training loop."""
+
+    epochs: float = 10.0  # times through the text; the last may be a part
+    batches: str = "stream"  # stream: windows that carry the state on; lines: every line by itself
+    batch_size: int = 20  # rows side by side
+    window: int = 35  # tokens of a window, as far as gradients go back (stream)
+    window_jitter: float = 0.0  # standard deviation of random window lengths; 0: all alike
+    loss_per: str = "token"  # token: mean over all; row: summed over time, mean over rows (Zaremba)
+    clip: float = 0.25  # largest norm of the gradient; 0: none
+    optimizer: str = "sgd"  # elman list optimizers
+    learning_rate: float = 20.0
+    momentum: float = 0.0  # sgd, rmsprop
+    dampening: float = 0.0  # sgd
+    nesterov: bool = False  # sgd
+    weight_decay: float = 0.0
+    beta1: float = 0.9  # adam, adamw: memory of the gradient
+    beta2: float = 0.999  # adam, adamw, rmsprop: memory of its square
+    epsilon: float = 1e-8  # adam, adamw, rmsprop, adagrad
+    accumulator: float = 0.0  # adagrad: where the sum of squares starts
+    schedule: str = "constant"  # elman list schedules
+    hold: float = 0.0  # decay: epochs before it; linear: part of the training before it
+    decay: float = 2.0  # decay, plateau, halving: what the rate is divided by
+    schedule_patience: int = 0  # plateau: validations without a gain that are forgiven
+    warm_up: float = 0.0  # part of the training in which the rate rises from zero (all schedules)
+    average: str = "none"  # elman list averages
+    trigger: int = 5  # nt-asgd: validations without a gain before averaging begins
+    average_decay: float = 0.999  # ema: how much is kept at each step
+    patience: int = 0  # early stopping: validations without a gain; 0: never
+    validate_every: float = 1.0  # epochs
+    save_minutes: float = 1.0  # between checkpoints
+
+    def __post_init__(self) -> None:
+        choose(OPTIMIZERS, self.optimizer, "optimizer")
+        choose(SCHEDULES, self.schedule, "schedule")
+        choose(AVERAGES, self.average, "average")
+        choose(dict.fromkeys(("stream", "lines")), self.batches, "training.batches")
+        choose(dict.fromkeys(("token", "row")), self.loss_per, "training.loss_per")
+        for name in ("epochs", "batch_size", "window", "learning_rate", "validate_every"):
+            if getattr(self, name) <= 0:
+                raise InputError(f"training.{name}={getattr(self, name)}: must be above 0")
+        for name in ("clip", "window_jitter", "weight_decay", "patience", "save_minutes"):
+            if getattr(self, name) < 0:
+                raise InputError(f"training.{name}={getattr(self, name)}: must not be negative")
+        for name in ("momentum", "beta1", "beta2", "average_decay", "hold", "warm_up"):
+            most = self.epochs if name == "hold" and self.schedule == "decay" else 1
+            if not 0 <= getattr(self, name) <= most:
+                raise InputError(
+                    f"training.{name}={getattr(self, name)}: must be from 0 to {most:g}"
+                )
+        if self.decay <= 1:
+            raise InputError(f"training.decay={self.decay}: divides the rate, so must be above 1")
+        if self.nesterov and (self.momentum == 0 or self.dampening != 0):
+            raise InputError("training.nesterov=true: needs a momentum and no dampening")
