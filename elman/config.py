@@ -23,6 +23,7 @@ _EXPECTED = {
     str: "a word",
     bool: "true or false",
     tuple: "a list like [1, 2]",
+    dict: "a section like {name = value}",
     types.NoneType: "none",
 }
 
@@ -95,6 +96,14 @@ def convert(value: Any, hint: Any, name: str) -> Any:
             return value
     expected = " or ".join(_EXPECTED[typing.get_origin(c) or c] for c in choices)
     raise InputError(f"{name}={value!r}: expected {expected}")
+
+
+def check_types(settings: Any) -> None:
+    """Convert the fields of a dataclass made in Python, as `build` does with plain data."""
+    hints = typing.get_type_hints(type(settings))
+    for field in dataclasses.fields(settings):
+        value = convert(getattr(settings, field.name), hints[field.name], field.name)
+        setattr(settings, field.name, value)
 
 
 def as_data(settings: Any) -> dict[str, Any]:

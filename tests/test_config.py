@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from elman.config import apply_overrides, as_data, build, read_toml
+from elman.config import apply_overrides, as_data, build, check_types, read_toml
 from elman.errors import InputError
 
 
@@ -21,6 +21,7 @@ class Example:
     limit: int | None = None
     scale: float | None = None
     sizes: tuple[int, ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
 
 
 def built(*overrides: str) -> Example:
@@ -50,6 +51,7 @@ def built(*overrides: str) -> Example:
         ("sizes=[1, 2]", (1, 2)),
         ("sizes=[]", ()),
         ("sizes=[1.0]", (1,)),
+        ("options={a = 1}", {"a": 1}),
     ],
 )
 def test_values_become_what_the_field_is(override: str, value: Any) -> None:
@@ -75,8 +77,11 @@ def test_values_become_what_the_field_is(override: str, value: Any) -> None:
         ("limit=x", "example.limit='x': expected a whole number or none$"),
         ("sizes=1", r"example.sizes=1: expected a list like \[1, 2\]$"),
         ("sizes=[1, 'x']", "example.sizes='x': expected a whole number$"),
+        ("options=1", "example.options=1: expected a section like {name = value}$"),
+        ("options=[1]", r"example.options=\[1\]: expected a section like {name = value}$"),
+        ("options=none", "example.options=None: expected a section like {name = value}$"),
         ("sise=1", "unknown setting example.sise; did you mean 'size'"),
-        ("zzz=1", "unknown setting example.zzz; known: flag, limit, name, rate"),
+        ("zzz=1", "unknown setting example.zzz; known: flag, limit, name, options, rate"),
     ],
 )
 def test_other_values_are_refused_by_name(override: str, message: str) -> None:
@@ -125,6 +130,19 @@ def test_a_toml_file_that_cannot_be_read(tmp_path: Path) -> None:
 def test_plain_data_builds_the_same_settings() -> None:
     settings = built("sizes=[1, 2]", "limit=3")
     assert build(Example, as_data(settings), "example") == settings
+
+
+def test_overrides_reach_into_a_field_that_is_a_section() -> None:
+    assert built("options.a=1", "options.b=x").options == {"a": 1, "b": "x"}
+
+
+def test_settings_made_in_python_are_converted_alike() -> None:
+    settings = Example(size=3.0, rate=2, sizes=[1, 2])  # type: ignore[arg-type]
+    check_types(settings)
+    assert settings == Example(size=3, rate=2.0, sizes=(1, 2))
+    assert [type(settings.size), type(settings.rate)] == [int, float]
+    with pytest.raises(InputError, match="^rate='fast': expected a number$"):
+        check_types(Example(rate="fast"))  # type: ignore[arg-type]
 
 
 def test_a_name_may_be_a_number() -> None:

@@ -100,8 +100,9 @@ class Cell(ABC):
         return tuple(like.new_zeros(batch_size, size) for size in self.state_sizes)
 
     def fused(self, inputs: torch.Tensor, state: States, weights: Weights) -> Run | None:
-        """All steps in one call of a kernel that PyTorch has for this cell; None if it has none.
+        """All steps in one call, where there is a faster way than step by step; None if not.
 
-        inputs: (B, T, input_size), forward in time, no padding.
+        A kernel of PyTorch, or a way back that is written out (`through_time.py`). inputs:
+        (B, T, input_size), forward in time, no padding.
         """
         return None

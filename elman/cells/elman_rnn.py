@@ -10,6 +10,7 @@ from collections.abc import Callable
 import torch
 
 from elman.cells.cell import Cell, Product, States, Step, Weights
+from elman.cells.elman_sequence import run_elman
 from elman.cells.engine import Run
 from elman.cells.fusing import run_fused
 from elman.errors import choose
@@ -38,7 +39,7 @@ class ElmanRNN(Cell):
         return (hidden,)
 
     def fused(self, inputs: torch.Tensor, state: States, weights: Weights) -> Run | None:
-        if not inputs.is_cuda or self.activation == "sigmoid":  # on a CPU, steps are faster
-            return None
+        if not inputs.is_cuda or self.activation == "sigmoid":  # faster than a kernel on a CPU
+            return run_elman(inputs, state[0], weights, self.activation)
         kernel = torch.rnn_tanh if self.activation == "tanh" else torch.rnn_relu
         return run_fused(kernel, inputs, state, weights, "hidden")

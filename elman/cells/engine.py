@@ -17,9 +17,11 @@ from typing import Any
 import torch
 
 from elman.cells.cell import Cell, Product, States, Weights
-from elman.cells.packing import Packed, worth_packing
+from elman.cells.checks import check_inputs, check_lengths, check_state, check_weights
+from elman.cells.packing import Packed, Plain, lay_out
+from elman.cells.second_derivative import refuse_second_derivative
 
-# Shorter sequences than this do not pay for the set-up of a fused kernel on a CPU.
+# Shorter sequences than this do not pay for the set-up of all steps in one call on a CPU.
 _WORTH_FUSING = 3
 
 
@@ -49,9 +51,16 @@ def run(
     which are zero there. `reverse` reads from the last token of each row to its first; outputs stay
     where their inputs are.
     """
+    check_inputs(inputs, cell.input_size)
+    check_weights(weights, cell)
     batch_size, time, _ = inputs.shape
     if state is None:
         state = cell.start(batch_size, inputs)
+    check_state(state, cell, batch_size)
+    if lengths is not None:
+        check_lengths(lengths, batch_size, time)
+        if bool((lengths == time).all()):
+            lengths = None  # nothing is padded
     if fuse and lengths is None and not trace and time >= _WORTH_FUSING:
         fused = cell.fused(inputs.flip(1) if reverse else inputs, state, weights)
         if fused is not None:
@@ -108,8 +117,7 @@ class _Steps:
         self._values: dict[str, list[torch.Tensor]] | None = {} if trace else None
         self._times: list[int] = []
         self._prepared: dict[str, tuple[torch.Tensor, ...]] = {}
-        self._states: dict[str, torch.Tensor] = {}  # U transposed, cut off from the graph
-        self._packed: dict[str, Packed] = {}  # U laid out for products with few rows
+        self._matrices: dict[str, Plain] = {}  # U, cut off from the graph
         self._read: dict[str, list[torch.Tensor]] = {}  # every v that U was applied to, in order
         self._order: dict[str, list[int]] = {}
         self._prepare(cell)
@@ -129,10 +137,7 @@ class _Steps:
         assert self.now not in self._order[name][-1:], f"product {name!r} twice in one step"
         self._read[name].append(state.detach())
         self._order[name].append(self.now)
-        packed = self._packed.get(name)
-        if packed is None:
-            return torch.addmm(prepared, state, self._states[name])
-        return packed.add(prepared, state)
+        return self._matrices[name].add(prepared, state)
 
     def record(self, **values: torch.Tensor) -> None:
         if self._values is None:
@@ -161,10 +166,9 @@ class _Steps:
             part = self._with_bias(name, product, parts.get(name))
             if product.state_size:
                 weight = self._weights[f"{name}_state"]
-                self._states[name] = weight.detach().t()
-                if worth_packing(weight, *self._by_time.shape[:2]):
-                    self._packed[name] = Packed(weight.detach(), self._by_time.shape[1])
-                    part = part.contiguous()
+                matrix = lay_out(weight, *self._by_time.shape[:2])
+                self._matrices[name] = matrix
+                part = part.contiguous() if isinstance(matrix, Packed) else part
                 self._read[name], self._order[name] = [], []
                 if weight.requires_grad:
                     part = _Deferred.apply(  # type: ignore[no-untyped-call]
@@ -180,7 +184,7 @@ class _Steps:
         weight = weights[0] if len(weights) == 1 else torch.cat(weights)
         everything = self._by_time.reshape(time * batch_size, size) @ weight.t()
         rows = [product.input_rows for product in fed.values()]
-        parts = everything.view(time, batch_size, -1).split_with_sizes(rows, dim=2)
+        parts = everything.view(time, batch_size, sum(rows)).split_with_sizes(rows, dim=2)
         return dict(zip(fed, parts, strict=True))
 
     def _with_bias(self, name: str, product: Product, part: torch.Tensor | None) -> torch.Tensor:
@@ -223,6 +227,7 @@ class _Deferred(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, None, None]:
+        refuse_second_derivative()
         states = torch.stack(ctx.read)  # (steps, B, state_size), in the order they were read
         arrived = gradient if ctx.order == list(range(len(gradient))) else gradient[ctx.order]
         rows = arrived.reshape(-1, arrived.shape[-1])

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import torch
 
-from elman.cells.cell import Cell, Product, States, Step
+from elman.cells.cell import Cell, Product, States, Step, Weights
+from elman.cells.engine import Run
+from elman.cells.gru_sequence import run_gru
 
 
 class GRU(Cell):
@@ -34,3 +36,6 @@ class GRU(Cell):
         new = torch.lerp(hidden, candidate, update)
         step.record(hidden=new, update=update, reset=reset, candidate=candidate)
         return (new,)
+
+    def fused(self, inputs: torch.Tensor, state: States, weights: Weights) -> Run | None:
+        return run_gru(inputs, state[0], weights)

@@ -19,6 +19,7 @@ import torch
 from elman.cells.cell import Cell, Product, States, Step, Weights
 from elman.cells.engine import Run
 from elman.cells.fusing import run_fused
+from elman.errors import InputError
 
 # Input gate, forget gate, candidate, output gate; None where a gate was taken out.
 Activated = tuple[torch.Tensor | None, torch.Tensor | None, torch.Tensor, torch.Tensor | None]
@@ -42,6 +43,15 @@ class LSTM(Cell):
         projection_clip: float | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size)
+        for name, value in {"cell_clip": cell_clip, "projection_clip": projection_clip}.items():
+            if value is not None and value <= 0:
+                raise InputError(f"{name}={value}: must be above 0")
+        if projection is not None and projection < 1:
+            raise InputError(f"projection={projection}: must be at least 1")
+        if projection_clip is not None and projection is None:
+            raise InputError("projection_clip: there is no projection to clip; set projection")
+        if forget_bias and "f" not in self.gates:
+            raise InputError("forget_bias: this cell has no forget gate")
         self.forget_bias = forget_bias
         self.projection = projection
         self.cell_clip = cell_clip
@@ -55,7 +65,7 @@ class LSTM(Cell):
 
     def initialise(self, weights: Weights) -> None:
         super().initialise(weights)
-        if self.forget_bias and "f" in self.gates:
+        if self.forget_bias:
             start = self.gates.index("f") * self.hidden_size
             weights["gates_bias"][start : start + self.hidden_size] += self.forget_bias
 

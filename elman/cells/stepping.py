@@ -51,8 +51,9 @@ def _linear_int8(weight: torch.Tensor, bias: torch.Tensor | None) -> Linear:
 def quantise_rows(weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Whole numbers from -127 to 127 and a scale per row, so that scale * number ≈ weight."""
     weight = weight.detach().float()
-    scales = weight.abs().amax(dim=1).clamp(min=1e-12) / 127
-    quantised = torch.round(weight / scales[:, None]).to(torch.int8)
+    # The kernel takes scales of 16 bits; rounding them first lets the numbers make up for it.
+    scales = (weight.abs().amax(dim=1).clamp(min=1e-12) / 127).to(torch.bfloat16).float()
+    quantised = torch.round(weight / scales[:, None]).clamp(-127, 127).to(torch.int8)
     return quantised.contiguous(), scales
 
 
@@ -61,7 +62,7 @@ class Stepper:
 
     def __init__(self, cell: Cell, weights: Weights, *, int8: bool = False) -> None:
         self.cell = cell
-        self._weights = {name: weight.detach() for name, weight in weights.items()}
+        self._weights = {name: weight.detach().clone() for name, weight in weights.items()}
         self._products: dict[str, Linear] = {}
         self._input_parts: dict[str, Linear] = {}
         for name, product in cell.products.items():

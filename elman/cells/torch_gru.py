@@ -14,6 +14,7 @@ import torch
 
 from elman.cells.cell import Cell, Product, States, Step, Weights
 from elman.cells.engine import Run
+from elman.cells.torch_gru_sequence import run_torch_gru
 
 
 class TorchGRU(Cell):
@@ -42,9 +43,9 @@ class TorchGRU(Cell):
         return (new,)
 
     def fused(self, inputs: torch.Tensor, state: States, weights: Weights) -> Run | None:
-        if not inputs.is_cuda:  # on a CPU, steps are faster
-            return None
-        return self.run_kernel(inputs, state, weights)
+        if inputs.is_cuda:
+            return self.run_kernel(inputs, state, weights)
+        return run_torch_gru(inputs, state[0], weights)  # faster than the kernel on a CPU
 
     def run_kernel(self, inputs: torch.Tensor, state: States, weights: Weights) -> Run:
         """All steps by `torch.gru`."""

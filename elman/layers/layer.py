@@ -68,6 +68,10 @@ class Layer(nn.Module):
         trace: bool = False,
     ) -> LayerRun:
         """Read (B, T, input_size), after `drop` has been applied to it."""
+        if state is not None and len(state) != len(self.directions):
+            raise ValueError(
+                f"state of {len(state)} directions: the layer has {len(self.directions)}"
+            )
         inputs = drop(entered if self.normalise is None else self.normalise(entered))
         runs = [
             direction(

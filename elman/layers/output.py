@@ -30,7 +30,8 @@ class Output(nn.Module, ABC):
         super().__init__()
         self.vocabulary_size = len(counts)
         self.weight = None if tied else nn.Parameter(torch.empty(self.vocabulary_size, size))
-        self.bias = nn.Parameter(torch.zeros(self.vocabulary_size))
+        # How frequent each word is: all that can be known before anything was learned.
+        self.bias = nn.Parameter(((counts + 1) / (counts + 1).sum()).log().float())
         if self.weight is not None:
             nn.init.uniform_(self.weight, -0.1, 0.1)
 
@@ -107,7 +108,7 @@ class SampledSoftmax(Output):
         always = self.samples // 2
         rest = self.ranked[always:]
         drawn = rest[torch.randperm(len(rest))[: self.samples - always]]
-        there = torch.zeros(self.vocabulary_size, dtype=torch.bool)
+        there = torch.zeros_like(self.ranked, dtype=torch.bool)
         there[self.ranked[:always]] = True
         there[drawn] = True
         there[targets] = True

@@ -16,15 +16,29 @@ from elman.cells.lstm import LSTM
 from elman.cells.torch_gru import TorchGRU
 from elman.cells.zoneout import Zoneout
 from elman.errors import InputError
+from elman.layers.dropout import check_rate
+from elman.layers.recurrent_dropout import RecurrentDropout
 
 
 class Recurrent(nn.Module):
-    """One cell, one direction. `zoneout`: how often units keep their value, or one per state."""
+    """One cell, one direction.
 
-    def __init__(self, cell: Cell, *, zoneout: float | tuple[float, ...] = 0.0) -> None:
+    `zoneout`: how often units keep their value, or one per state; `recurrent_dropout`: how many
+    units of the state its products do not see.
+    """
+
+    def __init__(
+        self,
+        cell: Cell,
+        *,
+        zoneout: float | tuple[float, ...] = 0.0,
+        recurrent_dropout: float = 0.0,
+    ) -> None:
         super().__init__()
+        check_rate(recurrent_dropout, "recurrent_dropout")
         self.cell = cell
         self.zoneout = Zoneout(cell, zoneout, training=False).rates
+        self.recurrent_dropout = recurrent_dropout
         self.output_size = cell.state_sizes[0]
         self.weights = nn.ParameterDict(
             {name: nn.Parameter(torch.empty(shape)) for name, shape in cell.shapes().items()}
@@ -55,11 +69,18 @@ class Recurrent(nn.Module):
         weights: Weights | None = None,
     ) -> Run:
         """Read (B, T, input_size); `weights` take the place of the module's own for this call."""
-        cell = self.cell
-        if any(self.zoneout):
-            cell = Zoneout(cell, self.zoneout, training=self.training)
+        cell = self._regularised()
         given = self.own_weights() if weights is None else weights
         return run(cell, given, inputs, state, lengths=lengths, reverse=reverse, trace=trace)
+
+    def _regularised(self) -> Cell:
+        """The cell for one run; zoneout keeps values as they are, not as products see them."""
+        cell = self.cell
+        if self.recurrent_dropout and self.training:
+            cell = RecurrentDropout(cell, self.recurrent_dropout)
+        if any(self.zoneout):
+            cell = Zoneout(cell, self.zoneout, training=self.training)
+        return cell
 
 
 def from_torch(module: nn.RNNBase, layer: int = 0, reverse: bool = False) -> Recurrent:

@@ -9,7 +9,6 @@ dropout, that of Zaremba et al. 2014.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -19,12 +18,17 @@ from torch import nn
 
 from elman.cells import CELLS
 from elman.cells.cell import Cell, States
-from elman.errors import InputError, choose, nearest
+from elman.cells.checks import check_inputs
+from elman.config import check_types
+from elman.errors import InputError, choose
+from elman.layers.cell_options import check_options
 from elman.layers.connections import CONNECTIONS
 from elman.layers.dropout import check_rate, dropout, locked_dropout
 from elman.layers.layer import Layer, Trace
 from elman.layers.recurrent import Recurrent
 from elman.state import State
+
+_RATES = ("dropout_input", "dropout_hidden", "dropout_output", "weight_drop", "recurrent_dropout")
 
 
 @dataclass(kw_only=True)
@@ -43,12 +47,14 @@ class StackConfig:
     dropout_output: float = 0.0  # of what leaves the last
     locked: bool = True  # one dropout mask for all steps of a sequence
     weight_drop: float = 0.0  # of the recurrent connections
+    recurrent_dropout: float = 0.0  # of the state where products read it; one mask per sequence
     zoneout: float | tuple[float, ...] = 0.0  # units that keep their value; a list: one per state
 
     def __post_init__(self) -> None:
-        _check_options(self.cell, self.options)
+        check_types(self)
+        self.options = check_options(self.cell, self.options)
         choose(CONNECTIONS, self.connection, "connection")
-        for name in ("dropout_input", "dropout_hidden", "dropout_output", "weight_drop"):
+        for name in _RATES:
             check_rate(getattr(self, name), name)
         if self.num_layers < 1:
             raise InputError(f"num_layers={self.num_layers}: must be at least 1")
@@ -86,6 +92,8 @@ class Stack(nn.Module):
 
     def __init__(self, input_size: int, config: StackConfig) -> None:
         super().__init__()
+        if input_size < 1:
+            raise InputError(f"input_size={input_size}: must be at least 1")
         self.config = config
         self.input_size = input_size
         layers: list[Layer] = []
@@ -108,7 +116,10 @@ class Stack(nn.Module):
         trace: bool = False,
     ) -> StackRun:
         """Read (B, T, input_size). With lengths (B,), nothing beyond them counts."""
+        check_inputs(inputs, self.input_size)
         states = cast("tuple[tuple[States, ...], ...] | None", state)
+        if states is not None and len(states) != len(self.layers):
+            raise ValueError(f"state of {len(states)} layers: the stack has {len(self.layers)}")
         handed_on = inputs
         runs = []
         for number, layer in enumerate(self.layers):
@@ -138,13 +149,17 @@ class Stack(nn.Module):
 
 def _build_layer(input_size: int, hidden_size: int, config: StackConfig) -> Layer:
     directions = [
-        Recurrent(_build_cell(input_size, hidden_size, config), zoneout=config.zoneout)
+        Recurrent(
+            _build_cell(input_size, hidden_size, config),
+            zoneout=config.zoneout,
+            recurrent_dropout=config.recurrent_dropout,
+        )
         for _ in range(2 if config.bidirectional else 1)
     ]
-    if config.weight_drop and not directions[0].recurrent_names():
-        raise InputError(
-            f"weight_drop={config.weight_drop}: the cell {config.cell!r} has no recurrent weights"
-        )
+    for name in ("weight_drop", "recurrent_dropout"):
+        rate = getattr(config, name)
+        if rate and not directions[0].recurrent_names():
+            raise InputError(f"{name}={rate}: the cell {config.cell!r} has no recurrent weights")
     return Layer(
         directions,
         CONNECTIONS[config.connection],
@@ -156,13 +171,3 @@ def _build_layer(input_size: int, hidden_size: int, config: StackConfig) -> Laye
 def _build_cell(input_size: int, hidden_size: int, config: StackConfig) -> Cell:
     make: Any = CELLS[config.cell]
     return make(input_size, hidden_size, **config.options)
-
-
-def _check_options(cell: str, options: dict[str, Any]) -> None:
-    """Refuse options that the cell does not have."""
-    parameters = inspect.signature(choose(CELLS, cell, "cell")).parameters
-    known = [name for name in parameters if name not in ("input_size", "hidden_size")]
-    for name in options:
-        if name not in known:
-            hint = nearest(name, known) if known else "it has none"
-            raise InputError(f"unknown option {name!r} of the cell {cell!r}; {hint}")

@@ -18,6 +18,7 @@ BATCH, TIME, INPUT, HIDDEN = 3, 4, 3, 3  # MUT1 and MUT2 want inputs of the hidd
 MAKERS: dict[str, Callable[[], Cell]] = {
     **{name: lambda kind=kind: kind(INPUT, HIDDEN) for name, kind in CELLS.items()},
     "elman sigmoid": lambda: ElmanRNN(INPUT, HIDDEN, "sigmoid"),
+    "elman relu": lambda: ElmanRNN(INPUT, HIDDEN, "relu"),
     "lstm two biases": lambda: LSTM(INPUT, HIDDEN, second_bias=True),
     "lstm projection": lambda: LSTM(INPUT, HIDDEN, projection=2, cell_clip=0.9, projection_clip=2),
     "lstm-o projection": lambda: CELLS["lstm-o"](INPUT, HIDDEN, projection=2),
@@ -26,6 +27,7 @@ MAKERS: dict[str, Callable[[], Cell]] = {
     "mogrifier no rounds": lambda: Mogrifier(INPUT, HIDDEN, rounds=0),
 }
 FUSING = {"lstm", "lstm-b", "lstm two biases", "min-gru", "min-lstm"}  # on a CPU
+FUSING |= {"elman", "elman sigmoid", "elman relu", "gru", "torch-gru"}
 Leaves = list[torch.Tensor]
 
 

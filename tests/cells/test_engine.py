@@ -121,14 +121,43 @@ def test_no_gradients(build) -> None:
     assert torch.equal(result.outputs, expected.outputs)
 
 
-def test_fusing_waits_for_three_steps_no_lengths_and_no_trace(build, monkeypatch) -> None:
+def test_fusing_waits_for_three_steps_no_padding_and_no_trace(build, monkeypatch) -> None:
     cell, weights = build(LSTM(2, 3))
     calls = []
     monkeypatch.setattr(LSTM, "fused", lambda self, inputs, *_: calls.append(inputs.shape[1]))
     for time in (1, 2, 3):
         run(cell, weights, torch.zeros(4, time, 2, dtype=torch.float64))
     three = torch.zeros(4, 3, 2, dtype=torch.float64)
-    run(cell, weights, three, lengths=torch.full((4,), 3))
+    run(cell, weights, three, lengths=torch.tensor([3, 3, 2, 3]))
     run(cell, weights, three, trace=True)
     run(cell, weights, three, fuse=False)
     assert calls == [3]
+    run(cell, weights, three, lengths=torch.full((4,), 3))
+    assert calls == [3, 3]
+
+
+@pytest.mark.parametrize("cell", [LSTM(2, 3), GRU(2, 3)], ids=["lstm", "gru"])
+def test_wrong_shapes_are_refused_before_a_kernel_sees_them(build, cell: Cell) -> None:
+    _, weights = build(cell)
+    inputs = torch.zeros(4, 5, 2, dtype=torch.float64)
+    rows = 4 if isinstance(cell, LSTM) else 2
+    lacking = {name: weight for name, weight in weights.items() if name != "gates_bias"}
+    wrong = weights | {"gates_state": weights["gates_state"][:-1]}
+    state = tuple(torch.zeros(3, 3) for _ in cell.state_sizes)
+    with pytest.raises(ValueError, match=rf"weights lack 'gates_bias', of shape \({3 * rows},\)"):
+        run(cell, lacking, inputs)
+    message = rf"'gates_state' of shape \({3 * rows - 1}, 3\): expected \({3 * rows}, 3\)"
+    with pytest.raises(ValueError, match=message):
+        run(cell, wrong, inputs)
+    with pytest.raises(ValueError, match=r"inputs of shape \(4, 5, 1\)"):
+        run(cell, weights, inputs[:, :, :1])
+    with pytest.raises(ValueError, match=r"state of shapes \[\(3, 3\)"):
+        run(cell, weights, inputs, state)
+
+
+def test_a_second_derivative_is_refused_not_wrong(build) -> None:
+    cell, weights = build(Every())
+    outputs = run(cell, weights, torch.randn(4, 5, 2, dtype=torch.float64)).outputs
+    leaf = weights["full_state"]
+    with pytest.raises(RuntimeError, match="no second derivative"):
+        torch.autograd.grad(outputs.square().sum(), leaf, create_graph=True)

@@ -6,6 +6,7 @@ import torch
 from elman.cells.engine import run
 from elman.cells.lstm import LSTM
 from elman.cells.lstm_ablations import BiasedLSTM, NoForgetLSTM, NoInputLSTM, NoOutputLSTM
+from elman.errors import InputError
 
 INPUT, HIDDEN = 2, 3
 KINDS = {LSTM: "ifgo", NoForgetLSTM: "igo", NoInputLSTM: "fgo", NoOutputLSTM: "ifg"}
@@ -42,11 +43,22 @@ def test_forget_bias_finds_its_rows(kind, start: int) -> None:
     assert raised == list(range(start, start + HIDDEN))
 
 
-def test_without_a_forget_gate_nothing_is_raised() -> None:
-    cell = NoForgetLSTM(INPUT, HIDDEN, forget_bias=10.0)
-    weights = {name: torch.empty(shape) for name, shape in cell.shapes().items()}
-    cell.initialise(weights)
-    assert not (weights["gates_bias"] > 5).any()
+def test_without_a_forget_gate_a_bias_for_it_is_refused() -> None:
+    with pytest.raises(InputError, match="no forget gate"):
+        NoForgetLSTM(INPUT, HIDDEN, forget_bias=10.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"projection": 0}, "projection=0: must be at least 1"),
+        ({"cell_clip": -1.0}, "cell_clip=-1.0: must be above 0"),
+        ({"projection_clip": 3.0}, "no projection to clip"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(options: dict[str, float], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        LSTM(INPUT, HIDDEN, **options)  # type: ignore[arg-type]
 
 
 def test_biased_lstm_is_an_lstm_that_starts_remembering() -> None:

@@ -61,3 +61,14 @@ def test_a_stepper_in_eight_bits_follows_the_float_one() -> None:
         state = stepper.step(inputs[:, t], state)
         outputs.append(state[0][0])
     assert 0 < (torch.stack(outputs) - exact).norm() / exact.norm() < 0.02
+
+
+def test_weights_that_change_afterwards_are_not_followed() -> None:
+    cell = CELLS["lstm"](3, 4)
+    weights = {name: torch.randn(shape) for name, shape in cell.shapes().items()}
+    stepper = Stepper(cell, weights)
+    inputs, state = torch.randn(1, 3), cell.start(1, torch.empty(0))
+    before = stepper.step(inputs, state)
+    for weight in weights.values():
+        weight.add_(1)
+    assert all(torch.equal(a, b) for a, b in zip(before, stepper.step(inputs, state), strict=True))

@@ -191,11 +191,35 @@ def test_options_are_handed_to_the_cell() -> None:
         ({"dropout_hidden": -0.5}, "dropout_hidden=-0.5"),
         ({"dropout_output": 1.5}, "dropout_output=1.5"),
         ({"weight_drop": 1.5}, "weight_drop=1.5"),
+        ({"dropout_input": "0.5"}, "dropout_input='0.5': expected a number$"),
+        ({"num_layers": "2"}, "num_layers='2': expected a whole number$"),
+        ({"hidden_size": 2.5}, "hidden_size=2.5: expected a whole number or a list"),
+        ({"bidirectional": "yes"}, "bidirectional='yes': expected true or false$"),
+        ({"cell": None}, "cell=None: expected a word$"),
+        ({"options": None}, "options=None: expected a section like {name = value}$"),
+        ({"options": {"forget_bias": "1"}}, "options.forget_bias='1': expected a number$"),
+        ({"zoneout": "x"}, "zoneout='x': expected a number or a list"),
     ],
 )
 def test_bad_settings_are_refused(settings, message) -> None:
     with pytest.raises(InputError, match=message):
         StackConfig(**settings)
+
+
+@pytest.mark.parametrize("input_size", [0, -1])
+def test_a_stack_reads_something(input_size) -> None:
+    with pytest.raises(InputError, match=f"input_size={input_size}: must be at least 1"):
+        Stack(input_size, StackConfig())
+
+
+def test_options_become_what_the_cell_declares() -> None:
+    config = StackConfig(options={"forget_bias": 1})
+    assert type(config.options["forget_bias"]) is float
+
+
+def test_lists_are_as_good_as_tuples() -> None:
+    config = StackConfig(num_layers=2, hidden_size=[3, 4], zoneout=[0.1, 0.2])
+    assert config == StackConfig(num_layers=2, hidden_size=(3, 4), zoneout=(0.1, 0.2))
 
 
 def test_residual_needs_equal_sizes() -> None:

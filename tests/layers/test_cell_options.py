@@ -1,0 +1,53 @@
+"""Which options a cell has, and what is said about others."""
+
+import pytest
+
+from elman.cells import CELLS
+from elman.errors import InputError
+from elman.layers.cell_options import check_options, known_options
+
+
+def test_options_are_keyword_arguments() -> None:
+    assert known_options(CELLS["highway"]) == {"depth": int, "transform_bias": float}
+    assert known_options(CELLS["gru"]) == {}
+
+
+@pytest.mark.parametrize("cell", ["lstm-f", "lstm-i", "lstm-o", "lstm-b"])
+def test_an_ablation_has_the_options_of_the_lstm(cell) -> None:
+    assert known_options(CELLS[cell]) == known_options(CELLS["lstm"])
+
+
+def test_values_become_what_the_option_is() -> None:
+    found = check_options("lstm", {"forget_bias": 1, "projection": 2.0, "cell_clip": None})
+    assert found == {"forget_bias": 1.0, "projection": 2, "cell_clip": None}
+    assert [type(value) for value in found.values()] == [float, int, type(None)]
+
+
+def test_an_option_without_a_type_is_handed_on_as_it_is(monkeypatch) -> None:
+    class Own(CELLS["elman"]):
+        def __init__(self, input_size, hidden_size, flag=False):
+            super().__init__(input_size, hidden_size)
+
+    monkeypatch.setitem(CELLS, "own", Own)
+    assert check_options("own", {"flag": True}) == {"flag": True}
+
+
+@pytest.mark.parametrize(
+    ("cell", "options", "message"),
+    [
+        ("lstm", {"forget_bais": 1}, "unknown option 'forget_bais'.*did you mean 'forget_bias'"),
+        ("lstm-b", {"options": 1}, "unknown option 'options' of the cell 'lstm-b'"),
+        ("gru", {"clip": 1}, "unknown option 'clip' of the cell 'gru'; it has none"),
+        ("lstm", {"hidden_size": 1}, "unknown option 'hidden_size'"),
+        ("lstm", {1: 2}, "unknown option 1 of the cell 'lstm'; known: cell_clip"),
+        ("lstm", {"forget_bias": "1"}, "options.forget_bias='1': expected a number$"),
+        ("lstm", {"second_bias": "no"}, "options.second_bias='no': expected true or false$"),
+        ("lstm", {"projection": 2.5}, "options.projection=2.5: expected a whole number or none$"),
+        ("highway", {"depth": [5]}, r"options.depth=\[5\]: expected a whole number$"),
+        ("elman", {"activation": None}, "options.activation=None: expected a word$"),
+        ("lstn", {}, "unknown cell 'lstn'; did you mean 'lstm'"),
+    ],
+)
+def test_others_are_refused(cell, options, message) -> None:
+    with pytest.raises(InputError, match=message):
+        check_options(cell, options)

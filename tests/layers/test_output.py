@@ -1,0 +1,221 @@
+"""Output layers: exact when they are evaluated, right on average when they learn from samples."""
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy, linear
+
+from elman.errors import InputError
+from elman.layers import output
+from elman.layers.output import OUTPUTS, FullSoftmax, Output
+
+V, SIZE, N = 40, 6, 12
+COUNTS = torch.cat([1000 // torch.arange(1, 36), torch.zeros(5, dtype=torch.long)])  # five unseen
+SHUFFLED = COUNTS[torch.randperm(V, generator=torch.Generator().manual_seed(1))]
+
+
+@pytest.fixture(autouse=True)
+def _seed() -> None:
+    torch.manual_seed(0)
+
+
+def make(kind: str, *, tied: bool = False, samples: int = 10) -> tuple[Output, torch.Tensor | None]:
+    """An output layer with weights that make a difference, and the table it is tied to."""
+    layer = OUTPUTS[kind](SIZE, SHUFFLED, tied=tied, samples=samples).double()
+    for parameter in layer.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    table = torch.randn(V, SIZE, dtype=torch.float64).mul(0.3).requires_grad_() if tied else None
+    return layer, table
+
+
+def make_rows(rows: int = N) -> tuple[torch.Tensor, torch.Tensor]:
+    hidden = torch.randn(rows, SIZE, dtype=torch.float64, requires_grad=True)
+    return hidden, SHUFFLED.double().multinomial(rows, replacement=True)
+
+
+def logits_of(layer: Output, hidden: torch.Tensor, table: torch.Tensor | None) -> torch.Tensor:
+    return linear(hidden, layer.weight if table is None else table, layer.bias)
+
+
+@pytest.mark.parametrize("kind", OUTPUTS)
+@pytest.mark.parametrize("tied", [False, True])
+def test_evaluation_is_exact(kind: str, tied: bool) -> None:
+    (layer, table), (hidden, targets) = make(kind, tied=tied), make_rows()
+    layer.eval()
+    logits = logits_of(layer, hidden, table)
+    log_probs = layer.log_probs(hidden, table)
+    assert torch.allclose(log_probs, logits.log_softmax(1), rtol=0, atol=1e-12)
+    expected = log_probs.gather(1, targets[:, None])[:, 0]
+    assert torch.allclose(layer.score(hidden, targets, table), expected, rtol=0, atol=1e-12)
+    loss = layer.loss(hidden, targets, table)
+    assert torch.allclose(loss, -expected.sum(), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", OUTPUTS)
+def test_scores_are_exact_in_training_too(kind: str) -> None:
+    (layer, table), (hidden, targets) = make(kind), make_rows()
+    scores = layer.score(hidden, targets, table)
+    expected = -cross_entropy(logits_of(layer, hidden, table), targets, reduction="none")
+    assert torch.allclose(scores, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", OUTPUTS)
+@pytest.mark.parametrize("tied", [False, True])
+def test_everything_gets_a_gradient(kind: str, tied: bool) -> None:
+    (layer, table), (hidden, targets) = make(kind, tied=tied), make_rows()
+    layer.loss(hidden, targets, table).backward()
+    assert (layer.weight is None) == tied
+    parts = [hidden, *layer.parameters(), *([table] if tied else [])]
+    assert len(parts) == 3
+    assert all(part.grad is not None and part.grad.abs().sum() > 0 for part in parts)
+
+
+def test_a_full_softmax_learns_the_same_in_training_as_in_evaluation() -> None:
+    (layer, table), (hidden, targets) = make("full"), make_rows()
+    assert isinstance(layer, FullSoftmax)
+    learning = layer.loss(hidden, targets, table)
+    assert torch.equal(learning, layer.eval().loss(hidden, targets, table))
+
+
+@pytest.mark.parametrize("kind", OUTPUTS)
+def test_what_a_fresh_layer_knows(kind: str) -> None:
+    layer = OUTPUTS[kind](SIZE, SHUFFLED, tied=False, samples=10)
+    assert layer.weight.shape == (V, SIZE)
+    assert 0.09 < layer.weight.abs().max() <= 0.1
+    probabilities = layer.log_probs(torch.zeros(1, SIZE), None).exp()[0]
+    frequencies = (SHUFFLED + 1) / (SHUFFLED + 1).sum()
+    assert torch.allclose(probabilities, frequencies)
+
+
+# --- Samples
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[torch.Tensor, ...]]:
+    """What the softmax is asked to compute: hidden, weight, bias, targets and adjustment."""
+    calls = []
+
+    def listen(*parts: torch.Tensor) -> torch.Tensor:
+        calls.append(parts)
+        return output_loss(*parts)
+
+    output_loss = output.softmax_loss
+    monkeypatch.setattr(output, "softmax_loss", listen)
+    return calls
+
+
+def normaliser_of_first(
+    hidden: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor,
+    targets: torch.Tensor,
+    adjust: torch.Tensor,
+) -> torch.Tensor:
+    """The sum of exponentials that the first row's probability is divided by."""
+    adjust = adjust.clone()
+    adjust[targets[0]] = 0
+    return (linear(hidden[0], weight, bias) + adjust).exp().sum()
+
+
+@pytest.mark.parametrize("samples", [4, 11, 30])
+@pytest.mark.parametrize("others", [0, 8])
+def test_the_normaliser_is_right_on_average(samples: int, others: int, asked: list) -> None:
+    """Over the words that are drawn, and over what else stands in a window."""
+    layer, _ = make("sampled", samples=samples)
+    hidden, targets = make_rows(1 + others)
+    draws = 1500
+    found = torch.empty(draws, dtype=torch.float64)
+    with torch.no_grad():
+        for draw in range(draws):
+            targets[1:] = make_rows(others)[1] if others else targets[1:]
+            layer.loss(hidden, targets, None)
+            found[draw] = normaliser_of_first(*asked.pop())
+        expected = logits_of(layer, hidden[:1], None).exp().sum()
+    error = found.std() / draws**0.5
+    assert 0 < error < 0.03 * expected
+    assert abs(found.mean() - expected) < 4 * error
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_gradients_are_close_to_the_full_ones_on_average(tied: bool) -> None:
+    (layer, table), (hidden, _) = make("sampled", tied=tied, samples=30), make_rows()
+    parts = [hidden, *layer.parameters(), *([table] if tied else [])]
+
+    def gradient(targets: torch.Tensor, training: bool) -> torch.Tensor:
+        loss = layer.train(training).loss(hidden, targets, table)
+        return torch.cat([each.flatten() for each in torch.autograd.grad(loss, parts)])
+
+    windows = [make_rows()[1] for _ in range(500)]
+    full = [gradient(targets, training=False) for targets in windows]
+    sampled = [gradient(targets, training=True) for targets in windows]
+    mean = torch.stack(full).mean(0)
+    assert (torch.stack(sampled).mean(0) - mean).norm() < 0.05 * mean.norm()
+    assert (sampled[0] - full[0]).norm() > 0.1 * full[0].norm()  # a single one is not so close
+
+
+def test_words_outside_of_the_frequent_ones_can_be_targets(asked: list) -> None:
+    layer, _ = make("sampled", samples=4)
+    never = SHUFFLED.eq(0).nonzero()[:, 0]
+    hidden, _ = make_rows(len(never))
+    layer.loss(hidden, never, None)
+    weights, places = asked[-1][1], asked[-1][3]
+    assert torch.equal(weights[places], layer.weight[never])
+    for row, word in enumerate(never):
+        layer.zero_grad()
+        layer.loss(hidden[row : row + 1], word[None], None).backward()
+        assert layer.bias.grad[word] < 0  # it is made more likely
+
+
+def test_who_is_there(asked: list) -> None:
+    layer, _ = make("sampled", samples=11)
+    with torch.no_grad():
+        layer.bias.copy_(torch.arange(V))  # tells which words they are
+    frequent = set(SHUFFLED.argsort(descending=True, stable=True)[:5].tolist())
+    hidden, targets = make_rows()
+    drawn = set()
+    for _ in range(100):
+        layer.loss(hidden, targets, None)
+        words = [int(word) for word in asked.pop()[2]]
+        assert len(set(words)) == len(words)
+        assert frequent | set(targets.tolist()) <= set(words)
+        assert 11 <= len(words) <= 11 + len(set(targets.tolist()))
+        drawn |= set(words)
+    assert drawn == set(range(V))
+
+
+def test_words_that_are_always_there_stand_for_themselves(asked: list) -> None:
+    layer, _ = make("sampled", samples=10)
+    with torch.no_grad():
+        layer.bias.copy_(torch.arange(V))
+    layer.loss(*make_rows(), None)
+    *_, bias, _, adjust = asked.pop()
+    always = SHUFFLED.argsort(descending=True, stable=True)[:5]
+    is_always = torch.isin(bias.long(), always)
+    assert is_always.sum() == 5
+    assert adjust[is_always].eq(0).all()
+    assert adjust[~is_always].gt(0).all()
+
+
+def test_samples_follow_from_the_random_state() -> None:
+    (layer, _), rows = make("sampled"), make_rows()
+    state = torch.get_rng_state()
+    first, second = layer.loss(*rows, None), layer.loss(*rows, None)
+    torch.set_rng_state(state)
+    assert torch.equal(layer.loss(*rows, None), first)
+    assert not torch.equal(first, second)
+
+
+def test_how_many_rows_a_token_is_multiplied_with() -> None:
+    assert make("full")[0].rows_per_token() == V
+    assert make("sampled", samples=10)[0].rows_per_token() == 10
+
+
+@pytest.mark.parametrize("samples", [-1, 0, 1, V, V + 1])
+def test_more_samples_than_words_are_refused(samples: int) -> None:
+    with pytest.raises(InputError, match=f"samples={samples}: must be from 2 to below .* 40; or"):
+        make("sampled", samples=samples)
+
+
+def test_tied_weights_that_are_missing_are_a_mistake() -> None:
+    layer, _ = make("full", tied=True)
+    with pytest.raises(AssertionError, match="tied weights must be handed in"):
+        layer.loss(*make_rows(), None)
