@@ -24,6 +24,15 @@ def map_state(function: Callable[[torch.Tensor], torch.Tensor], state: State) ->
     return function(state)
 
 
+def combine(
+    function: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], first: State, second: State
+) -> State:
+    """The same nesting with `function` applied to the tensors of two states."""
+    if isinstance(first, tuple):
+        return tuple(combine(function, a, b) for a, b in zip(first, second, strict=True))
+    return function(first, second)  # type: ignore[arg-type]  # of the same nesting
+
+
 def select(state: State, rows: torch.Tensor) -> State:
     """The given rows of a state, in the given order; a row may be taken more than once."""
     return map_state(lambda tensor: tensor.index_select(0, rows), state)
@@ -62,7 +71,9 @@ def from_named(tensors_by_name: dict[str, torch.Tensor], name: str) -> State | N
     """The state that gave these tensors; None if there are none."""
     if name in tensors_by_name:
         return tensors_by_name[name]
+    if not any(key.startswith(f"{name}.") for key in tensors_by_name):
+        return None
     parts: list[State] = []
     while (part := from_named(tensors_by_name, f"{name}.{len(parts)}")) is not None:
         parts.append(part)
-    return tuple(parts) or None
+    return tuple(parts)

@@ -28,14 +28,14 @@ class Lines(Batches):
     carries_state = False
 
     def __init__(self, ids: np.ndarray, *, batch_size: int, eos_id: int, seed: int = 0) -> None:
+        if len(ids) == 0:
+            raise InputError("there are no lines to train on")
         ends = np.flatnonzero(ids == eos_id) + 1
         if len(ends) == 0 or ends[-1] != len(ids):  # a last line that no newline ends
             ids, ends = np.append(ids, eos_id), np.append(ends, len(ids) + 1)
         self._ids = ids
         self._starts = np.concatenate([[0], ends[:-1]])
         self._lengths = ends - self._starts
-        if len(ids) == 0:
-            raise InputError("there are no lines to train on")
         self._batch_size = batch_size
         self._eos_id = eos_id
         self._seed = seed

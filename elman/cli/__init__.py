@@ -19,6 +19,7 @@ from elman.version import __version__
 COMMANDS = {
     "tour": "tour",
     "train": "train",
+    "plan": "plan",
     "evaluate": "evaluate",
     "compare": "compare",
     "generate": "generate",

@@ -47,7 +47,6 @@ def evaluate(
         Print the result as JSON.
     """
     from elman.tasks.language_model import load
-    from elman.text.corpora import open_corpus
 
     trained = load(run)
     if with_:
@@ -60,7 +59,7 @@ def evaluate(
     if json:
         print_json({"run": run, **measurement.to_data(), "model": trained.model.describe()})
         return
-    if trained.trained_on(trained.choose_split(open_corpus(data), split)):
+    if trained.trained_on(trained.choose_split(trained.open(data), split)):
         note("this is the text that the run was trained on; measure on text it has not seen")
     if measurement.unknown:
         note("unknown words count as one word <unk>, so bits per byte look better than they are")

@@ -50,7 +50,8 @@ def score_ids(
     for name, size in (("batch_size", batch_size), ("window", window)):
         if size is not None and size < 1:
             raise InputError(f"{name}={size}: must be at least 1")
-    if reset == "line":
+    alone = model.resets_at_lines and model.horizon is None  # then it gives the same numbers
+    if reset == "line" or alone:
         rows = cut_lines(ids, eos_id)
     else:
         rows = cut_stream(len(ids), model.horizon, batch_size)

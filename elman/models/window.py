@@ -27,24 +27,24 @@ from elman.state import State
 class WindowConfig(NeuralConfig):
     """A model of the last few words."""
 
-    context: int = 4  # words that are seen
+    order: int = 5  # n: the last n - 1 words are seen
     dropout: float = 0.0  # of what goes into the softmax and, where there is one, the hidden layer
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_rate(self.dropout)
-        if self.context < 1:
-            raise InputError(f"model.context={self.context}: must be at least 1")
+        if self.order < 2:
+            raise InputError(f"model.order={self.order}: must be at least 2, to see one word")
 
 
 class WindowModel(NeuralModel):
-    """A family of models that see the last `context` words."""
+    """A family of models that see the last `order` - 1 words."""
 
     config: WindowConfig
 
     def __init__(self, config: WindowConfig, counts: torch.Tensor, eos_id: int) -> None:
         super().__init__(config, counts, eos_id)
-        self.horizon = config.context
+        self.horizon = self.seen = config.order - 1
 
     @abstractmethod
     def features(self, words: torch.Tensor) -> torch.Tensor:
@@ -52,20 +52,20 @@ class WindowModel(NeuralModel):
 
     def begin(self, batch_size: int) -> State:
         device = self.embedding.weight.device
-        return torch.full((batch_size, self.config.context), self.eos_id, device=device)
+        return torch.full((batch_size, self.seen), self.eos_id, device=device)
 
     def encode(
         self, ids: torch.Tensor, carried: State, lengths: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, State, torch.Tensor | float]:
         # Without the oldest word that is carried: the new ids take its place.
         known = torch.cat([cast("torch.Tensor", carried)[:, 1:], ids], dim=1)
-        vectors = self.words(known).unfold(1, self.config.context, 1)  # (B, T, size, n)
+        vectors = self.words(known).unfold(1, self.seen, 1)  # (B, T, size, n)
         windows = vectors.transpose(2, 3).flatten(2)
         carried = torch.cat([cast("torch.Tensor", carried), ids], dim=1)
         return self.features(windows), carried[:, ids.shape[1] :], 0.0
 
     def describe(self) -> dict[str, Any]:
-        return {"context": self.config.context, **super().describe()}
+        return {"order": self.config.order, **super().describe()}
 
 
 @dataclass(kw_only=True)
@@ -95,17 +95,15 @@ class FeedForward(WindowModel):
 
     def __init__(self, config: FeedForwardConfig, counts: torch.Tensor, eos_id: int) -> None:
         super().__init__(config, counts, eos_id)
-        seen = config.context * config.embedding_size
+        seen = self.seen * config.embedding_size
         self.hidden = nn.Linear(seen, config.hidden_size)
         # U h + W x is one product with [h; x].
         self._finish(config.hidden_size + (seen if config.direct else 0), counts)
 
     def features(self, words: torch.Tensor) -> torch.Tensor:
         words = dropout(words, self.config.dropout, self.training)
-        hidden = torch.tanh(self.hidden(words))
-        if self.config.direct:
-            hidden = torch.cat([hidden, words], dim=-1)
-        return dropout(hidden, self.config.dropout, self.training)
+        hidden = dropout(torch.tanh(self.hidden(words)), self.config.dropout, self.training)
+        return torch.cat([hidden, words], dim=-1) if self.config.direct else hidden
 
     def describe(self) -> dict[str, Any]:
         return {

@@ -16,6 +16,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -78,6 +79,7 @@ def update_run(path: Path, contents: Mapping[str, Content]) -> None:
     manifest = _read_manifest(path)
     generation = manifest.get("generation", 0) + 1
     files, written = dict(manifest["files"]), []
+    temporary = path / f".{MANIFEST}.partial"
     try:
         for name, content in contents.items():
             stored = f"{Path(name).stem}.{generation}{Path(name).suffix}"
@@ -85,15 +87,20 @@ def update_run(path: Path, contents: Mapping[str, Content]) -> None:
             _write_content(path / stored, content)
             files[name] = {**_fingerprint(path / stored), "stored": stored}
         updated = {**FORMAT, "elman": __version__, "generation": generation, "files": files}
-        temporary = path / f".{MANIFEST}.partial"
         written.append(temporary)
         _write_content(temporary, _as_json(_seal(updated)))
         temporary.rename(path / MANIFEST)
-        _flush(path)
-    except OSError as error:
+    except Exception as error:
         for file in written:
             with suppress(OSError):
                 file.unlink()
+        if isinstance(error, OSError):
+            raise _cannot_write(path, error, contents) from None
+        raise
+    try:
+        _flush(path)
+    except OSError as error:
+        # The new parts may or may not outlive a power failure, so the old ones stay as well.
         raise _cannot_write(path, error, contents) from None
     _remove_others(path, files)
 
@@ -101,19 +108,31 @@ def update_run(path: Path, contents: Mapping[str, Content]) -> None:
 def _remove_others(path: Path, files: Mapping[str, dict[str, Any]]) -> None:
     """Remove parts that the manifest no longer names, also those of an update that was killed."""
     used = {entry.get("stored", name) for name, entry in files.items()}
-    for name in files:
-        for file in path.glob(f"{Path(name).stem}.*{Path(name).suffix}"):
-            if file.name not in used:
-                file.unlink(missing_ok=True)
-        if name not in used:
-            (path / name).unlink(missing_ok=True)
+    ours = [
+        rf"{re.escape(Path(name).stem)}(\.\d+)?{re.escape(Path(name).suffix)}" for name in files
+    ]
+    with suppress(OSError):  # what could not be removed will be after the next update
+        for file in sorted(path.iterdir()):
+            if file.name not in used and any(re.fullmatch(name, file.name) for name in ours):
+                file.unlink()
 
 
 def read_run(path: Path, names: Iterable[str] | None = None) -> dict[str, Any]:
     """What is in a run folder, or some of it, by name; each file is checked with the manifest."""
+    wanted = None if names is None else list(names)
     manifest = _read_manifest(path)
+    while True:
+        try:
+            return _read_parts(path, manifest, manifest["files"] if wanted is None else wanted)
+        except InputError:
+            before, manifest = manifest, _read_manifest(path)
+            if manifest == before:  # else it was being updated while it was read
+                raise
+
+
+def _read_parts(path: Path, manifest: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
     contents: dict[str, Any] = {}
-    for name in manifest["files"] if names is None else names:
+    for name in names:
         if name not in manifest["files"]:
             continue
         expected = dict(manifest["files"][name])
@@ -217,6 +236,8 @@ def _read_content(path: Path) -> Any:
         return json.loads(text) if path.suffix == ".json" else text
     except (SafetensorError, ValueError) as error:
         raise InputError(f"{path}: cannot be understood ({error})") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
 
 
 def _write_content(path: Path, content: Content) -> None:

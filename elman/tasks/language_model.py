@@ -70,10 +70,14 @@ class TrainedModel:
         progress: Callable[[int, int], None] = lambda tokens, of: None,
     ) -> Measurement:
         """Measure on a file, a folder or an embedded corpus (its test split, if it has splits)."""
-        document = self.choose_split(open_corpus(str(data)), split)
+        document = self.choose_split(self.open(data), split)
         return self.measure(
             document, reset=reset, batch_size=batch_size, window=window, progress=progress
         )
+
+    def open(self, data: str) -> Corpus:
+        """A corpus, read as the one that the model was trained on."""
+        return open_corpus(str(data), labelled=self.config.text.labelled)
 
     def choose_split(self, corpus: Corpus, split: str | None) -> Document:
         """The text to measure on: a lone file as a whole, unless it was trained or fitted on."""
@@ -199,7 +203,7 @@ class TrainedModel:
         def score_validation(model: LanguageModel) -> np.ndarray:
             from elman.evaluation.scoring import score_ids
 
-            corpus = None if data is None else open_corpus(str(data))
+            corpus = None if data is None else self.open(data)
             if corpus is None or "valid" not in corpus.documents:
                 raise InputError(
                     "no validation text to fit on: give the weight, as in cache:weight=0.1"

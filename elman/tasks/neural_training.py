@@ -5,13 +5,14 @@ run has (`weights.safetensors` are the best so far), what is needed to go on bit
 
     last.safetensors      the weights as training left them
     memory.safetensors    optimizer, averages, carried state, random generators
-    training.json         positions, schedule, best so far
+    training.json         positions, schedule, best so far, how much of the history is of then
     history.jsonl         what happened, one record per line, and curves.png, its picture
 """
 
 from __future__ import annotations
 
 import math
+import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ import numpy as np
 import torch
 
 from elman.batches import Batches, Lines, Stream
-from elman.errors import ElmanError, InputError
+from elman.errors import InputError
 from elman.models import model_class
 from elman.models.neural import NeuralModel
 from elman.runs.folder import read_run, update_run, write_run
@@ -62,20 +63,22 @@ def train_neural(
 ) -> TrainedModel:
     """Train from the start, or from the weights of the run `before`."""
     machine = machine or Machine()
-    device = _prepare(machine)
+    device = prepare_machine(machine)
     progress("reading")
-    corpus = open_corpus(data)
+    corpus = open_corpus(data, labelled=config.text.labelled)
     progress("tokenizing")
     if before is None:
         tokenizer, ids = learn_tokenizer(corpus.split("train"), config)
     else:
         tokenizer, config.text = before.tokenizer, before.config.text
         ids = tokenizer.encode(corpus.split("train").text)
+    if out is None and machine.tensorboard:
+        raise InputError("tensorboard needs a run folder to write to; give --out")
     facts = {"data": data_facts(corpus, tokenizer, ids), "validation": None, "seconds": 0.0}
-    trainer = _build_trainer(config, corpus, tokenizer, ids, device)
+    trainer = build_trainer(config, corpus, tokenizer, ids, device)
     if before is not None:
         _begin_with(trainer.model, before)
-        trainer = _build_trainer(config, corpus, tokenizer, ids, device, trainer.model)
+        trainer = build_trainer(config, corpus, tokenizer, ids, device, trainer.model)
     run = _Run(trainer, config, tokenizer, facts, machine)
     if out is not None:
         write_run(out, run.contents(trainer.snapshot()), overwrite=overwrite)
@@ -98,22 +101,21 @@ def resume(
     state = contents["training.json"]
     if machine.threads is None:
         machine.threads = state["threads"]
-    device = _prepare(machine)
+    device = prepare_machine(machine)
     progress("reading")
-    corpus = open_corpus(data or saved.facts["data"]["name"])
-    _check_same_text(corpus, saved.facts["data"]["sha256"], path)
+    corpus = _same_text(path, saved, data)
     progress("tokenizing")
     ids = saved.tokenizer.encode(corpus.split("train").text)
-    trainer = _build_trainer(saved.config, corpus, saved.tokenizer, ids, device)
+    trainer = build_trainer(saved.config, corpus, saved.tokenizer, ids, device)
     snapshot = Snapshot(
         weights=_tensors(contents["last.safetensors"]),
         best=_tensors(contents["weights.safetensors"]),
         memory=_tensors(contents["memory.safetensors"]),
         data={**state["trainer"], "best_nats": _number(state["trainer"]["best_nats"])},
-        best_number=state["trainer"]["best_number"],
     )
     trainer.restore(snapshot)
-    return _Run(trainer, saved.config, saved.tokenizer, saved.facts, machine).train(path)
+    run = _Run(trainer, saved.config, saved.tokenizer, saved.facts, machine)
+    return run.train(path, records=state["history"])
 
 
 class _Run:
@@ -138,8 +140,8 @@ class _Run:
         self._since = time.perf_counter()
         self._drawn = 0.0
 
-    def train(self, out: Path | None) -> TrainedModel:
-        """To the end; the model with the best weights."""
+    def train(self, out: Path | None, records: int = 0) -> TrainedModel:
+        """To the end; the model with the best weights. `records` of the history are of before."""
         writer = self._tensorboard(out)
 
         def record(entry: Record) -> None:
@@ -155,13 +157,18 @@ class _Run:
                 self._save(out, snapshot)
 
         if out is not None:
-            self._history = History(out, self.trainer.step_number)
+            self._history = History(out, records)
         loop = Loop(self.trainer, save=save, record=record, progress=self.machine.watch)
         try:
             loop.run()
         except Stopped as stopped:
-            remedy = "" if out is None else f"; go on with: elman train --resume {out}"
-            raise Stopped(f"{stopped}{remedy}", stopped.exit_code - 128) from None
+            if out is None:
+                raise
+            place = shlex.quote(str(out))
+            raise Stopped(
+                f"stopped, and everything is saved; go on with: elman train --resume {place}",
+                stopped.number,
+            ) from None
         finally:
             if writer is not None:
                 writer.close()
@@ -177,7 +184,7 @@ class _Run:
     def contents(self, snapshot: Snapshot) -> dict[str, Any]:
         """Everything that a run folder holds of a run in training."""
         self._update_facts()
-        self._saved_best = snapshot.best_number
+        self._saved_best = snapshot.data["best_step"]
         return {
             "config.json": self.config.to_data(),
             "tokenizer.json": tokenizer_to_data(self.tokenizer),
@@ -193,6 +200,7 @@ class _Run:
             "memory.safetensors": _arrays(snapshot.memory),
             "training.json": {
                 "threads": torch.get_num_threads(),
+                "history": 0 if self._history is None else len(self._history.records),
                 "trainer": {**snapshot.data, "best_nats": best if math.isfinite(best) else None},
             },
         }
@@ -200,10 +208,10 @@ class _Run:
     def _save(self, out: Path, snapshot: Snapshot) -> None:
         self._update_facts()
         changed = self._changing(snapshot)
-        if snapshot.best_number != self._saved_best:
+        if snapshot.data["best_step"] != self._saved_best:
             changed["weights.safetensors"] = _arrays(snapshot.best)
         update_run(out, changed)
-        self._saved_best = snapshot.best_number
+        self._saved_best = snapshot.data["best_step"]
         if self._history is not None and time.perf_counter() - self._drawn > 60:
             draw_curves(self._history.records, out / CURVES)
             self._drawn = time.perf_counter()
@@ -228,32 +236,37 @@ class _Run:
             }
 
     def _tensorboard(self, out: Path | None) -> Any:
-        if not self.machine.tensorboard:
+        if not self.machine.tensorboard or out is None:
             return None
-        if out is None:
-            raise InputError("tensorboard needs a run folder to write to; give --out")
-        try:
-            from torch.utils.tensorboard import SummaryWriter
-        except ImportError:
-            raise InputError("TensorBoard is not installed: pip install tensorboard") from None
-        return SummaryWriter(str(out / "tensorboard"))  # type: ignore[no-untyped-call]
+        return _summary_writer()(str(out / "tensorboard"))
 
 
-def _prepare(machine: Machine) -> torch.device:
+def prepare_machine(machine: Machine) -> torch.device:
+    """Set the threads, and give the device if it can be used."""
+    if machine.tensorboard:
+        _summary_writer()  # before the work, not after it
     if machine.threads is not None:
         if machine.threads < 1:
             raise InputError(f"--threads {machine.threads}: must be at least 1")
         torch.set_num_threads(machine.threads)
     try:
         device = torch.device(machine.device)
-        torch.empty(1, device=device)
+        torch.zeros(1, device=device).item()
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"--device {machine.device}: cannot be used here ({reason})") from None
     return device
 
 
-def _build_trainer(
+def _summary_writer() -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise InputError("TensorBoard is not installed: pip install tensorboard") from None
+    return SummaryWriter
+
+
+def build_trainer(
     config: RunConfig,
     corpus: Corpus,
     tokenizer: Tokenizer,
@@ -261,6 +274,7 @@ def _build_trainer(
     device: torch.device,
     model: NeuralModel | None = None,
 ) -> Trainer:
+    """Model, batches and loop that the settings ask for."""
     torch.manual_seed(config.seed)
     if model is None:
         counts = np.bincount(ids, minlength=len(tokenizer))
@@ -276,7 +290,7 @@ def _build_trainer(
 def make_batches(config: RunConfig, ids: np.ndarray, eos_id: int) -> Batches:
     """The batches that the settings ask for."""
     training = config.training
-    if training.batches == "lines":
+    if config.model.context == "line":
         return Lines(ids, batch_size=training.batch_size, eos_id=eos_id, seed=config.seed)
     return Stream(
         ids,
@@ -292,7 +306,7 @@ def _validation_batches(config: RunConfig, ids: np.ndarray, eos_id: int) -> Batc
     if len(ids) < 2:
         return None
     training = config.training
-    if training.batches == "lines":
+    if config.model.context == "line":
         return Lines(ids, batch_size=training.batch_size, eos_id=eos_id)
     columns = max(1, min(training.batch_size, len(ids) // _FEWEST_PER_COLUMN))
     return Stream(ids, batch_size=columns, window=_VALIDATION_WINDOW)
@@ -310,14 +324,23 @@ def _begin_with(model: NeuralModel, before: TrainedModel) -> None:
         ) from None
 
 
-def _check_same_text(corpus: Corpus, expected: dict[str, str], path: Path) -> None:
-    """To go on bit for bit, the text must be the same."""
-    document = corpus.split("train")
-    if document.sha256() not in expected.values():
+def _same_text(path: Path, saved: TrainedModel, data: str | None) -> Corpus:
+    """The text of a run: to go on bit for bit, it must be the same, that of validation too."""
+    facts = saved.facts
+    try:
+        corpus = saved.open(data or facts["data"]["name"])
+    except InputError as error:
+        moved = "" if data else "; if the text has moved, say where to with --data"
+        raise InputError(f"{error}{moved}") from None
+    known = facts["data"]["sha256"].values()
+    used = [corpus.split("train"), corpus.documents.get("valid")]
+    lost = used[1] is None and facts["validation"] is not None
+    if lost or any(document and document.sha256() not in known for document in used):
         raise InputError(
             f"{corpus.name}: is not the text that {path} was trained on; give that one with --data,"
             " or start from these weights with: elman train RECIPE --from"
         )
+    return corpus
 
 
 def _tensors(arrays: dict[str, np.ndarray]) -> Tensors:

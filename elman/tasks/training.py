@@ -73,7 +73,7 @@ def _train_counts(
 ) -> TrainedModel:
     started = time.perf_counter()
     progress("reading")
-    corpus = open_corpus(str(data))
+    corpus = open_corpus(str(data), labelled=config.text.labelled)
     progress("tokenizing")
     tokenizer, ids = learn_tokenizer(corpus.split("train"), config)
     model = model_class(config.kind).fit(

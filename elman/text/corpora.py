@@ -6,6 +6,7 @@ Takes a path or a name, gives a `Corpus` of documents named train, valid and tes
 from __future__ import annotations
 
 import os
+import random
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -66,10 +67,12 @@ CORPORA = {
 }
 
 
-def open_corpus(data: str) -> Corpus:
-    """A corpus by its name or path."""
+def open_corpus(data: str, *, labelled: bool = False) -> Corpus:
+    """A corpus by its name or path; `labelled`: a folder of lists, named by what is in them."""
     if not data:
         raise InputError("--data is empty; name a text file, a folder or a built-in corpus")
+    if labelled and os.path.isdir(data):
+        return _open_labelled(Path(data))
     if data in CORPORA:
         return _embedded(data)
     path = Path(data)
@@ -115,6 +118,33 @@ def _open_folder(folder: Path) -> Corpus:
             )
     documents = {split: read_document(paths[0]) for split, paths in found.items() if paths}
     return Corpus(str(folder), documents)
+
+
+def _open_labelled(folder: Path) -> Corpus:
+    """Lists in files that are named by what is in them: `Russian.txt` gives `Russian: Ivanov`.
+
+    Each line is taken once per list, since copies would be in training and test text alike, and all
+    of them in an order that is random but always the same.
+    """
+    files = sorted(path for path in folder.iterdir() if path.suffix == ".txt")
+    if not files:
+        raise InputError(f"{folder}: has no .txt files; with text.labelled=true each is a list")
+    documents = [(path.stem, read_document(path)) for path in files]
+    lines = [
+        f"{label}: {line.strip()}\n"
+        for label, document in documents
+        for line in dict.fromkeys(document.text.splitlines())
+        if line.strip()
+    ]
+    read = sum(document.lines for _, document in documents)
+    random.Random(0).shuffle(lines)
+    document = Document(str(folder), "".join(lines))
+    document.notes += [note for _, one in documents for note in one.notes]
+    document.notes.append(
+        f"{len(files)} lists of {read:,} lines, {read - len(lines):,} of them copies or empty; "
+        "each line begins with its list's name"
+    )
+    return split_document(document)
 
 
 def _names_split(path: Path, split: str) -> bool:

@@ -28,6 +28,7 @@ class TextConfig:
     vocabulary_size: int | None = None  # largest number of tokens; None: as many as there are
     min_count: int = 0  # words seen less often are unknown or spelled; 0: as the tokenizer likes
     lowercase: bool = False
+    labelled: bool = False  # the data is a folder of lists; each line gets its file's name
 
     def __post_init__(self) -> None:
         if self.vocabulary_size is not None and self.vocabulary_size < 3:

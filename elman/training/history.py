@@ -1,20 +1,26 @@
-"""What happened while a model was trained: one line of JSON per record, and the curves as a picture.
+"""What happened in a training: one line of JSON per record, and the curves as a picture.
 
 Takes records (plain data), gives `history.jsonl`, which grows while the training runs, and
-`curves.png`. A run that goes on from a checkpoint first drops what came after that checkpoint.
+`curves.png`. A run that goes on from a checkpoint first drops what was written after it.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from elman.errors import ElmanError
 
 HISTORY = "history.jsonl"
 CURVES = "curves.png"
 
 Record = dict[str, Any]
+
+_HIGHEST = 1e100  # what a logarithmic axis can show
 
 
 def read_history(folder: Path) -> list[Record]:
@@ -23,7 +29,7 @@ def read_history(folder: Path) -> list[Record]:
     if not path.exists():
         return []
     records = []
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
             records.append(json.loads(line))
         except ValueError:
@@ -34,18 +40,29 @@ def read_history(folder: Path) -> list[Record]:
 class History:
     """The records of a run folder, appended as they come."""
 
-    def __init__(self, folder: Path, up_to_step: int = 0) -> None:
+    def __init__(self, folder: Path, keep: int = 0) -> None:
+        """`keep` so many of the first records that are there already."""
         self._path = folder / HISTORY
-        self.records = [r for r in read_history(folder) if r["step"] <= up_to_step]
-        temporary = self._path.with_suffix(".partial")
-        temporary.write_text("".join(map(_line, self.records)), encoding="utf-8")
-        os.replace(temporary, self._path)
+        self.records = read_history(folder)[:keep]
+        temporary = folder / f".{HISTORY}.partial"
+        with self._writing():
+            temporary.write_text("".join(map(_line, self.records)), encoding="utf-8")
+            os.replace(temporary, self._path)
 
     def add(self, record: Record) -> None:
         """Write a record down at once."""
         self.records.append(record)
-        with self._path.open("a", encoding="utf-8") as file:
+        with self._writing(), self._path.open("a", encoding="utf-8") as file:
             file.write(_line(record))
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise ElmanError(
+                f"{self._path}: cannot be written ({error.strerror}); the last checkpoint is whole"
+            ) from None
 
 
 def _line(record: Record) -> str:
@@ -53,7 +70,7 @@ def _line(record: Record) -> str:
 
 
 def draw_curves(records: list[Record], path: Path) -> None:
-    """Perplexity, learning rate and gradient norm over the epochs, as a picture."""
+    """Perplexity, learning rate and gradient norm over the epochs, as a picture, if it can be."""
     from matplotlib.figure import Figure
 
     train = [record for record in records if "train_perplexity" in record]
@@ -77,9 +94,14 @@ def draw_curves(records: list[Record], path: Path) -> None:
     below.legend()
     below.grid(alpha=0.3)
     temporary = path.with_name(f".{path.name}.partial")
-    figure.savefig(temporary, format="png", dpi=110)
-    os.replace(temporary, path)
+    try:
+        figure.savefig(temporary, format="png", dpi=110)
+        os.replace(temporary, path)
+    except OSError:  # a full disk, say; the records are there to draw it from later
+        with suppress(OSError):
+            temporary.unlink()
 
 
 def _plot(axes: Any, records: list[Record], name: str, **style: Any) -> None:
-    axes.plot([record["epoch"] for record in records], [r[name] for r in records], **style)
+    shown = [record for record in records if 0 < record[name] < _HIGHEST]
+    axes.plot([record["epoch"] for record in shown], [r[name] for r in shown], **style)

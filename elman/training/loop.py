@@ -1,8 +1,7 @@
 """The loop: steps, validations, checkpoints, recovery, and stopping when asked to.
 
-Takes a `Trainer` and a place to save snapshots, gives a trained model. Whatever happens, the last
-snapshot is whole: it is saved at the start, every few minutes, after every validation that was
-better, when a signal asks to stop, and at the end.
+Takes a `Trainer` and a place to save snapshots, gives a trained model. Snapshots are saved every
+few minutes, after every validation that was better, when a signal asks to stop, and at the end.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from elman.errors import ElmanError
-from elman.training.trainer import Diverged, Snapshot, Step, Trainer
+from elman.training.trainer import Diverged, Meter, Snapshot, Trainer, undisturbed
 
-_TRIES = 3  # from one checkpoint
+_TRIES = 3  # from one good checkpoint
 _LOWER = 0.5  # times the rate, after a divergence
 _SAVING_SHARE = 20  # saving takes at most one part in so many of the time
 _HISTORY_STEPS = 50  # per record of training in the history
@@ -28,10 +27,11 @@ Record = dict[str, Any]
 
 
 class Stopped(ElmanError):
-    """A signal asked to stop; everything is saved."""
+    """A signal asked to stop; a snapshot was saved first."""
 
     def __init__(self, message: str, number: int) -> None:
         super().__init__(message)
+        self.number = number
         self.exit_code = 128 + number
 
 
@@ -46,27 +46,6 @@ class Progress:
     validation: float | None  # perplexity
     seconds_left: float
     learning_rate: float
-
-
-@dataclass
-class _Meter:
-    """Sums over the last steps."""
-
-    nats: float = 0.0
-    tokens: int = 0
-    steps: int = 0
-    clipped: int = 0
-    norms: float = 0.0
-    largest_norm: float = 0.0
-    started: float = field(default_factory=time.perf_counter)
-
-    def add(self, step: Step) -> None:
-        self.nats += step.nats
-        self.tokens += step.tokens
-        self.steps += 1
-        self.clipped += step.clipped
-        self.norms += step.gradient_norm
-        self.largest_norm = max(self.largest_norm, step.gradient_norm)
 
 
 class Loop:
@@ -86,60 +65,68 @@ class Loop:
         self._record = record
         self._progress = progress
         self._after_step = after_step
-        self._good: Snapshot | None = None
-        self._tries = 0
+        self._saved: Snapshot | None = None
+        self._good: Snapshot | None = None  # the last saved one after which a step went well
+        self._tries = 0  # from the good one
         self._saved_at = time.perf_counter()
         self._saving_takes = 0.0
         self._last_validation: float | None = None
-        self._meter = _Meter()
-        self._speed = 0.0
+        self._start_clock()
 
     def run(self) -> None:
-        """All steps that are left."""
-        trainer = self.trainer
+        """All that is left to do; a snapshot of where it begins is saved already."""
         with _signals() as asked:
-            self._save()
-            while not trainer.finished:
+            self._saved = self._good = self.trainer.snapshot()
+            while not self._done():
                 try:
-                    step = trainer.step()
+                    self._advance()
                 except Diverged as problem:
                     self._recover(problem)
-                    continue
-                self._note(step)
+                if asked and not self._done():
+                    self._save()
+                    raise Stopped("stopped", asked[0])
+
+    def _done(self) -> bool:
+        trainer = self.trainer
+        return trainer.finished and trainer.validated_step == trainer.step_number
+
+    def _advance(self) -> None:
+        """A step, if one is left, and what is due after it."""
+        trainer = self.trainer
+        if not trainer.finished:
+            self._timed_tokens += trainer.step().tokens
+            self._trust_saved()
+            if trainer.step_number % _HISTORY_STEPS == 0:
+                self._write_down()
+            with undisturbed():
                 self._after_step(trainer)
-                if self._validation_due():
-                    self._validate()
-                elif self._saving_due():
-                    self._save()
-                if asked:
-                    self._save()
-                    raise Stopped("stopped, and everything is saved", asked[0])
-            if trainer.validated_step != trainer.step_number:
-                self._validate(always_save=True)
+        if trainer.finished or self._validation_due():
+            self._validate()
+        elif self._saving_due():
+            self._save()
 
     # Now and then ---------------------------------------------------------------------------------
 
-    def _note(self, step: Step) -> None:
-        self._meter.add(step)
-        trainer = self.trainer
-        if trainer.step_number % _HISTORY_STEPS == 0:
-            self._write_down(step.learning_rate)
+    def _start_clock(self) -> None:
+        self._started = time.perf_counter()
+        self._timed_tokens = 0
 
-    def _write_down(self, learning_rate: float) -> None:
-        meter, trainer = self._meter, self.trainer
-        seconds = time.perf_counter() - meter.started
-        self._speed = meter.tokens / max(seconds, 1e-9)
+    def _write_down(self) -> None:
+        """What the steps since the last record showed."""
+        trainer, meter = self.trainer, self.trainer.meter
+        seconds = time.perf_counter() - self._started
+        speed = self._timed_tokens / max(seconds, 1e-9)
         perplexity = _perplexity(meter.nats / meter.tokens)
         self._record(
             {
                 "step": trainer.step_number,
                 "epoch": trainer.epochs_done,
                 "train_perplexity": perplexity,
-                "learning_rate": learning_rate,
+                "learning_rate": meter.learning_rate,
                 "gradient_norm": meter.norms / meter.steps,
                 "largest_gradient_norm": meter.largest_norm,
                 "clipped": meter.clipped / meter.steps,
-                "tokens_per_second": round(self._speed, 1),
+                "tokens_per_second": round(speed, 1),
             }
         )
         left = max(0.0, trainer.config.epochs - trainer.epochs_done)
@@ -148,14 +135,15 @@ class Loop:
             Progress(
                 epochs=trainer.epochs_done,
                 of_epochs=trainer.config.epochs,
-                tokens_per_second=self._speed,
+                tokens_per_second=speed,
                 perplexity=perplexity,
                 validation=self._last_validation,
-                seconds_left=tokens_left / self._speed,
-                learning_rate=learning_rate,
+                seconds_left=tokens_left / max(speed, 1e-9),
+                learning_rate=meter.learning_rate,
             )
         )
-        self._meter = _Meter()
+        trainer.meter = Meter()
+        self._start_clock()
 
     def _validation_due(self) -> bool:
         trainer = self.trainer
@@ -163,25 +151,26 @@ class Loop:
         # A little early rather than late: the sum of many parts of an epoch is not exact.
         return math.floor(done / trainer.config.validate_every + 1e-9) > trainer.validations
 
-    def _validate(self, always_save: bool = False) -> None:
-        if self._meter.steps:
-            self._write_down(self.trainer.optimizer.param_groups[0]["lr"])
-        before = self.trainer.best_number
-        nats = self.trainer.validate()
+    def _validate(self) -> None:
+        trainer = self.trainer
+        if trainer.meter.steps:
+            self._write_down()
+        nats = trainer.validate()
+        better = trainer.best_step == trainer.step_number
         if nats is not None:
             self._last_validation = _perplexity(nats)
             self._record(
                 {
-                    "step": self.trainer.step_number,
-                    "epoch": self.trainer.epochs_done,
+                    "step": trainer.step_number,
+                    "epoch": trainer.epochs_done,
                     "valid_perplexity": self._last_validation,
-                    "averaged": self.trainer.averages.weights is not None,
-                    "best": self.trainer.best_number != before,
+                    "averaged": trainer.averages.weights is not None,
+                    "best": better,
                 }
             )
-        self._meter = _Meter()
-        if always_save or self._saving_due() or self.trainer.best_number != before:
+        if better or trainer.finished or self._saving_due():
             self._save()
+        self._start_clock()  # speed is that of training
 
     # Never losing work ----------------------------------------------------------------------------
 
@@ -191,25 +180,29 @@ class Loop:
 
     def _save(self) -> None:
         started = time.perf_counter()
-        self._good = self.trainer.snapshot()
-        self._save_snapshot(self._good)
-        self._tries = 0
+        self._saved = self.trainer.snapshot()
+        self._save_snapshot(self._saved)
         self._saved_at = time.perf_counter()
         self._saving_takes = self._saved_at - started
-        self._meter.started += self._saving_takes  # speed is that of training
+        self._started += self._saving_takes  # speed is that of training
+
+    def _trust_saved(self) -> None:
+        """A step went well: what was saved before it is good to return to."""
+        if self._good is not self._saved:
+            self._good, self._tries = self._saved, 0
 
     def _recover(self, problem: Diverged) -> None:
-        """Back to the last checkpoint, with a lower rate."""
-        assert self._good is not None, "saved before the first step"
-        self._tries += 1
+        """Back to the last good checkpoint, with a lower rate."""
+        assert self._good is not None, "taken before the first step"
         trainer = self.trainer
+        step = trainer.step_number + 1
+        self._tries += 1
         if self._tries > _TRIES:
             raise ElmanError(
-                f"training diverged ({problem}) in step {trainer.step_number + 1}, and again after "
-                f"{_TRIES} returns to the last checkpoint with a lower rate; the run holds that "
-                "checkpoint. Lower training.learning_rate or training.clip and train anew"
+                f"training diverged ({problem}) in step {step}, and again after {_TRIES} returns "
+                "to the last good checkpoint with a lower rate; the run holds that checkpoint. "
+                "Lower training.learning_rate or training.clip and train anew"
             )
-        step = trainer.step_number + 1
         trainer.restore(self._good)
         trainer.rate_factor = self._good.data["rate_factor"] * _LOWER**self._tries
         self._record(
@@ -221,7 +214,9 @@ class Loop:
                 "rate_factor": trainer.rate_factor,
             }
         )
-        self._meter = _Meter()
+        self._save()  # the lower rate, in place of what was saved but is not good
+        self._saved = self._good
+        self._start_clock()
 
 
 def _perplexity(nats: float) -> float:

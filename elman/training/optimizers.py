@@ -88,10 +88,10 @@ def optimizer_tensors(
 ) -> dict[str, torch.Tensor]:
     """What an optimizer remembers, as `parameter/what` to tensor."""
     found = {}
-    for parameter, memory in optimizer.state.items():
-        for what, value in memory.items():
+    for parameter, name in names.items():
+        for what, value in optimizer.state.get(parameter, {}).items():
             if value is not None:
-                found[f"{names[parameter]}/{what}"] = torch.as_tensor(value)
+                found[f"{name}/{what}"] = torch.as_tensor(value)
     return found
 
 

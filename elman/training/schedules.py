@@ -79,14 +79,14 @@ class Plateau(Schedule):
     def __init__(self, config: TrainingConfig) -> None:
         super().__init__(config)
         self.current = 1.0
-        self.best = math.inf
+        self.best: float | None = None
         self.waited = 0
 
     def factor(self, epoch: float) -> float:
         return self.current
 
     def observe(self, nats: float) -> None:
-        if nats < self.best:
+        if self.best is None or nats < self.best:
             self.best, self.waited = nats, 0
             return
         self.waited += 1
@@ -102,15 +102,15 @@ class Halving(Schedule):
     def __init__(self, config: TrainingConfig) -> None:
         super().__init__(config)
         self.current = 1.0
-        self.last = math.inf
+        self.last: float | None = None
         self.falling = False
 
     def factor(self, epoch: float) -> float:
         return self.current
 
     def observe(self, nats: float) -> None:
-        gained = nats < self.last * (1 - _LEAST_GAIN)
-        self.last = min(nats, self.last)
+        gained = self.last is None or nats < self.last * (1 - _LEAST_GAIN)
+        self.last = nats if self.last is None else min(nats, self.last)
         if self.falling and not gained:
             self.finished = True
         self.falling = self.falling or not gained

@@ -4,10 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from elman.config import check_types
 from elman.errors import InputError, choose
 from elman.training.averaging import AVERAGES
 from elman.training.optimizers import OPTIMIZERS
 from elman.training.schedules import SCHEDULES
+
+_NOT_NEGATIVE = (
+    "clip",
+    "window_jitter",
+    "dampening",
+    "weight_decay",
+    "epsilon",
+    "accumulator",
+    "hold",
+    "schedule_patience",
+    "trigger",
+    "patience",
+    "save_minutes",
+)
 
 
 @dataclass(kw_only=True)
@@ -15,9 +30,8 @@ class TrainingConfig:
     """The settings of the training loop."""
 
     epochs: float = 10.0  # times through the text; the last may be a part
-    batches: str = "stream"  # stream: windows that carry the state on; lines: every line by itself
     batch_size: int = 20  # rows side by side
-    window: int = 35  # tokens of a window, as far as gradients go back (stream)
+    window: int = 35  # tokens of a window, as far as gradients go back
     window_jitter: float = 0.0  # standard deviation of random window lengths; 0: all alike
     loss_per: str = "token"  # token: mean over all; row: summed over time, mean over rows (Zaremba)
     clip: float = 0.25  # largest norm of the gradient; 0: none
@@ -44,24 +58,30 @@ class TrainingConfig:
     save_minutes: float = 1.0  # between checkpoints
 
     def __post_init__(self) -> None:
+        check_types(self)
         choose(OPTIMIZERS, self.optimizer, "optimizer")
         choose(SCHEDULES, self.schedule, "schedule")
         choose(AVERAGES, self.average, "average")
-        choose(dict.fromkeys(("stream", "lines")), self.batches, "training.batches")
         choose(dict.fromkeys(("token", "row")), self.loss_per, "training.loss_per")
         for name in ("epochs", "batch_size", "window", "learning_rate", "validate_every"):
-            if getattr(self, name) <= 0:
+            if not getattr(self, name) > 0:  # nor is it NaN
                 raise InputError(f"training.{name}={getattr(self, name)}: must be above 0")
-        for name in ("clip", "window_jitter", "weight_decay", "patience", "save_minutes"):
-            if getattr(self, name) < 0:
+        for name in _NOT_NEGATIVE:
+            if not getattr(self, name) >= 0:
                 raise InputError(f"training.{name}={getattr(self, name)}: must not be negative")
-        for name in ("momentum", "beta1", "beta2", "average_decay", "hold", "warm_up"):
-            most = self.epochs if name == "hold" and self.schedule == "decay" else 1
-            if not 0 <= getattr(self, name) <= most:
+        for name in ("momentum", "average_decay", "warm_up"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise InputError(f"training.{name}={getattr(self, name)}: must be from 0 to 1")
+        for name in ("beta1", "beta2"):
+            if not 0 <= getattr(self, name) < 1:
                 raise InputError(
-                    f"training.{name}={getattr(self, name)}: must be from 0 to {most:g}"
+                    f"training.{name}={getattr(self, name)}: must be from 0 to below 1"
                 )
-        if self.decay <= 1:
+        if self.schedule == "linear" and self.hold > 1:
+            raise InputError(
+                f"training.hold={self.hold}: is a part of the training, so must be from 0 to 1"
+            )
+        if not self.decay > 1:
             raise InputError(f"training.decay={self.decay}: divides the rate, so must be above 1")
         if self.nesterov and (self.momentum == 0 or self.dampening != 0):
             raise InputError("training.nesterov=true: needs a momentum and no dampening")

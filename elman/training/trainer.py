@@ -12,7 +12,7 @@ import copy
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 import torch
@@ -60,14 +60,36 @@ class Step:
 
 
 @dataclass
+class Meter:
+    """Sums over the steps since the last record of the history."""
+
+    nats: float = 0.0
+    tokens: int = 0
+    steps: int = 0
+    clipped: int = 0
+    norms: float = 0.0
+    largest_norm: float = 0.0
+    learning_rate: float = 0.0  # of the last step
+
+    def add(self, step: Step) -> None:
+        """Take in a step."""
+        self.nats += step.nats
+        self.tokens += step.tokens
+        self.steps += 1
+        self.clipped += step.clipped
+        self.norms += step.gradient_norm
+        self.largest_norm = max(self.largest_norm, step.gradient_norm)
+        self.learning_rate = step.learning_rate
+
+
+@dataclass
 class Snapshot:
     """Everything that changes, at one moment."""
 
     weights: Tensors  # as training goes on with them
-    best: Tensors  # as they validated best; the same as the weights before any validation
+    best: Tensors  # as they validated best; those of now before any validation
     memory: Tensors  # of optimizer, averages, carried state and random generators
     data: dict[str, Any]  # positions, schedule and numbers; plain data
-    best_number: int  # changes when `best` does
 
 
 class Trainer:
@@ -84,6 +106,7 @@ class Trainer:
         self.batches = batches
         self.config = config
         self.validation = validation
+        self._validation_start = validation.position() if validation else {}
         self.device = next(model.parameters()).device
         self._names = {parameter: name for name, parameter in model.named_parameters()}
         self.optimizer = OPTIMIZERS[config.optimizer](model.parameters(), config)
@@ -95,12 +118,13 @@ class Trainer:
         self.epoch = 0  # whole ones that are done
         self.tokens_in_epoch = 0
         self.rate_factor = 1.0  # lowered after a divergence
+        self.meter = Meter()
         self.best_nats = math.inf
-        self.best_number = 0
+        self._best: Tensors | None = None
+        self._best_step = 0
         self.waited = 0  # validations since the best
         self.validations = 0
         self.validated_step = -1
-        self.best = self._copy_of_weights()
 
     # One step -------------------------------------------------------------------------------------
 
@@ -141,8 +165,9 @@ class Trainer:
         self.carried = carried if self.batches.carries_state else None
         self.step_number += 1
         self.tokens_in_epoch += batch.tokens
-        clipped = 0 < self.config.clip < norm
-        return Step(nats, loss.tokens, norm, clipped, rate)
+        step = Step(nats, loss.tokens, norm, 0 < self.config.clip < norm, rate)
+        self.meter.add(step)
+        return step
 
     def _clip(self) -> float:
         """Shrink the gradient to the norm `clip` if it is longer: g ← g · min(1, clip / ‖g‖)."""
@@ -154,12 +179,23 @@ class Trainer:
 
     # Looking --------------------------------------------------------------------------------------
 
+    @property
+    def best(self) -> Tensors:
+        """The weights that validated best; those of now where nothing was validated."""
+        return self._weights_to_validate() if self._best is None else self._best
+
+    @property
+    def best_step(self) -> int:
+        """After how many steps `best` were the weights."""
+        return self.step_number if self._best is None else self._best_step
+
     def validate(self) -> float | None:
         """Nats per token on the validation text, and what follows from it for best and schedule."""
         self.validations += 1
         self.validated_step = self.step_number
         if self.validation is None:
             return None
+        self.validation.go_to(self._validation_start)  # the same sum in the same order every time
         model = self._validated_model()
         nats, tokens, carried = 0.0, 0, None
         with undisturbed(), torch.no_grad():
@@ -169,10 +205,11 @@ class Trainer:
                 carried = after if self.validation.carries_state else None
                 nats, tokens = nats + float(loss.nats), tokens + loss.tokens
         mean = nats / tokens
+        if not math.isfinite(mean):
+            raise Diverged(f"validation {mean:g}")
         if mean < self.best_nats:
             self.best_nats, self.waited = mean, 0
-            self.best_number += 1
-            self.best = {name: value.clone() for name, value in model.state_dict().items()}
+            self._best, self._best_step = _copied(model.state_dict()), self.step_number
         else:
             self.waited += 1
         self.schedule.observe(mean)
@@ -186,6 +223,9 @@ class Trainer:
             self._twin = copy.deepcopy(self.model)
         self._twin.load_state_dict(self.model.state_dict() | self.averages.weights)
         return self._twin
+
+    def _weights_to_validate(self) -> Tensors:
+        return _copied(self.model.state_dict() | (self.averages.weights or {}))
 
     # Saving ---------------------------------------------------------------------------------------
 
@@ -211,22 +251,21 @@ class Trainer:
             "averages": copy.deepcopy(self.averages.to_data()),
             "rate_factor": self.rate_factor,
             "best_nats": self.best_nats,
-            "best_number": self.best_number,
+            "best_step": self.best_step,
             "waited": self.waited,
             "validations": self.validations,
             "validated_step": self.validated_step,
+            "meter": asdict(self.meter),
         }
-        memory = {name: tensor.detach().clone() for name, tensor in memory.items()}
-        return Snapshot(self._copy_of_weights(), self.best, memory, data, self.best_number)
+        return Snapshot(_copied(self.model.state_dict()), self.best, _copied(memory), data)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go on from a snapshot as if nothing had happened."""
         data, memory = snapshot.data, snapshot.memory
         self.model.load_state_dict(snapshot.weights)
-        self.best = dict(snapshot.best)
-        restore_optimizer(self.optimizer, self._names, _under(memory, "optimizer/"))
+        restore_optimizer(self.optimizer, self._names, self._under(memory, "optimizer/"))
         self.schedule.restore(data["schedule"])
-        self.averages.restore(data["averages"], _under(memory, "average/"))
+        self.averages.restore(data["averages"], self._under(memory, "average/"))
         self.batches.go_to(data["position"])
         carried = from_named(memory, "carried")
         self.carried = (
@@ -240,12 +279,19 @@ class Trainer:
             torch.cuda.set_rng_state(memory["random/cuda"].cpu().clone(), self.device)
         self.step_number, self.epoch = data["step"], data["epoch"]
         self.tokens_in_epoch, self.rate_factor = data["tokens_in_epoch"], data["rate_factor"]
-        self.best_nats, self.best_number = data["best_nats"], data["best_number"]
+        self.best_nats, self._best_step = data["best_nats"], data["best_step"]
+        self._best = dict(snapshot.best) if math.isfinite(self.best_nats) else None
         self.waited, self.validations = data["waited"], data["validations"]
         self.validated_step = data["validated_step"]
+        self.meter = Meter(**data["meter"])
 
-    def _copy_of_weights(self) -> Tensors:
-        return {name: value.detach().clone() for name, value in self.model.state_dict().items()}
+    def _under(self, tensors: Tensors, prefix: str) -> Tensors:
+        """Those whose name begins so, on the device; single numbers stay where torch keeps them."""
+        return {
+            name.removeprefix(prefix): tensor.to(self.device) if tensor.dim() else tensor
+            for name, tensor in tensors.items()
+            if name.startswith(prefix)
+        }
 
 
 @contextmanager
@@ -255,9 +301,5 @@ def undisturbed() -> Iterator[None]:
         yield
 
 
-def _under(tensors: Tensors, prefix: str) -> Tensors:
-    return {
-        name.removeprefix(prefix): tensor
-        for name, tensor in tensors.items()
-        if name.startswith(prefix)
-    }
+def _copied(tensors: Tensors) -> Tensors:
+    return {name: tensor.detach().clone() for name, tensor in tensors.items()}

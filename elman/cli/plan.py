@@ -1,0 +1,75 @@
+"""`elman plan`: what a training costs on this machine, before it is begun."""
+
+from elman.cli.arguments import WholeNumber
+from elman.cli.output import duration, print_json, print_table, stages
+
+
+def plan(
+    recipe: str,
+    /,
+    *,
+    data: str,
+    set: tuple[str, ...] = (),
+    seed: WholeNumber | None = None,
+    device: str = "cpu",
+    threads: int | None = None,
+    json: bool = False,
+) -> None:
+    """What a training costs on this machine: parameters, operations, memory, minutes.
+
+    A few steps are trained on the text, measured and thrown away.
+
+    Examples:
+      elman plan quick --data my-text.txt
+      elman plan awd-lstm --data ptb --set model.hidden_size=[400,400,200]
+
+    Parameters
+    ----------
+    recipe
+        A shipped name (elman list recipes) or a TOML file.
+    data
+        A text file, a folder with train/valid/test files, or a built-in corpus.
+    set
+        Change a setting of the recipe: section.field=value. May be given several times.
+    seed
+        Seed of everything random.
+    device
+        Where the model would be trained: cpu, cuda, cuda:1 …
+    threads
+        Processor threads; as many as there are cores unless given.
+    json
+        Print the result as JSON.
+    """
+    from elman.tasks.neural_training import Machine
+    from elman.tasks.planning import plan as make_plan
+
+    with stages() as progress:
+        cost = make_plan(
+            recipe,
+            data=data,
+            overrides=set,
+            seed=seed,
+            machine=Machine(device=device, threads=threads),
+            progress=progress,
+        )
+    if json:
+        print_json(cost)
+        return
+    print_table(
+        ["plan", cost.recipe],
+        [
+            ["parameters", f"{cost.parameters:,}"],
+            ["tokens × epochs", f"{cost.tokens:,} × {cost.epochs:g}"],
+            ["steps", f"{cost.steps:,}"],
+            ["multiply-adds per token", f"{cost.multiplications:,}"],
+            ["operations", f"{cost.teraflop:,.4g} teraflop"],
+            ["and for validation", f"{cost.validation_teraflop:,.3g} teraflop"],
+            ["memory", f"{cost.memory_gigabytes:.1f} GB"],
+            ["run folder", f"{cost.disk_megabytes:,.0f} MB"],
+            [
+                "speed here",
+                f"{cost.tokens_per_second:,.0f} tokens/s, {cost.gigaflops:,.0f} GFLOP/s",
+            ],
+            ["time here", f"{duration(cost.seconds)} with {cost.threads} threads"],
+        ],
+    )

@@ -1,0 +1,143 @@
+"""What a training will cost, before it is begun: parameters, operations, memory, minutes.
+
+Takes a recipe and data, gives a `Plan`. The operations are those of the matrix products: a
+multiplication and an addition for every weight that a token meets, once forward and twice backward.
+Memory and minutes are measured: a few steps are trained on the very text and thrown away.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import torch
+
+from elman.errors import InputError
+from elman.tasks.neural_training import Machine, build_trainer, prepare_machine
+from elman.tasks.recipes import RunConfig, load_recipe
+from elman.tasks.training import learn_tokenizer
+from elman.text.corpora import open_corpus
+from elman.training.trainer import Trainer
+
+_WARM_UP_STEPS = 2
+_PROBE_SECONDS = 6.0
+_MOST_STEPS = 200
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The cost of a training on this machine."""
+
+    recipe: str
+    data: str
+    parameters: int
+    tokens: int  # of the training text
+    vocabulary_size: int
+    epochs: float
+    steps: int
+    multiplications: int  # multiply-adds per token, forward
+    teraflop: float  # of the whole training
+    validation_teraflop: float  # of its validations, not counted in it
+    tokens_per_second: float  # as measured
+    gigaflops: float  # per second, as measured
+    memory_gigabytes: float  # the most that was in use
+    disk_megabytes: float  # of the run folder
+    seconds: float  # of the whole training, validations included
+    threads: int
+
+
+def plan(
+    recipe: str,
+    *,
+    data: str,
+    overrides: Iterable[str] = (),
+    seed: int | None = None,
+    machine: Machine | None = None,
+    progress: Callable[[str], None] = lambda what: None,
+) -> Plan:
+    """Measure a few steps and extrapolate."""
+    config = load_recipe(recipe, overrides, seed)
+    if config.training is None:
+        raise InputError(f"{recipe}: counting takes seconds; only trainings in steps are planned")
+    device = prepare_machine(machine or Machine())
+    progress("reading")
+    corpus = open_corpus(str(data), labelled=config.text.labelled)
+    tokenizer, ids = learn_tokenizer(corpus.split("train"), config)
+    trainer = build_trainer(config, corpus, tokenizer, ids, device)
+    progress("measuring a few steps")
+    speed = _tokens_per_second(trainer)
+    validation_speed = _validation_speed(trainer)
+    return _plan(config, str(data), trainer, speed, validation_speed)
+
+
+def _plan(
+    config: RunConfig, data: str, trainer: Trainer, speed: float, validation_speed: float
+) -> Plan:
+    training, model = config.training, trainer.model
+    tokens = trainer.batches.tokens_per_epoch
+    per_token = model.multiplications()
+    validated = 0.0
+    if trainer.validation is not None:
+        times = training.epochs / training.validate_every
+        validated = times * trainer.validation.tokens_per_epoch
+    per_step = tokens / _steps_per_epoch(trainer)
+    weights = sum(value.nbytes for value in model.state_dict().values())
+    memory = sum(value.nbytes for value in trainer.snapshot().memory.values())
+    full = per_token - (model.output.rows_per_token() - model.vocabulary_size) * model.output_size
+    return Plan(
+        recipe=config.recipe,
+        data=data,
+        parameters=model.facts()["parameters"],
+        tokens=tokens,
+        vocabulary_size=model.vocabulary_size,
+        epochs=training.epochs,
+        steps=round(training.epochs * tokens / per_step),
+        multiplications=per_token,
+        teraflop=6e-12 * per_token * tokens * training.epochs,
+        validation_teraflop=2e-12 * full * validated,
+        tokens_per_second=speed,
+        gigaflops=6e-9 * per_token * speed,
+        memory_gigabytes=_peak_memory(),
+        disk_megabytes=(2 * weights + memory) / 1e6,
+        seconds=tokens * training.epochs / speed + validated / validation_speed,
+        threads=torch.get_num_threads(),
+    )
+
+
+def _tokens_per_second(trainer: Trainer) -> float:
+    """How fast steps are, once the first ones have been taken."""
+    for _ in range(_WARM_UP_STEPS):
+        trainer.step()
+    started, tokens = time.perf_counter(), 0
+    for _ in range(_MOST_STEPS):
+        tokens += trainer.step().tokens
+        if time.perf_counter() - started > _PROBE_SECONDS:
+            break
+    return tokens / (time.perf_counter() - started)
+
+
+def _validation_speed(trainer: Trainer) -> float:
+    """Tokens per second without learning."""
+    if trainer.validation is None:
+        return 1.0
+    batch = trainer.validation.next()
+    assert batch is not None, "validation text is not empty"
+    trainer.model.eval()
+    with torch.no_grad():
+        trainer.model.loss(batch.to(trainer.device), None)
+        started = time.perf_counter()
+        trainer.model.loss(batch.to(trainer.device), None)
+    return batch.tokens / (time.perf_counter() - started)
+
+
+def _steps_per_epoch(trainer: Trainer) -> float:
+    done = trainer.epochs_done
+    return trainer.step_number / done
+
+
+def _peak_memory() -> float:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1e9 if sys.platform == "darwin" else 1e6)  # kilobytes, but bytes on a Mac
