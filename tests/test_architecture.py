@@ -10,7 +10,7 @@ import elman
 PACKAGE = Path(elman.__file__).parent
 # From the ground up; a module may import from lower floors and from its own room.
 FLOORS = [
-    {"errors", "version", "state"},
+    {"errors", "version", "state", "page"},
     {"config"},
     {"text", "runs"},
     {"counts", "cells", "batches"},

@@ -1,12 +1,21 @@
 """The tour climbs its ladders in the expected order and never gets below the limit."""
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
 from elman.text.grammar import elman_grammar
-from elman.tour import RUNGS, Rung, Tour, climb, grammar_limits, tour
+from elman.tour import RUNGS, SHOWN, Rung, Tour, climb, grammar_limits, tour
+from elman.tour.report import tour_page
+
+
+def shortened(rung: Rung) -> Rung:
+    """The same rung with hardly any training: enough to walk the whole way in seconds."""
+    if "laplace" in rung.recipe or "ngram" in rung.recipe:
+        return rung
+    return replace(rung, overrides=(*rung.overrides, "training.epochs=0.3"))
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +25,29 @@ def stages() -> list[str]:
 
 @pytest.fixture(scope="module")
 def seen(stages: list[str]) -> Tour:
-    return tour(stages.append)
+    """The tour, with its neural rungs hardly trained; the slow test takes the real one."""
+    short = {corpus: [shortened(rung) for rung in rungs] for corpus, rungs in RUNGS.items()}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("elman.tour.ladder.RUNGS", short)
+        return tour(stages.append)
+
+
+@pytest.mark.slow
+def test_the_whole_ladder_up_to_the_limit() -> None:
+    seen = tour()
+    ladder = perplexities(seen, "grammar")
+    assert ladder["LSTM"] < 1.03 * seen.limit < ladder["5-gram, modified Kneser-Ney"]
+    names = ["5-gram, modified Kneser-Ney", "window of four words (Bengio)", "Elman network"]
+    below = [*(ladder[name] for name in names), max(ladder["GRU"], ladder["LSTM"])]
+    assert all(above < under for under, above in pairwise(below))
+    far = {rung: [s for s in scores if s.distance >= 5] for rung, scores in seen.agreement.items()}
+    accuracy = {
+        rung: sum(s.right for s in scores) / sum(s.verbs for s in scores)
+        for rung, scores in far.items()
+    }
+    assert accuracy["LSTM"] > 0.95
+    assert accuracy["5-gram, modified Kneser-Ney"] < 0.6
+    assert accuracy["window of four words (Bengio)"] < 0.6
 
 
 def perplexities(seen: Tour, corpus: str) -> dict[str, float]:
@@ -30,8 +61,8 @@ def test_every_rung_is_climbed(seen: Tour, stages: list[str]) -> None:
     assert seen.seconds >= sum(r.seconds for results in seen.ladders.values() for r in results)
 
 
-def test_every_rung_of_the_grammar_is_better_than_the_one_below(seen: Tour) -> None:
-    ladder = list(perplexities(seen, "grammar").values())
+def test_every_count_model_of_the_grammar_is_better_than_the_one_below(seen: Tour) -> None:
+    ladder = list(perplexities(seen, "grammar").values())[:5]
     assert all(above < below for below, above in pairwise(ladder))
 
 
@@ -53,11 +84,15 @@ def test_the_docs_ladder(seen: Tour) -> None:
 
 
 def test_samples_and_the_sentence(seen: Tour) -> None:
-    assert all(len(set(samples)) > 1 for samples in seen.samples.values())
-    assert all(text.startswith("boys who") for text in seen.samples["grammar"])
-    assert all(text.startswith("The value of") for text in seen.samples["python-docs"])
-    assert [row.word for row in seen.sentence] == "boys who Mary chases walk . <eos>".split()
-    assert len(seen.true_sentence) == len(seen.sentence)
+    prompts = {"grammar": "boys who", "python-docs": "The value of"}
+    for corpus, prompt in prompts.items():
+        assert list(seen.samples[corpus]) == list(SHOWN)
+        for texts in seen.samples[corpus].values():
+            assert len(set(texts)) > 1
+            assert all(text.startswith(prompt) for text in texts)
+    for sentence in seen.sentences.values():
+        assert [row.word for row in sentence] == "boys who Mary chases walk . <eos>".split()
+        assert len(seen.true_sentence) == len(sentence)
     assert seen.true_sentence[-1] == 0  # after the full stop a sentence must end
     bits = sum(elman_grammar().log_probs("boys who Mary chases walk .".split())) / -math.log(2)
     assert sum(seen.true_sentence) == pytest.approx(bits)
@@ -69,3 +104,28 @@ def test_a_rung_may_have_adapters() -> None:
     cached, model = climb(Rung("cached", "ngram", small, ("cache:weight=0.9",)), "grammar")
     assert model.model.describe()["model"] == "mixture"
     assert cached.measurement.perplexity > plain.measurement.perplexity
+
+
+def test_agreement_falls_where_counts_end(seen: Tour) -> None:
+    five = {score.distance: score for score in seen.agreement["5-gram, modified Kneser-Ney"]}
+    assert five[0].accuracy == five[1].accuracy == 1
+    assert sum(five[d].right for d in five if d >= 5) < 0.6 * sum(
+        five[d].verbs for d in five if d >= 5
+    )
+
+
+def test_neural_rungs_bring_their_learning_curves(seen: Tour) -> None:
+    for results in seen.ladders.values():
+        for result in results:
+            neural = result.rung.split()[0] in ("window", "Elman", "GRU", "LSTM")
+            assert bool([r for r in result.history if "valid_perplexity" in r]) == neural
+
+
+def test_the_page_stands_alone(seen: Tour) -> None:
+    page = tour_page(seen)
+    assert all(result.rung in page for results in seen.ladders.values() for result in results)
+    assert page.count("<svg") == page.count("</svg>") == 4
+    assert "src=" not in page
+    assert "<script" not in page
+    outside = [part for part in page.split('href="')[1:] if part[0] not in "#d"]
+    assert outside == []  # nothing is fetched from anywhere

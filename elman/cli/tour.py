@@ -1,14 +1,18 @@
 """`elman tour`: the ladder of models on the built-in corpora."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elman.cli.output import print_json, print_table, stages
+from elman.errors import InputError
 
 if TYPE_CHECKING:
     from elman.tour import Tour
 
 _NEXT = """What to try next:
-  elman train ngram --data YOUR-TEXT.txt --out runs/mine     train on your own text
+  elman train ngram --data YOUR-TEXT.txt --out runs/mine     train on your own text, by counting
+  elman train small --data YOUR-TEXT.txt --out runs/lstm     or with an LSTM; quick and hour are
+                                                             for larger texts
   elman generate runs/mine --prompt "Once upon" --top-p 0.9  let it write
   elman suggest runs/mine "Once upon"                        next words, like a phone keyboard
   elman surprisal runs/mine --text "Once upon a time"        how surprising is each word?
@@ -16,25 +20,40 @@ _NEXT = """What to try next:
   elman list                                                 everything there is to choose from"""
 
 
-def tour(*, json: bool = False) -> None:
+def tour(*, report: str = "elman-tour.html", json: bool = False) -> None:
     """A tour of the package: trains a ladder of models on two built-in corpora and shows what each
-    step buys. Nothing is downloaded, nothing is written.
+    step buys, in a few minutes. Nothing is downloaded.
 
-    Example: elman tour
+    Examples:
+      elman tour
+      elman tour --report ladder.html
 
     Parameters
     ----------
+    report
+        The page to write, with curves and samples; an empty word: none.
     json
         Print everything as JSON.
     """
+    if report:
+        _refuse_unwritable(report)  # before the work, not after it
     from elman.tour import tour as take_tour
+    from elman.tour.report import tour_page
 
     with stages() as progress:
         seen = take_tour(progress)
+    if report:
+        Path(report).write_text(tour_page(seen), encoding="utf-8")
     if json:
         ladders = {
             corpus: [
-                {"rung": r.rung, "seconds": r.seconds, **r.measurement.to_data()} for r in results
+                {
+                    "rung": r.rung,
+                    "seconds": r.seconds,
+                    "history": r.history,
+                    **r.measurement.to_data(),
+                }
+                for r in results
             ]
             for corpus, results in seen.ladders.items()
         }
@@ -44,7 +63,20 @@ def tour(*, json: bool = False) -> None:
     _print_docs(seen)
     _print_sentence(seen)
     models = sum(map(len, seen.ladders.values()))
-    print(f"\nThat was {models} models in {seen.seconds:.0f} s.\n{_NEXT}")
+    print(f"\nThat was {models} models in {seen.seconds:.0f} s.")
+    if report:
+        print(f"Curves, agreement by distance and samples: {report}")
+    print(_NEXT)
+
+
+def _refuse_unwritable(report: str) -> None:
+    try:
+        with open(report, "a", encoding="utf-8"):
+            pass
+    except OSError as error:
+        raise InputError(
+            f"{report}: cannot be written ({error.strerror}); choose another --report"
+        ) from None
 
 
 def _print_grammar(seen: "Tour") -> None:
@@ -62,6 +94,13 @@ def _print_grammar(seen: "Tour") -> None:
     print_table(["model", "perplexity", "times the limit", "seconds"], rows)
     print(f"\n   (over all sentences it can make, the limit is exactly {seen.entropy_limit:.4f})")
     _print_samples(seen, "grammar")
+    print("\n   agreement by distance: verbs of the right number, by words between noun and verb\n")
+    distances = [score.distance for score in next(iter(seen.agreement.values()))]
+    rows = [
+        [rung, *[f"{100 * score.accuracy:.0f}" for score in scores]]
+        for rung, scores in seen.agreement.items()
+    ]
+    print_table(["model", *[f"{d} %" for d in distances]], rows)
 
 
 def _print_docs(seen: "Tour") -> None:
@@ -86,13 +125,17 @@ def _numbers(*values: float) -> list[str]:
 
 
 def _print_samples(seen: "Tour", corpus: str) -> None:
-    print("\n   the 5-gram says:")
-    for text in seen.samples[corpus]:
-        print(f"     {text}")
+    for rung, texts in seen.samples[corpus].items():
+        print(f"\n   {rung} says:")
+        for text in texts:
+            print(f"     {text}")
 
 
 def _print_sentence(seen: "Tour") -> None:
-    print("\n3. surprisal, word by word: the 5-gram against the truth, in bits\n")
-    for row, truth in zip(seen.sentence, seen.true_sentence, strict=True):
-        bar = "█" * round(2 * row.surprisal)
-        print(f"   {row.word:8} {row.surprisal:6.2f}  (true {truth:5.2f})  {bar}")
+    print("\n3. surprisal, word by word, in bits\n")
+    columns = zip(*seen.sentences.values(), seen.true_sentence, strict=True)
+    rows = [
+        [words[0].word, *(f"{word.surprisal:.2f}" for word in words), f"{truth:.2f}"]
+        for *words, truth in columns
+    ]
+    print_table(["word", *seen.sentences, "the truth"], rows)

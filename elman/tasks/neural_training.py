@@ -49,6 +49,7 @@ class Machine:
     threads: int | None = None  # None: as many as torch takes
     tensorboard: bool = False  # log to a folder `tensorboard` in the run folder
     watch: Callable[[Progress], None] = lambda progress: None
+    record: Callable[[Record], None] = lambda record: None  # what the history is told too
 
 
 def train_neural(
@@ -145,6 +146,7 @@ class _Run:
         writer = self._tensorboard(out)
 
         def record(entry: Record) -> None:
+            self.machine.record(entry)
             if self._history is not None:
                 self._history.add(entry)
             if writer is not None:
