@@ -2,7 +2,16 @@
 
 import torch
 
-from elman.state import detach, join, map_state, select, tensors
+from elman.state import (
+    combine,
+    detach,
+    from_named,
+    join,
+    map_state,
+    named_tensors,
+    select,
+    tensors,
+)
 
 
 def nested() -> tuple[torch.Tensor, tuple[torch.Tensor, ...]]:
@@ -46,3 +55,38 @@ def test_tensors_in_order() -> None:
     assert [tensor.shape for tensor in tensors(state)] == [(3,), (3, 2), (3,)]
     assert tensors(state)[0] is state[0]
     assert tensors(state[0]) == [state[0]]
+
+
+def test_tensors_by_name_and_back() -> None:
+    state = nested()
+    named = named_tensors(state, "carried")
+    assert list(named) == ["carried.0", "carried.1.0", "carried.1.1"]
+    assert named["carried.1.1"] is state[1][1]
+    again = from_named(named, "carried")
+    assert isinstance(again, tuple)
+    assert isinstance(again[1], tuple)
+    assert same(again, state)
+
+
+def test_a_single_tensor_has_the_plain_name() -> None:
+    tensor = torch.ones(2)
+    assert named_tensors(tensor, "carried") == {"carried": tensor}
+    assert from_named({"carried": tensor}, "carried") is tensor
+
+
+def test_deep_and_wide_states_keep_their_order() -> None:
+    state = tuple((torch.tensor([number]), (torch.tensor([-number]),)) for number in range(12))
+    again = from_named(dict(reversed(named_tensors(state, "s").items())), "s")
+    assert [len(part) for part in again] == [2] * 12
+    assert same(again, state)
+
+
+def test_other_names_are_not_a_state() -> None:
+    assert from_named({}, "carried") is None
+    assert from_named({"random/cpu": torch.ones(1), "carried2.0": torch.ones(1)}, "carried") is None
+    assert same(from_named({"a.0": torch.ones(1), "b.0": torch.zeros(1)}, "a"), (torch.ones(1),))
+
+
+def test_two_states_are_combined_tensor_by_tensor() -> None:
+    doubled = combine(torch.add, nested(), nested())
+    assert same(doubled, map_state(lambda tensor: 2 * tensor, nested()))

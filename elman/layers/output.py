@@ -51,8 +51,11 @@ class Output(nn.Module, ABC):
         """Log probabilities of the whole vocabulary, (N, V)."""
         return torch.addmm(self.bias, hidden, self._matrix(table).t()).log_softmax(1)
 
-    def rows_per_token(self) -> int:
-        """How many rows of the matrix a token is multiplied with in training."""
+    def rows_per_token(self, step_tokens: int) -> float:
+        """How many rows of the matrix a token is multiplied with in training, on average.
+
+        step_tokens: how many tokens a training step has.
+        """
         return self.vocabulary_size
 
     def _matrix(self, table: torch.Tensor | None) -> torch.Tensor:
@@ -78,18 +81,15 @@ class SampledSoftmax(Output):
     Half of `samples` are the most frequent words, always there; the others are drawn evenly from
     the rest. The words of the window itself are there too, since they are targets. A word that is
     there with probability π stands for 1/π words of its kind, so log 1/π is added to its logit and
-    the normaliser is right on average.
+    the normaliser is right on average. A vocabulary that is smaller than that is used whole.
     """
 
     about = "frequent words, words of the window, and a random few; exact when it is evaluated"
 
     def __init__(self, size: int, counts: torch.Tensor, *, tied: bool, samples: int) -> None:
         super().__init__(size, counts, tied=tied, samples=samples)
-        if not 2 <= samples < self.vocabulary_size:
-            raise InputError(
-                f"samples={samples}: must be from 2 to below the vocabulary's "
-                f"{self.vocabulary_size:,}; or choose output=full"
-            )
+        if samples < 2:
+            raise InputError(f"samples={samples}: must be at least 2")
         self.samples = samples
         ranked = torch.argsort(counts, descending=True, stable=True)
         self.register_buffer("ranked", ranked)
@@ -97,13 +97,15 @@ class SampledSoftmax(Output):
         self.ranked: torch.Tensor
         self.frequency: torch.Tensor
 
-    def rows_per_token(self) -> int:
-        return self.samples
+    def rows_per_token(self, step_tokens: int) -> float:
+        if self.samples >= self.vocabulary_size:
+            return self.vocabulary_size
+        return float((1 - self._absent(step_tokens)).sum())
 
     def loss(
         self, hidden: torch.Tensor, targets: torch.Tensor, table: torch.Tensor | None
     ) -> torch.Tensor:
-        if not self.training:
+        if not self.training or self.samples >= self.vocabulary_size:
             return softmax_loss(hidden, self._matrix(table), self.bias, targets)
         always = self.samples // 2
         rest = self.ranked[always:]
@@ -124,11 +126,15 @@ class SampledSoftmax(Output):
 
     def _log_weights(self, others: int) -> torch.Tensor:
         """log 1/π of every word, π being how likely it is there if it is not the row's target."""
+        return -torch.log1p(-self._absent(others))
+
+    def _absent(self, tokens: int) -> torch.Tensor:
+        """How likely each word is not there, beside so many tokens of the window."""
         always = self.samples // 2
         missed = 1 - (self.samples - always) / (self.vocabulary_size - always)
-        absent = missed * (1 - self.frequency).pow(others)
+        absent = missed * (1 - self.frequency).pow(tokens)
         absent[self.ranked[:always]] = 0
-        return -torch.log1p(-absent)
+        return absent
 
 
 OUTPUTS: dict[str, type[Output]] = {

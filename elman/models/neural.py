@@ -135,14 +135,17 @@ class NeuralModel(nn.Module, LanguageModel):
         table = embedding_dropout(self.embedding.weight, rate, self.training)
         return nn.functional.embedding(ids, table)
 
-    def multiplications(self) -> int:
-        """Multiply-adds per token of the matrix products, forward only."""
+    def multiplications(self, step_tokens: int) -> int:
+        """Multiply-adds per token of the matrix products, forward only.
+
+        step_tokens: how many tokens a training step has; of consequence for a sampled output.
+        """
         inside = sum(
             parameter.numel()
             for name, parameter in self.named_parameters()
             if parameter.dim() == 2 and not name.startswith(("embedding.", "output."))
         )
-        return inside + self.output.rows_per_token() * self.output_size
+        return inside + round(self.output.rows_per_token(step_tokens) * self.output_size)
 
     # The contract ---------------------------------------------------------------------------------
 
@@ -224,7 +227,6 @@ class NeuralModel(nn.Module, LanguageModel):
             "vocabulary_size": self.vocabulary_size,
             "eos_id": self.eos_id,
             "parameters": parameters,
-            "multiplications": self.multiplications(),
         }
 
     @classmethod
@@ -233,7 +235,8 @@ class NeuralModel(nn.Module, LanguageModel):
     ) -> NeuralModel:
         """The model that gave these arrays and facts, ready to be used."""
         counts = np.ones(facts["vocabulary_size"], dtype=np.int64)
-        model = cls.build(config, counts, facts["eos_id"])
+        with torch.random.fork_rng(devices=[]):  # fresh weights, soon gone, leave no trace
+            model = cls.build(config, counts, facts["eos_id"])
         model.load_arrays(arrays)
         return model.eval()
 

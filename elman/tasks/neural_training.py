@@ -224,11 +224,12 @@ class _Run:
         self._since = now
         trainer = self.trainer
         done = trainer.epochs_done * trainer.batches.tokens_per_epoch
+        per_token = trainer.model.multiplications(round(done / max(trainer.step_number, 1)))
         self.facts["training"] = {
             "epochs": round(trainer.epochs_done, 4),
             "steps": trainer.step_number,
             "tokens": round(done),
-            "teraflop": round(6e-12 * trainer.model.multiplications() * done, 3),
+            "teraflop": round(6e-12 * per_token * done, 3),
             "finished": trainer.finished,
         }
         if math.isfinite(trainer.best_nats) and trainer.validation is not None:

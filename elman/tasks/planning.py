@@ -78,15 +78,16 @@ def _plan(
 ) -> Plan:
     training, model = config.training, trainer.model
     tokens = trainer.batches.tokens_per_epoch
-    per_token = model.multiplications()
+    per_step = tokens / _steps_per_epoch(trainer)
+    per_token = model.multiplications(round(per_step))
     validated = 0.0
     if trainer.validation is not None:
         times = training.epochs / training.validate_every
         validated = times * trainer.validation.tokens_per_epoch
-    per_step = tokens / _steps_per_epoch(trainer)
     weights = sum(value.nbytes for value in model.state_dict().values())
     memory = sum(value.nbytes for value in trainer.snapshot().memory.values())
-    full = per_token - (model.output.rows_per_token() - model.vocabulary_size) * model.output_size
+    left_out = model.vocabulary_size - model.output.rows_per_token(round(per_step))
+    full = per_token + left_out * model.output_size  # validation looks at all words
     return Plan(
         recipe=config.recipe,
         data=data,

@@ -1,0 +1,115 @@
+"""Speed of training: `zaremba-small` in our loop against a plain loop around nn.LSTM, and what
+`elman plan` foretells against what happens.
+
+    python benchmarks/training.py DATA        a folder with train/valid/test files, as Penn Treebank
+
+Both loops read the same batches and take the same steps (two layers of 200, full softmax, SGD with
+clipping). They take turns in one process; the best of several turns counts.
+"""
+
+import sys
+import time
+
+import numpy as np
+import torch
+from torch import nn
+
+from elman.tasks.neural_training import Machine, build_trainer, make_batches, train_neural
+from elman.tasks.planning import plan
+from elman.tasks.recipes import load_recipe
+from elman.tasks.training import learn_tokenizer
+from elman.text.corpora import open_corpus
+
+STEPS, TURNS = 30, 6
+
+
+class PlainModel(nn.Module):
+    """What one writes down first."""
+
+    def __init__(self, vocabulary_size: int, size: int) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary_size, size)
+        self.lstm = nn.LSTM(size, size, num_layers=2, batch_first=True)
+        self.output = nn.Linear(size, vocabulary_size)
+
+    def forward(self, ids, state):
+        outputs, state = self.lstm(self.embedding(ids), state)
+        return self.output(outputs), state
+
+
+def plain_loop(batches, model, optimizer):
+    """STEPS steps as in a tutorial; tokens per second."""
+    state, tokens = None, 0
+    started = time.perf_counter()
+    for _ in range(STEPS):
+        batch = batches.next() or batches.next()
+        logits, state = model(batch.inputs, state)
+        state = tuple(tensor.detach() for tensor in state)
+        loss = nn.functional.cross_entropy(logits.flatten(0, 1), batch.targets.flatten())
+        optimizer.zero_grad()
+        (loss * batch.inputs.shape[1]).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 5.0)
+        optimizer.step()
+        tokens += batch.tokens
+    return tokens / (time.perf_counter() - started)
+
+
+def our_loop(trainer):
+    started, tokens = time.perf_counter(), 0
+    for _ in range(STEPS):
+        tokens += trainer.step().tokens
+    return tokens / (time.perf_counter() - started)
+
+
+def matrix_limit():
+    """GFLOP/s of a large product: what this machine can do."""
+    a = torch.randn(2000, 2000)
+    best = min(_seconds(lambda: a @ a) for _ in range(5))
+    return 2 * 2000**3 / best / 1e9
+
+
+def _seconds(work):
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def compare_loops(data):
+    config = load_recipe("zaremba-small")
+    corpus = open_corpus(data)
+    tokenizer, ids = learn_tokenizer(corpus.split("train"), config)
+    trainer = build_trainer(config, corpus, tokenizer, ids, torch.device("cpu"))
+    plain = PlainModel(len(tokenizer), 200)
+    optimizer = torch.optim.SGD(plain.parameters(), lr=1.0)
+    batches = make_batches(config, ids, tokenizer.eos_id)
+    ours, theirs = [], []
+    for _ in range(TURNS):
+        theirs.append(plain_loop(batches, plain, optimizer))
+        ours.append(our_loop(trainer))
+    per_token = 6e-9 * trainer.model.multiplications(400)
+    print(f"zaremba-small, tokens/s, best of {TURNS} turns of {STEPS} steps:")
+    print(f"  plain nn.LSTM loop  {max(theirs):8,.0f}  ({max(theirs) * per_token:.0f} GFLOP/s)")
+    print(f"  elman               {max(ours):8,.0f}  ({max(ours) * per_token:.0f} GFLOP/s)")
+    print(f"  ratio of the best {max(ours) / max(theirs):.2f}, ", end="")
+    print(f"of the medians {np.median(ours) / np.median(theirs):.2f}")
+
+
+def compare_plans(data, recipes=("zaremba-small", "quick", "bengio")):
+    print("\nplan against truth, a tenth of an epoch and a validation each:")
+    for recipe in recipes:
+        overrides = ["training.epochs=0.1", "training.validate_every=0.1"]
+        foretold = plan(recipe, data=data, overrides=overrides)
+        config = load_recipe(recipe, overrides)
+        trained = train_neural(config, data, out=None, machine=Machine())
+        took = trained.facts["seconds"]
+        print(f"  {recipe:14} plan {foretold.seconds:6.1f} s, truth {took:6.1f} s, ", end="")
+        print(f"off by {100 * (foretold.seconds / took - 1):+.0f} %")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, ", end="")
+    print(f"limit (large product) {matrix_limit():.0f} GFLOP/s\n")
+    compare_loops(sys.argv[1])
+    compare_plans(sys.argv[1])

@@ -1,0 +1,207 @@
+"""Rules of descent against their algorithms, written by hand; what they remember comes back."""
+
+import numpy as np
+import pytest
+import torch
+
+from elman.training.optimizers import OPTIMIZERS, optimizer_tensors, restore_optimizer
+from elman.training.settings import TrainingConfig
+
+RATE = 0.1
+WEIGHT = np.array([1.0, -2.0, 0.5])
+GRADIENTS = np.array([[0.3, -0.1, 2.0], [-0.4, 0.2, 1.0], [0.1, 0.5, -3.0], [0.2, -0.2, 0.0]])
+
+
+def make(name: str, parameters, **settings) -> torch.optim.Optimizer:
+    config = TrainingConfig(optimizer=name, learning_rate=RATE, **settings)
+    return OPTIMIZERS[name](parameters, config)
+
+
+def steps(name: str, **settings) -> list[np.ndarray]:
+    """The weights after each step."""
+    weight = torch.nn.Parameter(torch.from_numpy(WEIGHT.copy()))
+    optimizer = make(name, [weight], **settings)
+    found = []
+    for gradient in GRADIENTS:
+        weight.grad = torch.from_numpy(gradient.copy())
+        optimizer.step()
+        found.append(weight.detach().numpy().copy())
+    return found
+
+
+def agree(found: list[np.ndarray], expected: list[np.ndarray]) -> bool:
+    return np.allclose(np.stack(found), np.stack(expected), rtol=0, atol=1e-13)
+
+
+def sgd_of_the_deck(
+    weight_decay: float, momentum: float, dampening: float, nesterov: bool
+) -> list[np.ndarray]:
+    """Deck 004, line by line: λ, μ, τ."""
+    weight, velocity, found = WEIGHT.copy(), None, []
+    for gradient in GRADIENTS:
+        g = gradient
+        if weight_decay != 0:
+            g = g + weight_decay * weight
+        if momentum != 0:
+            velocity = g if velocity is None else momentum * velocity + (1 - dampening) * g
+            g = g + momentum * velocity if nesterov else velocity
+        weight = weight - RATE * g
+        found.append(weight)
+    return found
+
+
+@pytest.mark.parametrize("weight_decay", [0.0, 0.3])
+@pytest.mark.parametrize(
+    ("momentum", "dampening", "nesterov"),
+    [(0.0, 0.0, False), (0.9, 0.0, False), (0.9, 0.4, False), (0.9, 0.0, True)],
+)
+def test_sgd_is_the_algorithm_of_the_deck(
+    weight_decay: float, momentum: float, dampening: float, nesterov: bool
+) -> None:
+    settings = {"momentum": momentum, "dampening": dampening, "nesterov": nesterov}
+    found = steps("sgd", weight_decay=weight_decay, **settings)
+    assert agree(found, sgd_of_the_deck(weight_decay, **settings))
+
+
+@pytest.mark.parametrize("weight_decay", [0.0, 0.3])
+@pytest.mark.parametrize("accumulator", [0.0, 0.5])
+def test_adagrad_by_hand(accumulator: float, weight_decay: float) -> None:
+    weight, squares, expected = WEIGHT, np.full(3, accumulator), []
+    for gradient in GRADIENTS:
+        gradient = gradient + weight_decay * weight
+        squares = squares + gradient**2
+        weight = weight - RATE * gradient / (np.sqrt(squares) + 1e-3)
+        expected.append(weight)
+    settings = {"accumulator": accumulator, "weight_decay": weight_decay}
+    assert agree(steps("adagrad", epsilon=1e-3, **settings), expected)
+
+
+@pytest.mark.parametrize("weight_decay", [0.0, 0.3])
+@pytest.mark.parametrize("momentum", [0.0, 0.6])
+def test_rmsprop_by_hand(momentum: float, weight_decay: float) -> None:
+    weight, squares, velocity, expected = WEIGHT, np.zeros(3), np.zeros(3), []
+    for gradient in GRADIENTS:
+        gradient = gradient + weight_decay * weight
+        squares = 0.8 * squares + 0.2 * gradient**2
+        velocity = momentum * velocity + gradient / (np.sqrt(squares) + 1e-3)
+        weight = weight - RATE * velocity
+        expected.append(weight)
+    settings = {"momentum": momentum, "weight_decay": weight_decay}
+    assert agree(steps("rmsprop", beta2=0.8, epsilon=1e-3, **settings), expected)
+
+
+def adam_by_hand(weight_decay: float, beside: bool) -> list[np.ndarray]:
+    weight, mean, squares, expected = WEIGHT, np.zeros(3), np.zeros(3), []
+    for step, gradient in enumerate(GRADIENTS, 1):
+        if beside:
+            weight = weight - RATE * weight_decay * weight
+        else:
+            gradient = gradient + weight_decay * weight
+        mean = 0.7 * mean + 0.3 * gradient
+        squares = 0.8 * squares + 0.2 * gradient**2
+        unbiased = mean / (1 - 0.7**step), squares / (1 - 0.8**step)
+        weight = weight - RATE * unbiased[0] / (np.sqrt(unbiased[1]) + 1e-3)
+        expected.append(weight)
+    return expected
+
+
+@pytest.mark.parametrize("name", ["adam", "adamw"])
+@pytest.mark.parametrize("weight_decay", [0.0, 0.3])
+def test_adam_by_hand(name: str, weight_decay: float) -> None:
+    found = steps(name, beta1=0.7, beta2=0.8, epsilon=1e-3, weight_decay=weight_decay)
+    assert agree(found, adam_by_hand(weight_decay, beside=name == "adamw"))
+
+
+def test_adam_and_adamw_decay_in_different_places() -> None:
+    assert not agree(adam_by_hand(0.3, beside=True), adam_by_hand(0.3, beside=False))
+
+
+# --- Restarts
+
+
+class _Net(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.inner = torch.nn.Linear(3, 2)
+        self.unused = torch.nn.Parameter(torch.ones(2))  # never gets a gradient
+
+    def learn(self, optimizer: torch.optim.Optimizer, steps: range) -> None:
+        for step in steps:
+            optimizer.zero_grad()
+            inputs = torch.randn(4, 3, generator=torch.Generator().manual_seed(step))
+            self.inner(inputs).square().sum().backward()
+            optimizer.step()
+
+    def names(self) -> dict[torch.nn.Parameter, str]:
+        return {parameter: name for name, parameter in self.named_parameters()}
+
+
+REMEMBERED = {
+    "sgd": {"momentum_buffer"},
+    "adam": {"step", "exp_avg", "exp_avg_sq"},
+    "adamw": {"step", "exp_avg", "exp_avg_sq"},
+    "rmsprop": {"step", "square_avg", "momentum_buffer"},
+    "adagrad": {"step", "sum"},
+}
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_what_an_optimizer_remembers_comes_back(name: str) -> None:
+    whole, stopped = _Net(), _Net()
+    first, second = (make(name, net.parameters(), momentum=0.5) for net in (whole, stopped))
+    whole.learn(first, range(7))
+    stopped.learn(second, range(4))
+    kept = optimizer_tensors(second, stopped.names())
+    kept = {key: value.detach().clone() for key, value in kept.items()}
+    assert {key for key in kept if key.startswith("inner.")} == {
+        f"inner.{part}/{what}" for part in ("weight", "bias") for what in REMEMBERED[name]
+    }
+    again = _Net()
+    again.load_state_dict(stopped.state_dict())
+    third = make(name, again.parameters(), momentum=0.5)
+    again.learn(third, range(2))  # something else to be forgotten
+    again.load_state_dict(stopped.state_dict())
+    restore_optimizer(third, again.names(), kept)
+    again.learn(third, range(4, 7))
+    for one, other in zip(whole.parameters(), again.parameters(), strict=True):
+        assert torch.equal(one, other)
+    memory = optimizer_tensors(third, again.names())
+    for key, value in optimizer_tensors(first, whole.names()).items():
+        assert torch.equal(value, memory[key])
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_going_back_to_the_start_forgets_everything(name: str) -> None:
+    """As after a divergence before the first checkpoint that remembers anything."""
+    whole, back = _Net(), _Net()
+    first, second = (make(name, net.parameters(), momentum=0.5) for net in (whole, back))
+    start = optimizer_tensors(second, back.names())
+    start = {key: value.clone() for key, value in start.items()}
+    back.learn(second, range(3))
+    back.load_state_dict(whole.state_dict())
+    restore_optimizer(second, back.names(), start)
+    for net, optimizer in ((whole, first), (back, second)):
+        net.learn(optimizer, range(4))
+    for one, other in zip(whole.parameters(), back.parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_what_is_restored_is_a_copy() -> None:
+    net = _Net()
+    optimizer = make("adam", net.parameters())
+    net.learn(optimizer, range(2))
+    kept = optimizer_tensors(optimizer, net.names())
+    before = {key: value.clone() for key, value in kept.items()}
+    other = _Net()
+    second = make("adam", other.parameters())
+    restore_optimizer(second, other.names(), kept)
+    other.learn(second, range(3))
+    assert all(torch.equal(kept[key], before[key]) for key in kept)
+
+
+def test_plain_sgd_remembers_nothing() -> None:
+    net = _Net()
+    optimizer = make("sgd", net.parameters())
+    net.learn(optimizer, range(3))
+    assert optimizer_tensors(optimizer, net.names()) == {}
