@@ -1,5 +1,8 @@
 """`elman list`: everything there is to choose from, read from the rooms' own dicts."""
 
+from collections.abc import Callable
+from importlib import import_module
+
 from elman.cli.output import print_json, print_table
 from elman.errors import choose
 
@@ -9,20 +12,19 @@ def list(kind: str | None = None, /, *, json: bool = False) -> None:
 
     Examples:
       elman list
-      elman list smoothers
+      elman list recipes
+      elman list cells
 
     Parameters
     ----------
     kind
-        adapters, cells, corpora, decoding, models, recipes, smoothers or tokenizers; none: all.
+        adapters, averages, cells, connections, corpora, decoding, models, optimizers, outputs,
+        recipes, schedules, smoothers or tokenizers; none: all.
     json
         Print the result as JSON.
     """
-    families = _families()
-    if kind == "cells":
-        chosen = {"cells": _cells()}
-    else:
-        chosen = families if kind is None else {kind: choose(families, kind, "kind")}
+    wanted = [*_FAMILIES] if kind is None else [kind]
+    chosen = {family: choose(_FAMILIES, family, "kind")() for family in wanted}
     if json:
         print_json(chosen)
         return
@@ -30,31 +32,48 @@ def list(kind: str | None = None, /, *, json: bool = False) -> None:
         if number:
             print()
         print_table([family, "what it is"], [*members.items()])
-    if kind is None:
-        print("\nrecurrent cells: elman list cells")
 
 
-def _cells() -> dict[str, str]:
-    from elman.cells import CELLS  # with torch, which takes longer than everything else here
+def _about(room: str, name: str) -> Callable[[], dict[str, str]]:
+    """What the members of a room's dict are; the room is imported on use, some with torch."""
 
-    return {name: cell.about for name, cell in CELLS.items()}
+    def members() -> dict[str, str]:
+        family = getattr(import_module(f"elman.{room}"), name)
+        return {key: getattr(member, "about", member) for key, member in family.items()}
+
+    return members
 
 
-def _families() -> dict[str, dict[str, str]]:
-    from elman.adapters import ADAPTERS
-    from elman.counts.smoothing import SMOOTHERS
-    from elman.decoding import STRATEGIES
+def _models() -> dict[str, str]:
     from elman.models import MODELS, model_class
-    from elman.tasks.recipes import recipe_names
-    from elman.text import TOKENIZERS
-    from elman.text.corpora import CORPORA
 
-    return {
-        "adapters": {name: adapter.about for name, adapter in ADAPTERS.items()},
-        "corpora": {name: corpus.about for name, corpus in CORPORA.items()},
-        "decoding": STRATEGIES,
-        "models": {name: model_class(name).about for name in MODELS},
-        "recipes": recipe_names(),
-        "smoothers": {name: smoother.about for name, smoother in SMOOTHERS.items()},
-        "tokenizers": {name: tokenizer.about for name, tokenizer in TOKENIZERS.items()},
-    }
+    return {name: model_class(name).about for name in MODELS}
+
+
+def _optimizers() -> dict[str, str]:
+    from elman.training.optimizers import OPTIMIZERS
+
+    return {name: make.__doc__ or "" for name, make in OPTIMIZERS.items()}
+
+
+def _recipes() -> dict[str, str]:
+    from elman.tasks.recipes import recipe_names
+
+    return recipe_names()
+
+
+_FAMILIES: dict[str, Callable[[], dict[str, str]]] = {
+    "adapters": _about("adapters", "ADAPTERS"),
+    "averages": _about("training.averaging", "AVERAGES"),
+    "cells": _about("cells", "CELLS"),
+    "connections": _about("layers", "CONNECTIONS"),
+    "corpora": _about("text.corpora", "CORPORA"),
+    "decoding": _about("decoding", "STRATEGIES"),
+    "models": _models,
+    "optimizers": _optimizers,
+    "outputs": _about("layers.output", "OUTPUTS"),
+    "recipes": _recipes,
+    "schedules": _about("training.schedules", "SCHEDULES"),
+    "smoothers": _about("counts.smoothing", "SMOOTHERS"),
+    "tokenizers": _about("text", "TOKENIZERS"),
+}

@@ -86,8 +86,11 @@ def _show_agreement(page: Page, seen: Tour) -> None:
 def _show_curves(page: Page, seen: Tour) -> None:
     page.heading("Learning curves")
     for corpus, results in seen.ladders.items():
+        trained = [result for result in results if result.history]
+        if not trained:
+            continue
         figure, axes = _figure()
-        for colour, result in zip(_COLOURS[1:], [r for r in results if r.history], strict=False):
+        for colour, result in zip(_COLOURS[1:], trained, strict=False):
             valid = [record for record in result.history if "valid_perplexity" in record]
             axes.plot(
                 [record["epoch"] for record in valid],

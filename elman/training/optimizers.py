@@ -23,6 +23,7 @@ Parameters = Iterable[torch.nn.Parameter]
 
 
 def _sgd(parameters: Parameters, config: TrainingConfig) -> torch.optim.Optimizer:
+    """gradient descent, with momentum, dampening, Nesterov, weight decay"""
     return torch.optim.SGD(
         parameters,
         lr=config.learning_rate,
@@ -34,6 +35,7 @@ def _sgd(parameters: Parameters, config: TrainingConfig) -> torch.optim.Optimize
 
 
 def _adam(parameters: Parameters, config: TrainingConfig) -> torch.optim.Optimizer:
+    """running means of the gradient and of its square (Kingma and Ba 2015)"""
     return torch.optim.Adam(
         parameters,
         lr=config.learning_rate,
@@ -44,6 +46,7 @@ def _adam(parameters: Parameters, config: TrainingConfig) -> torch.optim.Optimiz
 
 
 def _adamw(parameters: Parameters, config: TrainingConfig) -> torch.optim.Optimizer:
+    """adam, with weight decay beside the gradient (Loshchilov and Hutter 2019)"""
     return torch.optim.AdamW(
         parameters,
         lr=config.learning_rate,
@@ -54,6 +57,7 @@ def _adamw(parameters: Parameters, config: TrainingConfig) -> torch.optim.Optimi
 
 
 def _rmsprop(parameters: Parameters, config: TrainingConfig) -> torch.optim.Optimizer:
+    """gradient over a running mean of its size (Hinton 2012)"""
     return torch.optim.RMSprop(
         parameters,
         lr=config.learning_rate,
@@ -65,6 +69,7 @@ def _rmsprop(parameters: Parameters, config: TrainingConfig) -> torch.optim.Opti
 
 
 def _adagrad(parameters: Parameters, config: TrainingConfig) -> torch.optim.Optimizer:
+    """gradient over the sum of all its sizes so far (Duchi et al. 2011)"""
     return torch.optim.Adagrad(
         parameters,
         lr=config.learning_rate,

@@ -392,18 +392,20 @@ def test_list(says: Any, gives: Any) -> None:
     assert "ngram" in says("list", "models")
 
 
-def test_tour(monkeypatch: pytest.MonkeyPatch, says: Any, gives: Any) -> None:
-    from elman import tour
+def test_tour(monkeypatch: pytest.MonkeyPatch, says: Any, gives: Any, tmp_path: Path) -> None:
+    from elman.tour import RUNGS
 
-    short = {corpus: [rungs[1], rungs[-2]] for corpus, rungs in tour.RUNGS.items()}
-    short["grammar"][1] = tour.RUNGS["grammar"][-1]
-    short["python-docs"] = [tour.RUNGS["python-docs"][2]]
-    monkeypatch.setattr(tour, "RUNGS", short)
-    shown = says("tour")
+    five = RUNGS["grammar"][4]
+    short = {"grammar": [RUNGS["grammar"][1], five], "python-docs": [RUNGS["python-docs"][2]]}
+    monkeypatch.setattr("elman.tour.ladder.RUNGS", short)
+    page = tmp_path / "tour.html"
+    shown = says("tour", "--report", str(page))
     assert "the limit: the grammar itself" in shown
     assert "That was 3 models" in shown
     assert "What to try next:" in shown
-    found = gives("tour")
+    assert str(page) in shown
+    assert five.name in page.read_text(encoding="utf-8")
+    found = gives("tour", "--report", "")
     assert [rung["rung"] for rung in found["ladders"]["grammar"]] == [
         "bigram, add one (Laplace)",
         "5-gram, modified Kneser-Ney",
@@ -482,7 +484,7 @@ def process(*arguments: str, place: Path, **options: Any) -> subprocess.Popen[by
     [
         ["--help"],
         ["train", "--help"],
-        ["list"],
+        ["list", "recipes"],
         ["train", "ngram", "--data", "data", "--out", "without-torch"],
         ["data", "data"],
         ["export", "words", "without-torch.arpa"],

@@ -49,7 +49,7 @@ def test_an_unknown_recipe_is_named(recipe: str) -> None:
         ("model.order=0", r"model\.order=0: choose from 1 to 20"),
         ("model.smoothing=kneser", "unknown smoothing 'kneser'"),
         ("model.kind=ngrm", "unknown model 'ngrm'; did you mean 'ngram'"),
-        ("model.kind=3", "unknown model '3'; known: ngram"),
+        ("model.kind=3", "unknown model '3'; known: feed-forward, log-bilinear, ngram"),
         ("model=3", "model=3: is a section"),
         ("text=x", "text='x': is a section"),
         ("seed=x", "seed='x': expected a whole number"),
