@@ -1,0 +1,54 @@
+"""What every shipped recipe costs on this machine, and that its loss falls.
+
+    python benchmarks/recipes.py DATA [RECIPE …]      DATA: a folder, as Penn Treebank
+
+Plans each recipe, then takes a few steps of it and compares the first losses with the last ones.
+"""
+
+import sys
+
+import torch
+
+from elman.tasks.neural_training import build_trainer
+from elman.tasks.planning import plan
+from elman.tasks.recipes import load_recipe, recipe_names
+from elman.tasks.training import learn_tokenizer
+from elman.text.corpora import open_corpus
+
+STEPS = 12
+
+
+def losses(recipe, data):
+    """Nats per token of the first steps."""
+    config = load_recipe(recipe)
+    corpus = open_corpus(data)
+    tokenizer, ids = learn_tokenizer(corpus.split("train"), config)
+    trainer = build_trainer(config, corpus, tokenizer, ids, torch.device("cpu"))
+    steps = [trainer.step() for _ in range(STEPS)]
+    return [step.nats / step.tokens for step in steps]
+
+
+def main(data, recipes):
+    columns = ("parameters", "teraflop", "GFLOP/s", "hours", "GB", "first", "last")
+    print(f"{'recipe':16}" + "".join(f"{name:>13}" for name in columns), flush=True)
+    for recipe in recipes:
+        cost = plan(recipe, data=data)
+        nats = losses(recipe, data)
+        first, last = sum(nats[:3]) / 3, sum(nats[-3:]) / 3
+        print(
+            f"{recipe:16}{cost.parameters:13,}{cost.teraflop:13,.0f}{cost.gigaflops:13.0f}"
+            f"{cost.seconds / 3600:13.2f}{cost.memory_gigabytes:13.1f}{first:13.3f}{last:13.3f}"
+            + ("" if last < first else "   the loss does not fall"),
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    neural = [
+        name
+        for name in recipe_names()
+        if load_recipe(name).training is not None and not load_recipe(name).text.labelled
+    ]
+    main(sys.argv[1], sys.argv[2:] or neural)
