@@ -80,6 +80,8 @@ def build(cls: type[Settings], data: Any, where: str) -> Settings:
 def convert(value: Any, hint: Any, name: str) -> Any:
     """The value as the annotated type, where nothing is lost by it."""
     choices = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    if value is None and str in choices and types.NoneType not in choices:
+        return "none"  # a name that an override cannot tell from nothing
     for choice in choices:
         origin = typing.get_origin(choice) or choice
         if origin is tuple and isinstance(value, list | tuple):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from elman.config import apply_overrides, as_data, build, check_types, read_toml
+from elman.config import apply_overrides, as_data, build, check_types, convert, read_toml
 from elman.errors import InputError
 
 
@@ -147,3 +147,10 @@ def test_settings_made_in_python_are_converted_alike() -> None:
 
 def test_a_name_may_be_a_number() -> None:
     assert build(Example, {"name": 2024}, "example").name == "2024"
+
+
+def test_none_is_a_word_where_a_word_is_expected() -> None:
+    assert convert(None, str, "connection") == "none"
+    assert convert(None, str | None, "connection") is None
+    with pytest.raises(InputError, match="expected a whole number"):
+        convert(None, int, "size")

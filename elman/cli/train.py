@@ -103,7 +103,9 @@ def _train(
     from elman.tasks.neural_training import Machine
 
     with live_line(_PROGRESS_SECONDS) as line:
-        machine = Machine(**settings, watch=lambda progress: line(_progress_line(progress)))
+        machine = Machine(
+            **settings, watch=lambda progress: line(_progress_line(progress)), record=_warn
+        )
         return train_model(
             recipe,
             **options,
@@ -124,6 +126,7 @@ def _resume(
         machine = Machine(
             **_machine(device, threads, tensorboard),
             watch=lambda progress: line(_progress_line(progress)),
+            record=_warn,
         )
         return resume(
             Path(run), data=data, machine=machine, progress=lambda what: line(f"{what} …")
@@ -132,6 +135,15 @@ def _resume(
 
 def _machine(device: str, threads: int | None, tensorboard: bool) -> dict[str, Any]:
     return {"device": device, "threads": threads, "tensorboard": tensorboard}
+
+
+def _warn(record: dict[str, Any]) -> None:
+    """Say what a user should know at once; the rest is in the history."""
+    if "diverged_at_step" in record:
+        note(
+            f"step {record['diverged_at_step']} diverged ({record['problem']}); back to step "
+            f"{record['step']} with {record['rate_factor']:g} times the rate"
+        )
 
 
 def _progress_line(progress: "Progress") -> str:
@@ -158,8 +170,8 @@ def _print_facts(out: str, tokenizer: str, facts: dict[str, Any]) -> None:
     else:
         training = facts["training"]
         print(
-            f"{model['parameters']:,} parameters, {training['epochs']:g} epochs in "
-            f"{training['steps']:,} steps, {training['teraflop']:,.3g} teraflop"
+            f"{model['parameters']:,} parameters; epochs {training['epochs']:g}, "
+            f"steps {training['steps']:,}, {training['teraflop']:,.3g} teraflop"
         )
     validation = facts["validation"]
     if validation:

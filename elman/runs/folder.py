@@ -18,8 +18,8 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from elman.errors import ElmanError, InputError
 from elman.version import __version__
 
 MANIFEST = "manifest.json"
+LOCK = ".lock"
 FORMAT = {"format": "elman run", "version": 1}
 
 Content = dict[str, Any] | Mapping[str, np.ndarray] | str
@@ -72,6 +73,22 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
         raise InputError(f"{path}: exists already; choose another --out or add --overwrite")
     if not (path / MANIFEST).exists():
         raise InputError(f"{path}: is not a run of elman, so it is not overwritten")
+
+
+@contextmanager
+def only_writer(path: Path) -> Iterator[None]:
+    """While inside, no other process trains this run; the lock goes when the process does."""
+    try:
+        import fcntl
+    except ImportError:  # Windows has no such locks
+        yield
+        return
+    with (path / LOCK).open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError(f"{path}: is being trained by another process") from None
+        yield
 
 
 def update_run(path: Path, contents: Mapping[str, Content]) -> None:

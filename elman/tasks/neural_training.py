@@ -26,7 +26,7 @@ from elman.batches import Batches, Lines, Stream
 from elman.errors import InputError
 from elman.models import model_class
 from elman.models.neural import NeuralModel
-from elman.runs.folder import read_run, update_run, write_run
+from elman.runs.folder import only_writer, read_run, update_run, write_run
 from elman.tasks.language_model import TrainedModel, saved_run
 from elman.tasks.recipes import RunConfig
 from elman.tasks.training import data_facts, learn_tokenizer
@@ -83,7 +83,9 @@ def train_neural(
     run = _Run(trainer, config, tokenizer, facts, machine)
     if out is not None:
         write_run(out, run.contents(trainer.snapshot()), overwrite=overwrite)
-    return run.train(out)
+        with only_writer(out):
+            return run.train(out)
+    return run.train(None)
 
 
 def resume(
@@ -116,7 +118,8 @@ def resume(
     )
     trainer.restore(snapshot)
     run = _Run(trainer, saved.config, saved.tokenizer, saved.facts, machine)
-    return run.train(path, records=state["history"])
+    with only_writer(path):
+        return run.train(path, records=state["history"])
 
 
 class _Run:

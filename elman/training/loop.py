@@ -21,6 +21,7 @@ from elman.training.trainer import Diverged, Meter, Snapshot, Trainer, undisturb
 _TRIES = 3  # from one good checkpoint
 _LOWER = 0.5  # times the rate, after a divergence
 _SAVING_SHARE = 20  # saving takes at most one part in so many of the time
+_PROGRESS_SECONDS = 1.0
 _HISTORY_STEPS = 50  # per record of training in the history
 
 Record = dict[str, Any]
@@ -71,6 +72,7 @@ class Loop:
         self._saved_at = time.perf_counter()
         self._saving_takes = 0.0
         self._last_validation: float | None = None
+        self._shown_at = time.perf_counter()
         self._start_clock()
 
     def run(self) -> None:
@@ -96,6 +98,8 @@ class Loop:
         if not trainer.finished:
             self._timed_tokens += trainer.step().tokens
             self._trust_saved()
+            if time.perf_counter() - self._shown_at > _PROGRESS_SECONDS:
+                self._show_progress()
             if trainer.step_number % _HISTORY_STEPS == 0:
                 self._write_down()
             with undisturbed():
@@ -111,24 +115,14 @@ class Loop:
         self._started = time.perf_counter()
         self._timed_tokens = 0
 
-    def _write_down(self) -> None:
-        """What the steps since the last record showed."""
+    def _tokens_per_second(self) -> float:
+        return self._timed_tokens / max(time.perf_counter() - self._started, 1e-9)
+
+    def _show_progress(self) -> None:
+        """To whoever watches, every second or so."""
+        self._shown_at = time.perf_counter()
         trainer, meter = self.trainer, self.trainer.meter
-        seconds = time.perf_counter() - self._started
-        speed = self._timed_tokens / max(seconds, 1e-9)
-        perplexity = _perplexity(meter.nats / meter.tokens)
-        self._record(
-            {
-                "step": trainer.step_number,
-                "epoch": trainer.epochs_done,
-                "train_perplexity": perplexity,
-                "learning_rate": meter.learning_rate,
-                "gradient_norm": meter.norms / meter.steps,
-                "largest_gradient_norm": meter.largest_norm,
-                "clipped": meter.clipped / meter.steps,
-                "tokens_per_second": round(speed, 1),
-            }
-        )
+        speed = self._tokens_per_second()
         left = max(0.0, trainer.config.epochs - trainer.epochs_done)
         tokens_left = left * trainer.batches.tokens_per_epoch
         self._progress(
@@ -136,11 +130,28 @@ class Loop:
                 epochs=trainer.epochs_done,
                 of_epochs=trainer.config.epochs,
                 tokens_per_second=speed,
-                perplexity=perplexity,
+                perplexity=_perplexity(meter.nats / meter.tokens),
                 validation=self._last_validation,
                 seconds_left=tokens_left / max(speed, 1e-9),
                 learning_rate=meter.learning_rate,
             )
+        )
+
+    def _write_down(self) -> None:
+        """What the steps since the last record showed."""
+        self._show_progress()
+        trainer, meter = self.trainer, self.trainer.meter
+        self._record(
+            {
+                "step": trainer.step_number,
+                "epoch": trainer.epochs_done,
+                "train_perplexity": _perplexity(meter.nats / meter.tokens),
+                "learning_rate": meter.learning_rate,
+                "gradient_norm": meter.norms / meter.steps,
+                "largest_gradient_norm": meter.largest_norm,
+                "clipped": meter.clipped / meter.steps,
+                "tokens_per_second": round(self._tokens_per_second(), 1),
+            }
         )
         trainer.meter = Meter()
         self._start_clock()

@@ -6,6 +6,8 @@ import errno
 import json
 import os
 import subprocess
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import pytest
 
 from elman.errors import ElmanError, InputError
 from elman.runs import folder
-from elman.runs.folder import MANIFEST, read_run, write_run
+from elman.runs.folder import MANIFEST, only_writer, read_run, update_run, write_run
 
 CONTENTS: dict[str, Any] = {
     "config.json": {"name": "é\u2028", "order": 3, "rates": [0.1, 1e-300], "none": None},
@@ -298,3 +300,235 @@ def test_a_process_killed_while_overwriting_leaves_the_old_run_and_a_hint(tmp_pa
     (tmp_path / "run").rename(tmp_path / ".run.123.old")
     with pytest.raises(InputError, match=r"old run is whole: mv .*\.run\.123\.old"):
         read_run(tmp_path / "run")
+
+
+# Updates in place -------------------------------------------------------------------------------
+
+NEW: dict[str, Any] = {
+    "config.json": {"name": "new", "order": 4},
+    "weights.safetensors": {"whole": np.ones(3), "further": np.zeros((2, 2), dtype=np.int64)},
+    "further.json": {"added": True},
+}
+UPDATED = CONTENTS | NEW
+
+
+def test_an_update_replaces_adds_and_leaves_the_rest(run: Path) -> None:
+    update_run(run, NEW)
+    assert_holds(run, UPDATED)
+    update_run(run, {"config.json": {"again": 1}})
+    assert_holds(run, UPDATED | {"config.json": {"again": 1}})
+    names = {path.name for path in run.iterdir()}
+    assert names == {
+        MANIFEST,
+        "notes.txt",
+        "config.2.json",
+        "weights.1.safetensors",
+        "further.1.json",
+    }
+
+
+def test_a_run_that_was_updated_is_overwritten_as_any_other(run: Path) -> None:
+    update_run(run, NEW)
+    write_run(run, CONTENTS, overwrite=True)
+    assert_holds(run, CONTENTS)
+
+
+def test_some_parts_are_read_without_the_others(run: Path) -> None:
+    update_run(run, NEW)
+    (run / "weights.1.safetensors").unlink()
+    found = read_run(run, ["config.json", "notes.txt", "none.json"])
+    assert found == {"config.json": NEW["config.json"], "notes.txt": CONTENTS["notes.txt"]}
+
+
+def test_every_changed_byte_of_an_updated_run_is_seen(run: Path) -> None:
+    update_run(run, NEW)
+    for name in ("config.1.json", "weights.1.safetensors", MANIFEST):
+        whole = (run / name).read_bytes()
+        for place in range(0, len(whole), 3):
+            damaged = bytearray(whole)
+            damaged[place] ^= 1 << place % 8
+            (run / name).write_bytes(damaged)
+            with pytest.raises(InputError, match="one"):
+                read_run(run)
+        (run / name).write_bytes(whole)
+    assert_holds(run, UPDATED)
+
+
+def test_what_is_not_of_the_run_is_left_alone(run: Path) -> None:
+    others = ["weights.old.safetensors", "config.mine.json", "history.jsonl", "weights.1.txt"]
+    for name in others:
+        (run / name).write_text("x")
+    update_run(run, NEW)
+    update_run(run, NEW)
+    assert all((run / name).read_text() == "x" for name in others)
+
+
+@pytest.mark.parametrize("stored", ["../x", "/etc/passwd", "a/b", ".", "a\0b"])
+def test_an_updated_manifest_cannot_name_files_elsewhere(run: Path, stored: str) -> None:
+    (run.parent / "x").write_text("secret")
+    entry = folder._fingerprint(run.parent / "x") | {"stored": stored}
+    change_manifest(run, files={"notes.txt": entry})
+    with pytest.raises(InputError, match="names a file outside the folder"):
+        read_run(run)
+
+
+class Death(BaseException):
+    """The process is gone: nothing is tidied up."""
+
+
+# Every way in which an update touches the disk; a write may be cut short by the end.
+TOUCHES: list[tuple[Any, str]] = [
+    (Path, "write_bytes"),
+    (Path, "write_text"),
+    (Path, "rename"),
+    (Path, "unlink"),
+    (os, "fsync"),
+]
+
+
+def trouble_at(
+    monkeypatch: pytest.MonkeyPatch, number: int, trouble: Callable[[], BaseException]
+) -> list[str]:
+    """Let something happen instead of the touch of this number; what was touched till then."""
+    touched: list[str] = []
+
+    def spoil(owner: Any, name: str) -> None:
+        original = getattr(owner, name)
+
+        def touch(subject: Any, *arguments: Any, **options: Any) -> Any:
+            touched.append(name)
+            if len(touched) == number:
+                if name.startswith("write_"):
+                    half = arguments[0][: len(arguments[0]) // 2]
+                    original(subject, half, *arguments[1:], **options)
+                raise trouble()
+            return original(subject, *arguments, **options)
+
+        monkeypatch.setattr(owner, name, touch)
+
+    for owner, name in TOUCHES:
+        spoil(owner, name)
+    return touched
+
+
+def count_touches(run: Path) -> int:
+    with pytest.MonkeyPatch.context() as patch:
+        touched = trouble_at(patch, -1, Death)
+        update_run(run, NEW)
+    assert touched.count("rename") == 1
+    assert touched.count("fsync") == len(NEW) + 2  # the manifest and the folder
+    assert touched.count("unlink") == 2
+    return len(touched)
+
+
+def test_dying_at_any_moment_leaves_the_old_parts_or_the_new(tmp_path: Path) -> None:
+    write_run(tmp_path / "counted", CONTENTS)
+    touches = count_touches(tmp_path / "counted")
+    seen = []
+    for number in range(1, touches + 1):
+        run = tmp_path / f"run{number}"
+        write_run(run, CONTENTS)
+        with pytest.MonkeyPatch.context() as patch:
+            trouble_at(patch, number, Death)
+            with pytest.raises(Death):
+                update_run(run, NEW)
+        new = "added" in str(read_run(run).get("further.json"))
+        seen.append(new)
+        assert_holds(run, UPDATED if new else CONTENTS)
+        update_run(run, NEW)  # the next update tidies up
+        assert_holds(run, UPDATED)
+        stored = json.loads((run / MANIFEST).read_text())["files"]
+        used = {entry.get("stored", name) for name, entry in stored.items()}
+        assert {path.name for path in run.iterdir()} == {MANIFEST, *used}
+    assert seen == sorted(seen)  # first always the old, from one moment on always the new
+    assert seen[0] is False
+    assert seen[-1] is True
+
+
+def test_a_full_disk_at_any_moment_leaves_the_old_parts_or_the_new(tmp_path: Path) -> None:
+    write_run(tmp_path / "counted", CONTENTS)
+    touches = count_touches(tmp_path / "counted")
+    for number in range(1, touches + 1):
+        run = tmp_path / f"run{number}"
+        write_run(run, CONTENTS)
+        names = {path.name for path in run.iterdir()}
+        with pytest.MonkeyPatch.context() as patch:
+            touched = trouble_at(patch, number, lambda: OSError(errno.ENOSPC, "No space left"))
+            if number > touches - 2:  # only what is no longer needed could not be removed
+                update_run(run, NEW)
+                assert touched[number - 1] == "unlink"
+            else:
+                with pytest.raises(ElmanError, match="disk is full; about 0.0 MB") as caught:
+                    update_run(run, NEW)
+                assert caught.value.exit_code == 1
+        if number > touches - 2:
+            assert_holds(run, UPDATED)
+        elif number == touches - 2:  # the new parts are in place, but the folder was not flushed
+            assert touched[number - 1] == "fsync"
+            assert_holds(run, UPDATED)
+            assert names <= {path.name for path in run.iterdir()}  # and so are the old ones
+        else:
+            assert_holds(run, CONTENTS)
+            assert {path.name for path in run.iterdir()} == names  # nothing is left behind
+        update_run(run, NEW)
+        assert_holds(run, UPDATED)
+
+
+def test_how_much_room_is_needed(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trouble_at(monkeypatch, 1, lambda: OSError(errno.EDQUOT, "Disk quota exceeded"))
+    with pytest.raises(
+        ElmanError, match=r"disk is full; about 8\.0 MB are needed.*before is whole"
+    ):
+        update_run(run, {"w.safetensors": {"w": np.zeros(1_000_000)}})
+
+
+def test_an_update_that_is_really_too_large(small_disk: Path) -> None:
+    run = small_disk / "run"
+    write_run(run, CONTENTS)
+    parts = {"a.json": {}, "w.safetensors": {"w": np.zeros(1_000_000)}}
+    with pytest.raises(ElmanError, match=r"disk is full; about 8\.0 MB"):
+        update_run(run, parts)
+    assert_holds(run, CONTENTS)
+    assert {path.name for path in run.iterdir()} == {MANIFEST, *CONTENTS}
+    update_run(run, NEW)  # the space is free again
+    assert_holds(run, UPDATED)
+
+
+def test_any_other_failure_of_an_update_leaves_nothing_behind(run: Path) -> None:
+    with pytest.raises(TypeError):
+        update_run(run, {"config.json": {}, "further.json": {"not": object()}})
+    assert_holds(run, CONTENTS)
+    assert {path.name for path in run.iterdir()} == {MANIFEST, *CONTENTS}
+
+
+def test_what_is_no_run_is_not_updated(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such run"):
+        update_run(tmp_path / "missing", NEW)
+    with pytest.raises(InputError, match="not a run folder"):
+        update_run(tmp_path, NEW)
+
+
+def test_a_run_is_read_while_it_is_updated(run: Path) -> None:
+    done = threading.Event()
+
+    def update() -> None:
+        for number in range(60):
+            update_run(run, {"config.json": {"n": number}, "further.json": {"n": number}})
+        done.set()
+
+    update_run(run, {"config.json": {"n": -1}, "further.json": {"n": -1}})
+    writer = threading.Thread(target=update)
+    writer.start()
+    while not done.is_set():
+        found = read_run(run)
+        assert found["config.json"] == found["further.json"]
+    writer.join()
+    assert read_run(run)["config.json"] == {"n": 59}
+
+
+def test_one_process_trains_a_run_at_a_time(tmp_path: Path) -> None:
+    message = "is being trained by another process"
+    with only_writer(tmp_path), pytest.raises(InputError, match=message), only_writer(tmp_path):
+        pass
+    with only_writer(tmp_path):  # free again
+        pass
