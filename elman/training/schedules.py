@@ -68,7 +68,8 @@ class Decay(Schedule):
     about = "constant for `hold` epochs, then divided by `decay` after every epoch"
 
     def factor(self, epoch: float) -> float:
-        return self.config.decay ** -max(0.0, math.floor(epoch) + 1 - self.config.hold)
+        # The first epoch is whole before anything is divided after it.
+        return self.config.decay ** -max(0.0, math.floor(epoch) + 1 - max(self.config.hold, 1))
 
 
 class Plateau(Schedule):

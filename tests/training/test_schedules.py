@@ -173,3 +173,8 @@ def test_a_schedule_goes_on_after_a_restart(name: str, seen: int) -> None:
         again.observe(nats)
     assert again.to_data() == schedule.to_data()
     assert again.config.schedule == name
+
+
+def test_the_first_epoch_is_never_divided() -> None:
+    schedule = make("decay", epochs=5, hold=0, decay=2)
+    assert [schedule.factor(epoch) for epoch in (0, 0.9, 1, 2)] == [1, 1, 0.5, 0.25]
