@@ -60,7 +60,7 @@ def _parse_value(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
-        return None if text in ("none", "None") else text
+        return "none" if text == "None" else text
 
 
 def build(cls: type[Settings], data: Any, where: str) -> Settings:
@@ -80,8 +80,8 @@ def build(cls: type[Settings], data: Any, where: str) -> Settings:
 def convert(value: Any, hint: Any, name: str) -> Any:
     """The value as the annotated type, where nothing is lost by it."""
     choices = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    if value is None and str in choices and types.NoneType not in choices:
-        return "none"  # a name that an override cannot tell from nothing
+    if value == "none" and types.NoneType in choices:
+        return None  # TOML has no word for nothing
     for choice in choices:
         origin = typing.get_origin(choice) or choice
         if origin is tuple and isinstance(value, list | tuple):

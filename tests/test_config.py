@@ -68,7 +68,7 @@ def test_values_become_what_the_field_is(override: str, value: Any) -> None:
         ("size=1.5", "example.size=1.5: expected a whole number$"),
         ("size=inf", "example.size=inf: expected a whole number$"),
         ("size=true", "example.size=True: expected a whole number$"),
-        ("size=none", "example.size=None: expected a whole number$"),
+        ("size=none", "example.size='none': expected a whole number$"),
         ("size=[1]", r"example.size=\[1\]: expected a whole number$"),
         ("rate=fast", "example.rate='fast': expected a number$"),
         ("rate=true", "example.rate=True: expected a number$"),
@@ -79,7 +79,7 @@ def test_values_become_what_the_field_is(override: str, value: Any) -> None:
         ("sizes=[1, 'x']", "example.sizes='x': expected a whole number$"),
         ("options=1", "example.options=1: expected a section like {name = value}$"),
         ("options=[1]", r"example.options=\[1\]: expected a section like {name = value}$"),
-        ("options=none", "example.options=None: expected a section like {name = value}$"),
+        ("options=none", "example.options='none': expected a section like {name = value}$"),
         ("sise=1", "unknown setting example.sise; did you mean 'size'"),
         ("zzz=1", "unknown setting example.zzz; known: flag, limit, name, options, rate"),
     ],
@@ -150,7 +150,10 @@ def test_a_name_may_be_a_number() -> None:
 
 
 def test_none_is_a_word_where_a_word_is_expected() -> None:
-    assert convert(None, str, "connection") == "none"
-    assert convert(None, str | None, "connection") is None
+    assert convert("none", str, "connection") == "none"
+    assert convert("none", int | None, "size") is None
+    assert convert("none", str | None, "name") is None
     with pytest.raises(InputError, match="expected a whole number"):
-        convert(None, int, "size")
+        convert("none", int, "size")
+    with pytest.raises(InputError, match="expected a word"):
+        convert(None, str, "connection")
