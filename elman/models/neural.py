@@ -151,7 +151,7 @@ class NeuralModel(nn.Module, LanguageModel):
 
     def start(self, batch_size: int, source: Any = None) -> State:
         nothing = torch.full((batch_size, 1), self.eos_id)
-        return self._advance(nothing, self.begin(batch_size))[1]
+        return self.advance(nothing, self.begin(batch_size))[1]
 
     def predict(self, state: State) -> torch.Tensor:
         return self.output.log_probs(cast("torch.Tensor", state[0]), self._table())
@@ -159,7 +159,7 @@ class NeuralModel(nn.Module, LanguageModel):
     def read(self, ids: torch.Tensor, state: State) -> State:
         if ids.shape[1] == 0:
             return state
-        return self._advance(ids, state[1])[1]
+        return self.advance(ids, state[1])[1]
 
     def score(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
         before, state = self._before_each(ids, state)
@@ -172,7 +172,7 @@ class NeuralModel(nn.Module, LanguageModel):
         log_probs = self.output.log_probs(before.flatten(0, 1), self._table())
         return log_probs.view(*ids.shape, -1), state
 
-    def _advance(self, ids: torch.Tensor, carried: State) -> tuple[torch.Tensor, State]:
+    def advance(self, ids: torch.Tensor, carried: State) -> tuple[torch.Tensor, State]:
         """Hidden vectors after each id, (B, T, size), and the state after them."""
         parts = []
         for piece, fresh in self._pieces(ids.to(self.embedding.weight.device)):
@@ -200,7 +200,7 @@ class NeuralModel(nn.Module, LanguageModel):
         last = cast("torch.Tensor", state[0]).unsqueeze(1)
         if ids.shape[1] == 0:
             return last[:, :0], state
-        hidden, after = self._advance(ids, state[1])
+        hidden, after = self.advance(ids, state[1])
         return torch.cat([last, hidden[:, :-1]], dim=1), after
 
     def _bridge(self, hidden: torch.Tensor) -> torch.Tensor:
