@@ -18,8 +18,8 @@ def list(kind: str | None = None, /, *, json: bool = False) -> None:
     Parameters
     ----------
     kind
-        adapters, averages, cells, connections, corpora, decoding, models, optimizers, outputs,
-        recipes, schedules, smoothers or tokenizers; none: all.
+        adapters, averages, cells, connections, corpora, decoding, inputs, models, optimizers,
+        outputs, recipes, schedules, smoothers or tokenizers; none: all.
     json
         Print the result as JSON.
     """
@@ -71,7 +71,8 @@ _FAMILIES: dict[str, Callable[[], dict[str, str]]] = {
     "decoding": _about("decoding", "STRATEGIES"),
     "models": _models,
     "optimizers": _optimizers,
-    "outputs": _about("layers.output", "OUTPUTS"),
+    "inputs": _about("layers.inputs", "INPUTS"),
+    "outputs": _about("layers.outputs", "OUTPUTS"),
     "recipes": _recipes,
     "schedules": _about("training.schedules", "SCHEDULES"),
     "smoothers": _about("counts.smoothing", "SMOOTHERS"),

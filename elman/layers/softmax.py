@@ -1,7 +1,7 @@
 """The full softmax over a large vocabulary, without ever keeping its (tokens × vocabulary) matrix.
 
 Takes hidden vectors (N, size), a weight (V, size), a bias (V,) and targets (N,); gives the sum of
-nats, differentiable, or log probabilities. Called by the output layers.
+nats or log probabilities of the targets, differentiable. Called by the output layers.
 
 The rows are worked through a chunk at a time. In training the gradient of a chunk is known as soon
 as its probabilities are: it is softmax minus one at the target. So it is computed on the spot, and
@@ -40,16 +40,18 @@ def softmax_loss(
 def softmax_scores(
     hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, targets: torch.Tensor
 ) -> torch.Tensor:
-    """log softmax(W h + b)[target] of each row, (N,)."""
-    scores = hidden.new_empty(len(hidden))
-    for rows in _chunks(len(hidden), len(weight), hidden):
-        logits = torch.addmm(bias, hidden[rows], weight.t())
-        chosen = logits.gather(1, targets[rows, None]).squeeze(1)
-        scores[rows] = chosen - logits.logsumexp(1)
-    return scores
+    """log softmax(W h + b)[target] of each row, (N,).
+
+    Differentiable; but who needs their plain sum has it cheaper from `softmax_loss`.
+    """
+    result: torch.Tensor = _SoftmaxScores.apply(  # type: ignore[no-untyped-call]
+        hidden, weight, bias, targets
+    )
+    return result
 
 
-def _chunks(rows: int, vocabulary_size: int, like: torch.Tensor) -> Iterator[slice]:
+def chunks(rows: int, vocabulary_size: int, like: torch.Tensor) -> Iterator[slice]:
+    """Equal parts of the rows, such that the logits of one stay in the cache."""
     size = max(1, _CHUNK_BYTES // (vocabulary_size * like.element_size()))
     # Equal chunks: a last one of a few rows would cost nearly as much as a full one.
     count = max(1, -(-rows // size))
@@ -73,7 +75,7 @@ class _SoftmaxLoss(torch.autograd.Function):
         if learning:
             gradients = [torch.empty_like(hidden), torch.zeros_like(weight), torch.zeros_like(bias)]
         nats = hidden.new_zeros((), dtype=torch.float64)
-        for rows in _chunks(len(hidden), len(weight), hidden):
+        for rows in chunks(len(hidden), len(weight), hidden):
             logits = torch.addmm(bias, hidden[rows], weight.t())
             place = targets[rows, None]
             chosen = logits.gather(1, place)
@@ -99,3 +101,38 @@ class _SoftmaxLoss(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, above: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         return *(gradient * above for gradient in ctx.saved_tensors), None, None, None
+
+
+class _SoftmaxScores(torch.autograd.Function):
+    """How much each score counts is known in the backward pass only: there, all is done again."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        hidden: torch.Tensor,
+        weight: torch.Tensor,
+        bias: torch.Tensor,
+        targets: torch.Tensor,
+    ) -> torch.Tensor:
+        scores, normalisers = hidden.new_empty(len(hidden)), hidden.new_empty(len(hidden))
+        for rows in chunks(len(hidden), len(weight), hidden):
+            logits = torch.addmm(bias, hidden[rows], weight.t())
+            normalisers[rows] = logits.logsumexp(1)
+            scores[rows] = logits.gather(1, targets[rows, None]).squeeze(1) - normalisers[rows]
+        ctx.save_for_backward(hidden, weight, bias, targets, normalisers)
+        return scores
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, above: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        hidden, weight, bias, targets, normalisers = ctx.saved_tensors
+        for_hidden = torch.empty_like(hidden)
+        for_weight, for_bias = torch.zeros_like(weight), torch.zeros_like(bias)
+        for rows in chunks(len(hidden), len(weight), hidden):
+            logits = torch.addmm(bias, hidden[rows], weight.t())
+            slopes = logits.sub_(normalisers[rows, None]).exp_().mul_(-above[rows, None])
+            slopes.scatter_add_(1, targets[rows, None], above[rows, None])
+            torch.mm(slopes, weight, out=for_hidden[rows])
+            for_weight.addmm_(slopes.t(), hidden[rows])
+            for_bias += slopes.sum(0)
+        return for_hidden, for_weight, for_bias, None

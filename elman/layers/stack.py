@@ -21,10 +21,10 @@ from elman.cells.cell import Cell, States
 from elman.cells.checks import check_inputs
 from elman.config import check_types
 from elman.errors import InputError, choose
-from elman.layers.cell_options import check_options
 from elman.layers.connections import CONNECTIONS
 from elman.layers.dropout import check_rate, dropout, locked_dropout
 from elman.layers.layer import Layer, Trace
+from elman.layers.options import check_options
 from elman.layers.recurrent import Recurrent
 from elman.state import State
 
@@ -52,7 +52,7 @@ class StackConfig:
 
     def __post_init__(self) -> None:
         check_types(self)
-        self.options = check_options(self.cell, self.options)
+        self.options = check_options(CELLS, "cell", self.cell, self.options)
         choose(CONNECTIONS, self.connection, "connection")
         for name in _RATES:
             check_rate(getattr(self, name), name)

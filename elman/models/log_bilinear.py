@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from elman.layers.dropout import dropout
+from elman.layers.inputs import Material
 from elman.models.window import WindowConfig, WindowModel
 
 
@@ -34,20 +35,20 @@ class LogBilinear(WindowModel):
     config_class = LogBilinearConfig
     config: LogBilinearConfig
 
-    def __init__(self, config: LogBilinearConfig, counts: torch.Tensor, eos_id: int) -> None:
-        super().__init__(config, counts, eos_id)
-        size, seen = config.embedding_size, self.seen
+    def __init__(self, config: LogBilinearConfig, material: Material) -> None:
+        super().__init__(config, material)
+        size, seen = self.input.size, self.seen
         if config.diagonal:
             self.places = nn.Parameter(torch.full((seen, size), 1 / seen))
         else:
             eye = torch.eye(size).repeat(1, seen) / seen
             self.places = nn.Parameter(eye)  # (size, n · size): the C_i side by side
-        self._finish(size, counts)
+        self._finish(size)
 
     def features(self, words: torch.Tensor) -> torch.Tensor:
         config = self.config
         if config.diagonal:
-            windows = words.view(*words.shape[:2], self.seen, config.embedding_size)
+            windows = words.view(*words.shape[:2], self.seen, self.input.size)
             predicted = torch.einsum("btnd,nd->btd", windows, self.places)
         else:
             predicted = words @ self.places.t()

@@ -1,18 +1,20 @@
-"""What neural language models share: word vectors in, an encoder, a softmax out.
+"""What neural language models share: vectors of words in, an encoder, a distribution out.
 
 A family says how it turns ids into hidden vectors (`encode`); the contract, the loss and what a run
-folder keeps follow from that. A hidden vector after an id is what the next id is predicted from, so
-the state is the last hidden vector and whatever the encoder carries along.
+folder keeps follow from that.
 
-    ids ── word vectors ── encode ── hidden (B, T, size) ── project ── output ── log probabilities
-                             └── what it carries along
+    ids ── input ── encode ── hidden (B, T, size) ── output.gather ── evidence ── log probabilities
+                      └── what it carries along          └── its memory
+
+The evidence after an id is what the next id is predicted from. So the state is the last evidence,
+and what encoder and output carry along.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar, cast
 
@@ -23,8 +25,11 @@ from torch import nn
 from elman.batches.batch import Batch
 from elman.config import check_types
 from elman.errors import InputError, choose
-from elman.layers.dropout import check_rate, embedding_dropout
-from elman.layers.output import OUTPUTS
+from elman.layers.dropout import check_rate
+from elman.layers.inputs import INPUTS, Material
+from elman.layers.options import check_options
+from elman.layers.outputs import OUTPUTS
+from elman.layers.outputs.output import Evidence
 from elman.models.contract import LanguageModel
 from elman.state import State, combine, detach
 
@@ -37,17 +42,20 @@ class NeuralConfig:
     """What all neural models have."""
 
     context: str = "stream"  # stream: the text runs on; line: every line by itself
+    input: str = "words"  # elman list inputs
+    input_options: dict[str, Any] = field(default_factory=dict)  # of the input, like highways = 2
     embedding_size: int = 200  # numbers per word vector
     tied: bool = True  # word vectors serve as the output's weights too (Press and Wolf 2017)
     output: str = "full"  # elman list outputs
-    samples: int = 1000  # words that a sampled output looks at
+    output_options: dict[str, Any] = field(default_factory=dict)  # of the output: samples = 1000
     dropout_words: float = 0.0  # whole words, everywhere in a window
     init: str = "default"  # of all weights: default (each part's own), uniform or normal
     init_scale: float = 0.1  # bound of the uniform, standard deviation of the normal one
 
     def __post_init__(self) -> None:
         check_types(self)
-        choose(OUTPUTS, self.output, "output")
+        self.input_options = check_options(INPUTS, "input", self.input, self.input_options)
+        self.output_options = check_options(OUTPUTS, "output", self.output, self.output_options)
         choose(dict.fromkeys(INITIALISERS), self.init, "init")
         choose(dict.fromkeys(CONTEXTS), self.context, "context")
         check_rate(self.dropout_words, "dropout_words")
@@ -72,27 +80,39 @@ class NeuralModel(nn.Module, LanguageModel):
     about: ClassVar[str]
     config_class: ClassVar[type]
 
-    def __init__(self, config: NeuralConfig, counts: torch.Tensor, eos_id: int) -> None:
-        """`counts` (V,): how often each token occurs in the training text."""
+    def __init__(self, config: NeuralConfig, material: Material) -> None:
         super().__init__()
         self.config = config
-        self.vocabulary_size = len(counts)
-        self.eos_id = eos_id
+        self.vocabulary_size = material.vocabulary_size
+        self.eos_id = material.eos_id
         self.resets_at_lines = config.context == "line"
-        self.embedding = nn.Embedding(self.vocabulary_size, config.embedding_size)
-        nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
+        # What inputs and outputs make of the counts can be made again, so only these are kept.
+        self.register_buffer("counts", material.counts)
+        make_input: Any = INPUTS[config.input]
+        self.input = make_input(
+            material,
+            embedding_size=config.embedding_size,
+            dropout_words=config.dropout_words,
+            **config.input_options,
+        )
+        if config.tied and self.input.table is None:
+            raise InputError(
+                f"model.tied=true: input={config.input!r} has no table of word vectors to share;"
+                " tied=false"
+            )
 
-    def _finish(self, hidden_size: int, counts: torch.Tensor) -> None:
+    counts: torch.Tensor
+
+    def _finish(self, hidden_size: int) -> None:
         """Put the output on hidden vectors of this size; the last act of building a model."""
         config = self.config
-        bridge = config.tied and hidden_size != config.embedding_size
-        self.project = nn.Linear(hidden_size, config.embedding_size) if bridge else None
-        self.output_size = config.embedding_size if config.tied else hidden_size
-        self.output = OUTPUTS[config.output](
-            self.output_size,
-            counts,
+        make_output: Any = OUTPUTS[config.output]
+        self.output = make_output(
+            hidden_size,
+            self.counts,
+            embedding_size=config.embedding_size,
             tied=config.tied,
-            samples=config.samples,
+            **config.output_options,
         )
         if config.init != "default":
             for parameter in self.parameters():
@@ -104,7 +124,7 @@ class NeuralModel(nn.Module, LanguageModel):
     # What a family says ---------------------------------------------------------------------------
 
     @abstractmethod
-    def begin(self, batch_size: int) -> State:
+    def begin_encoding(self, batch_size: int) -> State:
         """What the encoder carries along before anything was read."""
 
     @abstractmethod
@@ -116,36 +136,46 @@ class NeuralModel(nn.Module, LanguageModel):
     # Learning -------------------------------------------------------------------------------------
 
     def loss(self, batch: Batch, carried: State | None) -> tuple[Loss, State]:
-        """Predict each target from the input before it; `carried` is None at a fresh start."""
+        """Predict each target from what stands before it; `carried` is None at a fresh start."""
         if carried is None:
             carried = self.begin(len(batch.inputs))
-        hidden, carried, penalty = self.encode(batch.inputs, carried, batch.lengths)
+        evidence, carried, penalty = self._encode(batch.inputs, carried, batch.lengths)
         targets = batch.targets
         if batch.lengths is None:
-            hidden, targets = hidden.flatten(0, 1), targets.flatten()
+            evidence, targets = _rows(evidence), targets.flatten()
         else:
-            real = real_tokens(hidden, batch.lengths)
-            hidden, targets = hidden[real], targets[real]
-        nats = self.output.loss(self._bridge(hidden), targets, self._table())
+            real = real_tokens(evidence[0], batch.lengths)
+            evidence, targets = tuple(part[real] for part in evidence), targets[real]
+        nats = self.output.loss(evidence, targets, self._table())
         return Loss(nats, batch.tokens, penalty), detach(carried)
 
-    def words(self, ids: torch.Tensor) -> torch.Tensor:
-        """Word vectors of ids, (B, T, embedding_size), some words dropped in training."""
-        rate = self.config.dropout_words
-        table = embedding_dropout(self.embedding.weight, rate, self.training)
-        return nn.functional.embedding(ids, table)
+    def begin(self, batch_size: int) -> State:
+        """What is carried along before anything was read."""
+        return self.begin_encoding(batch_size), self.output.begin(batch_size)
 
-    def multiplications(self, step_tokens: int) -> int:
+    def _encode(
+        self, ids: torch.Tensor, carried: State, lengths: torch.Tensor | None = None
+    ) -> tuple[Evidence, State, torch.Tensor | float]:
+        """The evidence after each id, (B, T, …), what is carried on, and a penalty."""
+        inner, memory = carried
+        hidden, inner, penalty = self.encode(ids, inner, lengths)
+        evidence, memory = self.output.gather(hidden, ids, memory)
+        return evidence, (inner, memory), penalty
+
+    def multiplications(self, step_tokens: int, *, learning: bool = True) -> int:
         """Multiply-adds per token of the matrix products, forward only.
 
-        step_tokens: how many tokens a training step has; of consequence for a sampled output.
+        step_tokens: how many tokens a step has; of consequence where the output looks at a part of
+        the vocabulary in learning, or where the input is computed once per distinct word.
         """
         inside = sum(
             parameter.numel()
             for name, parameter in self.named_parameters()
-            if parameter.dim() == 2 and not name.startswith(("embedding.", "output."))
+            if parameter.dim() == 2 and not name.startswith(("input.", "output."))
         )
-        return inside + round(self.output.rows_per_token(step_tokens) * self.output_size)
+        output = self.output
+        above = output.multiplications(step_tokens) if learning else output.all_multiplications()
+        return inside + round(self.input.multiplications(step_tokens) + above)
 
     # The contract ---------------------------------------------------------------------------------
 
@@ -154,7 +184,7 @@ class NeuralModel(nn.Module, LanguageModel):
         return self.advance(nothing, self.begin(batch_size))[1]
 
     def predict(self, state: State) -> torch.Tensor:
-        return self.output.log_probs(cast("torch.Tensor", state[0]), self._table())
+        return self.output.log_probs(cast("Evidence", state[0]), self._table())
 
     def read(self, ids: torch.Tensor, state: State) -> State:
         if ids.shape[1] == 0:
@@ -163,25 +193,25 @@ class NeuralModel(nn.Module, LanguageModel):
 
     def score(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
         before, state = self._before_each(ids, state)
-        targets = ids.to(before.device).flatten()
-        scores = self.output.score(before.flatten(0, 1), targets, self._table())
+        targets = ids.to(before[0].device).flatten()
+        scores = self.output.score(_rows(before), targets, self._table())
         return scores.view(ids.shape), state
 
     def predict_all(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
         before, state = self._before_each(ids, state)
-        log_probs = self.output.log_probs(before.flatten(0, 1), self._table())
+        log_probs = self.output.log_probs(_rows(before), self._table())
         return log_probs.view(*ids.shape, -1), state
 
-    def advance(self, ids: torch.Tensor, carried: State) -> tuple[torch.Tensor, State]:
-        """Hidden vectors after each id, (B, T, size), and the state after them."""
+    def advance(self, ids: torch.Tensor, carried: State) -> tuple[Evidence, State]:
+        """The evidence after each id, (B, T, …), and the state after them."""
         parts = []
-        for piece, fresh in self._pieces(ids.to(self.embedding.weight.device)):
+        for piece, fresh in self._pieces(ids.to(self.counts.device)):
             if fresh is not None:
                 carried = _replace(fresh, self.begin(len(ids)), carried)
-            hidden, carried, _ = self.encode(piece, carried)
-            parts.append(self._bridge(hidden))
-        hidden = parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
-        return hidden, (hidden[:, -1], carried)
+            evidence, carried, _ = self._encode(piece, carried)
+            parts.append(evidence)
+        evidence = parts[0] if len(parts) == 1 else _along_time(*parts)
+        return evidence, (tuple(part[:, -1] for part in evidence), carried)
 
     def _pieces(self, ids: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor | None]]:
         """The ids in one piece; or, if lines stand by themselves, a new piece wherever a line ends,
@@ -195,26 +225,24 @@ class NeuralModel(nn.Module, LanguageModel):
         for begin, end in pairwise(cuts):
             yield ids[:, begin:end], ends[:, begin]
 
-    def _before_each(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
-        """The hidden vector before each id, (B, T, size), and the state after them all."""
-        last = cast("torch.Tensor", state[0]).unsqueeze(1)
+    def _before_each(self, ids: torch.Tensor, state: State) -> tuple[Evidence, State]:
+        """The evidence before each id, (B, T, …), and the state after them all."""
+        last = tuple(part.unsqueeze(1) for part in cast("Evidence", state[0]))
         if ids.shape[1] == 0:
-            return last[:, :0], state
-        hidden, after = self.advance(ids, state[1])
-        return torch.cat([last, hidden[:, :-1]], dim=1), after
-
-    def _bridge(self, hidden: torch.Tensor) -> torch.Tensor:
-        return hidden if self.project is None else self.project(hidden)
+            return tuple(part[:, :0] for part in last), state
+        evidence, after = self.advance(ids, state[1])
+        return _along_time(last, tuple(part[:, :-1] for part in evidence)), after
 
     def _table(self) -> torch.Tensor | None:
-        return self.embedding.weight if self.config.tied else None
+        return self.input.table if self.config.tied else None
 
     # What a run folder keeps ----------------------------------------------------------------------
 
     @classmethod
-    def build(cls, config: Any, counts: np.ndarray, eos_id: int) -> NeuralModel:
-        """A fresh model for a vocabulary; `counts` of its tokens in the training text."""
-        return cls(config, torch.from_numpy(counts), eos_id)
+    def build(cls, config: Any, ids: np.ndarray, tokens: Sequence[str], eos_id: int) -> NeuralModel:
+        """A fresh model for a vocabulary, from the ids of the training text."""
+        counts = torch.from_numpy(np.bincount(ids, minlength=len(tokens)))
+        return cls(config, Material(counts, eos_id, tokens, ids))
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything that was learned, by name."""
@@ -234,9 +262,11 @@ class NeuralModel(nn.Module, LanguageModel):
         cls, config: Any, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]
     ) -> NeuralModel:
         """The model that gave these arrays and facts, ready to be used."""
-        counts = np.ones(facts["vocabulary_size"], dtype=np.int64)
+        if "counts" not in arrays:
+            raise ValueError("counts of the tokens are missing")
+        material = Material(torch.from_numpy(arrays["counts"]).clone(), facts["eos_id"])
         with torch.random.fork_rng(devices=[]):  # fresh weights, soon gone, leave no trace
-            model = cls.build(config, counts, facts["eos_id"])
+            model = cls(config, material)
         model.load_arrays(arrays)
         return model.eval()
 
@@ -258,6 +288,15 @@ class NeuralModel(nn.Module, LanguageModel):
 def _replace(rows: torch.Tensor, new: State, old: State) -> State:
     """The old state, but the new one in the rows (B,) that are true."""
     return combine(lambda a, b: torch.where(rows.view(-1, *[1] * (a.dim() - 1)), a, b), new, old)
+
+
+def _rows(evidence: Evidence) -> Evidence:
+    """(B, T, …) as (B · T, …)."""
+    return tuple(part.flatten(0, 1) for part in evidence)
+
+
+def _along_time(*parts: Evidence) -> Evidence:
+    return tuple(torch.cat(pieces, dim=1) for pieces in zip(*parts, strict=True))
 
 
 def real_tokens(values: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:

@@ -11,9 +11,12 @@ from typing import Any
 
 import torch
 
+from elman.counts.topics import learn_topics
 from elman.errors import InputError
+from elman.layers.inputs import Material
 from elman.layers.penalties import activation_penalty, temporal_penalty
 from elman.layers.stack import Stack, StackConfig, StackRun
+from elman.layers.topics import TopicContext
 from elman.models.neural import NeuralConfig, NeuralModel, real_tokens
 from elman.state import State
 
@@ -22,6 +25,9 @@ from elman.state import State
 class RecurrentConfig(NeuralConfig, StackConfig):
     """A stack of recurrent layers between word vectors and a softmax."""
 
+    topics: int = 0  # of the last words, as further input and output (Mikolov and Zweig 2012)
+    topic_words: int = 50  # how many are the last
+    topic_lines: int = 10  # of training text that have their topics in common
     activation_penalty: float = 0.0  # α of AR: on the outputs, after dropout
     temporal_penalty: float = 0.0  # β of TAR: on how much they change, before dropout
 
@@ -32,9 +38,12 @@ class RecurrentConfig(NeuralConfig, StackConfig):
             raise InputError(
                 "model.bidirectional=true: a language model may not see the words it predicts"
             )
-        for name in ("activation_penalty", "temporal_penalty"):
+        for name in ("activation_penalty", "temporal_penalty", "topics"):
             if getattr(self, name) < 0:
                 raise InputError(f"model.{name}={getattr(self, name)}: must not be negative")
+        for name in ("topic_words", "topic_lines"):
+            if getattr(self, name) < 1:
+                raise InputError(f"model.{name}={getattr(self, name)}: must be at least 1")
 
 
 class RecurrentModel(NeuralModel):
@@ -44,25 +53,34 @@ class RecurrentModel(NeuralModel):
     config_class = RecurrentConfig
     config: RecurrentConfig
 
-    def __init__(self, config: RecurrentConfig, counts: torch.Tensor, eos_id: int) -> None:
-        super().__init__(config, counts, eos_id)
-        self.stack = Stack(config.embedding_size, config)
-        self._finish(self.stack.output_size, counts)
+    def __init__(self, config: RecurrentConfig, material: Material) -> None:
+        super().__init__(config, material)
+        self.topics = None if config.topics == 0 else _topic_context(config, material)
+        self.stack = Stack(self.input.size + config.topics, config)
+        self._finish(self.stack.output_size + config.topics)
 
-    def begin(self, batch_size: int) -> State:
-        return self.stack.start(batch_size)
+    def begin_encoding(self, batch_size: int) -> State:
+        state = self.stack.start(batch_size)
+        return state if self.topics is None else (state, self.topics.begin(batch_size))
 
     def encode(
         self, ids: torch.Tensor, carried: State, lengths: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, State, torch.Tensor | float]:
         # Padding comes last, so without lengths, which would cost the fused kernels, it can reach
         # no real token; what becomes of it is not counted.
-        run = self.stack(self.words(ids), carried)
-        penalty = self._penalty(run, lengths) if self.training else 0.0
-        return run.outputs, run.state, penalty
+        if self.topics is None:
+            run = self.stack(self.input(ids), carried)
+            return run.outputs, run.state, self._penalty(run, lengths)
+        state, words = carried
+        topics, words = self.topics(ids, words)
+        run = self.stack(torch.cat([self.input(ids), topics], dim=2), state)
+        hidden = torch.cat([run.outputs, topics], dim=2)
+        return hidden, (run.state, words), self._penalty(run, lengths)
 
     def _penalty(self, run: StackRun, lengths: torch.Tensor | None) -> torch.Tensor | float:
         penalty: torch.Tensor | float = 0.0
+        if not self.training:
+            return penalty
         real = None if lengths is None else real_tokens(run.outputs, lengths)
         if self.config.activation_penalty:
             penalty = self.config.activation_penalty * activation_penalty(run.outputs, real)
@@ -81,3 +99,18 @@ class RecurrentModel(NeuralModel):
             "tied": config.tied,
             **super().describe(),
         }
+
+
+def _topic_context(config: RecurrentConfig, material: Material) -> TopicContext:
+    """Topics that were learned from the training text; before they are loaded, even ones."""
+    by_word = torch.full((material.vocabulary_size, config.topics), 1 / config.topics)
+    if material.ids is not None:
+        learned = learn_topics(
+            material.ids,
+            vocabulary_size=material.vocabulary_size,
+            eos_id=material.eos_id,
+            topics=config.topics,
+            lines=config.topic_lines,
+        )
+        by_word = torch.from_numpy(learned)
+    return TopicContext(by_word, config.topic_words)

@@ -19,6 +19,7 @@ from torch import nn
 
 from elman.errors import InputError
 from elman.layers.dropout import check_rate, dropout
+from elman.layers.inputs import Material
 from elman.models.neural import NeuralConfig, NeuralModel
 from elman.state import State
 
@@ -42,16 +43,16 @@ class WindowModel(NeuralModel):
 
     config: WindowConfig
 
-    def __init__(self, config: WindowConfig, counts: torch.Tensor, eos_id: int) -> None:
-        super().__init__(config, counts, eos_id)
+    def __init__(self, config: WindowConfig, material: Material) -> None:
+        super().__init__(config, material)
         self.horizon = self.seen = config.order - 1
 
     @abstractmethod
     def features(self, words: torch.Tensor) -> torch.Tensor:
         """A hidden vector (B, T, size) from the word vectors of each window, (B, T, n · size)."""
 
-    def begin(self, batch_size: int) -> State:
-        device = self.embedding.weight.device
+    def begin_encoding(self, batch_size: int) -> State:
+        device = self.counts.device
         return torch.full((batch_size, self.seen), self.eos_id, device=device)
 
     def encode(
@@ -59,7 +60,7 @@ class WindowModel(NeuralModel):
     ) -> tuple[torch.Tensor, State, torch.Tensor | float]:
         # Without the oldest word that is carried: the new ids take its place.
         known = torch.cat([cast("torch.Tensor", carried)[:, 1:], ids], dim=1)
-        vectors = self.words(known).unfold(1, self.seen, 1)  # (B, T, size, n)
+        vectors = self.input(known).unfold(1, self.seen, 1)  # (B, T, size, n)
         windows = vectors.transpose(2, 3).flatten(2)
         carried = torch.cat([cast("torch.Tensor", carried), ids], dim=1)
         return self.features(windows), carried[:, ids.shape[1] :], 0.0
@@ -93,12 +94,12 @@ class FeedForward(WindowModel):
     config_class = FeedForwardConfig
     config: FeedForwardConfig
 
-    def __init__(self, config: FeedForwardConfig, counts: torch.Tensor, eos_id: int) -> None:
-        super().__init__(config, counts, eos_id)
-        seen = self.seen * config.embedding_size
+    def __init__(self, config: FeedForwardConfig, material: Material) -> None:
+        super().__init__(config, material)
+        seen = self.seen * self.input.size
         self.hidden = nn.Linear(seen, config.hidden_size)
         # U h + W x is one product with [h; x].
-        self._finish(config.hidden_size + (seen if config.direct else 0), counts)
+        self._finish(config.hidden_size + (seen if config.direct else 0))
 
     def features(self, words: torch.Tensor) -> torch.Tensor:
         words = dropout(words, self.config.dropout, self.training)

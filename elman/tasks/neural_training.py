@@ -283,8 +283,8 @@ def build_trainer(
     """Model, batches and loop that the settings ask for."""
     torch.manual_seed(config.seed)
     if model is None:
-        counts = np.bincount(ids, minlength=len(tokenizer))
-        model = model_class(config.kind).build(config.model, counts, tokenizer.eos_id)
+        family = model_class(config.kind)
+        model = family.build(config.model, ids, tokenizer.tokens, tokenizer.eos_id)
     batches = make_batches(config, ids, tokenizer.eos_id)
     validation = None
     if "valid" in corpus.documents:

@@ -86,8 +86,7 @@ def _plan(
         validated = times * trainer.validation.tokens_per_epoch
     weights = sum(value.nbytes for value in model.state_dict().values())
     memory = sum(value.nbytes for value in trainer.snapshot().memory.values())
-    left_out = model.vocabulary_size - model.output.rows_per_token(round(per_step))
-    full = per_token + left_out * model.output_size  # validation looks at all words
+    validating = model.multiplications(round(per_step), learning=False)
     return Plan(
         recipe=config.recipe,
         data=data,
@@ -98,7 +97,7 @@ def _plan(
         steps=round(training.epochs * tokens / per_step),
         multiplications=per_token,
         teraflop=6e-12 * per_token * tokens * training.epochs,
-        validation_teraflop=2e-12 * full * validated,
+        validation_teraflop=2e-12 * validating * validated,
         tokens_per_second=speed,
         gigaflops=6e-9 * per_token * speed,
         memory_gigabytes=_peak_memory(),

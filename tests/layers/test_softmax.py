@@ -49,6 +49,12 @@ def test_scores_are_log_softmax_at_the_targets() -> None:
     expected = linear(hidden, weight, bias).log_softmax(1).gather(1, targets[:, None])[:, 0]
     scores = softmax_scores(hidden, weight, bias, targets)
     assert torch.allclose(scores, expected, rtol=0, atol=1e-12)
+    count = torch.randn(N, dtype=torch.float64)  # how much each counts
+    parts = (hidden, weight, bias)
+    own = torch.autograd.grad((count * scores).sum(), parts)
+    plain = torch.autograd.grad((count * expected).sum(), parts)
+    for one, other in zip(own, plain, strict=True):
+        assert torch.allclose(one, other, rtol=0, atol=1e-12)
 
 
 @pytest.mark.usefixtures("_chunks")
@@ -63,7 +69,7 @@ def test_no_rows() -> None:
 
 def test_chunks_follow_each_other_and_are_of_like_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(softmax, "_CHUNK_BYTES", 7 * V * 4)
-    slices = list(softmax._chunks(N, V, torch.empty(0)))
+    slices = list(softmax.chunks(N, V, torch.empty(0)))
     assert [(each.start, each.stop) for each in slices] == [(0, 5), (5, 11), (11, 17), (17, 23)]
 
 

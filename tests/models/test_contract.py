@@ -14,6 +14,7 @@ import torch
 
 from elman.adapters import ADAPTERS, Surroundings, adapt
 from elman.counts.smoothing import SMOOTHERS
+from elman.layers.outputs import OUTPUTS
 from elman.models import MODELS, model_class
 from elman.models.contract import LanguageModel
 from elman.models.neural import NeuralModel
@@ -23,7 +24,10 @@ from elman.state import select, tensors
 SIZE, EOS = 9, 0
 RANDOM = np.random.default_rng(5)
 TEXT = RANDOM.integers(0, SIZE - 1, 400)  # the last word of the vocabulary never occurs
+WORDS = ["a", "be", "see", "seed", "tree", "é", "über", "antidisestablish", ""]
 IDS = torch.from_numpy(RANDOM.integers(0, SIZE, (3, 12)))
+
+SMALL_FILTERS = {"widths": (1, 3, 9), "filters": (2, 3, 4), "highways": 2, "longest": 8}
 
 VARIANTS = {
     "ngram": [
@@ -47,15 +51,30 @@ VARIANTS = {
         {"cell": "highway", "options": {"depth": 3}},
         {"cell": "min-gru", "num_layers": 2},
         {"cell": "lstm", "num_layers": 2, "context": "line"},
-        {"cell": "lstm", "output": "sampled", "samples": 4},
-        {"cell": "lstm", "output": "sampled", "samples": 4, "tied": False},
+        {"cell": "lstm", "output": "sampled", "output_options": {"samples": 4}},
+        {"cell": "lstm", "output": "sampled", "output_options": {"samples": 4}, "tied": False},
+        *({"cell": "lstm", "output": name, "tied": False} for name in OUTPUTS),
+        *({"cell": "gru", "output": name} for name in OUTPUTS if OUTPUTS[name].can_be_tied),
+        *({"output": name, "tied": False, "context": "line"} for name in ("maxent", "pointer")),
+        {"output": "pointer", "output_options": {"pointer_window": 3}, "hidden_size": 4},
+        {"output": "maxent", "output_options": {"order": 5, "features": 50}},
+        {"input": "characters", "tied": False, "input_options": SMALL_FILTERS},
+        {
+            "input": "characters",
+            "input_options": SMALL_FILTERS,
+            "tied": False,
+            "output": "mixture",
+            "hidden_size": 4,
+        },
+        {"topics": 3, "topic_words": 4},
+        {"topics": 2, "tied": False, "context": "line"},
         {"cell": "lstm", "dropout_words": 0.5, "dropout_output": 0.5, "weight_drop": 0.5},
     ],
     "feed-forward": [
         {"order": 2},
         {"order": 4, "hidden_size": 6, "direct": True, "dropout": 0.5},
         {"order": 3, "hidden_size": 6, "tied": True},
-        {"order": 20, "output": "sampled", "samples": 4},
+        {"order": 20, "output": "sampled", "output_options": {"samples": 4}},
         {"order": 4, "hidden_size": 6, "context": "line"},
     ],
     "log-bilinear": [
@@ -86,7 +105,7 @@ def build(kind: str, settings: dict[str, object]) -> NeuralModel:
     sizes = {"hidden_size": 6} if kind == "recurrent" else {}
     torch.manual_seed(3)
     config = cls.config_class(**({**NEURAL, **sizes, **settings} if settings else {}))
-    model = cls.build(config, np.bincount(TEXT, minlength=SIZE), EOS)
+    model = cls.build(config, TEXT, WORDS, EOS)
     return model.eval()
 
 

@@ -6,6 +6,7 @@ import torch
 
 from elman.batches import Batch, Lines, Stream
 from elman.errors import InputError
+from elman.layers.inputs import Material
 from elman.layers.penalties import activation_penalty, temporal_penalty
 from elman.models import MODELS, model_class
 from elman.models.neural import INITIALISERS, NeuralModel
@@ -14,7 +15,7 @@ from elman.tasks.recipes import load_recipe
 
 SIZE, EOS, B = 11, 0, 3
 TEXT = np.random.default_rng(0).integers(0, SIZE, 120)
-COUNTS = np.bincount(TEXT, minlength=SIZE)
+WORDS = [f"word{number}" for number in range(SIZE)]
 
 FAMILIES = {
     "feed-forward": ("feed-forward", {"order": 4, "hidden_size": 7}),
@@ -28,10 +29,13 @@ FAMILIES = {
     "lstm": ("recurrent", {"cell": "lstm", "num_layers": 2, "hidden_size": (8, 5)}),
     "min-gru": ("recurrent", {"cell": "min-gru", "hidden_size": 5}),
     "highway": ("recurrent", {"cell": "highway", "hidden_size": 5, "options": {"depth": 2}}),
-    "sampled": ("recurrent", {"cell": "lstm", "output": "sampled", "samples": 4}),
+    "sampled": (
+        "recurrent",
+        {"cell": "lstm", "output": "sampled", "output_options": {"samples": 4}},
+    ),
     "sampled-untied": (
         "recurrent",
-        {"cell": "lstm", "output": "sampled", "samples": 4, "tied": False},
+        {"cell": "lstm", "output": "sampled", "output_options": {"samples": 4}, "tied": False},
     ),
 }
 
@@ -42,7 +46,7 @@ def make(kind: str, **settings) -> NeuralModel:
     cls = model_class(kind)
     sizes = {"hidden_size": 6} if kind == "recurrent" else {}
     usual = {"embedding_size": 5, "init": "normal", "init_scale": 0.6, **sizes}
-    return cls.build(cls.config_class(**(usual | settings)), COUNTS, EOS).double().eval()
+    return cls.build(cls.config_class(**(usual | settings)), TEXT, WORDS, EOS).double().eval()
 
 
 @pytest.fixture(params=FAMILIES)
@@ -157,7 +161,7 @@ def test_single_precision_is_close_to_double(model: NeuralModel) -> None:
 def test_the_formula_of_bengio(direct: bool) -> None:
     model = make("feed-forward", order=4, hidden_size=7, direct=direct)
     words = [3, 9, 4]
-    x = torch.cat([model.embedding.weight[word] for word in words])  # oldest first
+    x = torch.cat([model.input.weight[word] for word in words])  # oldest first
     h = torch.tanh(model.hidden.bias + model.hidden.weight @ x)
     u, w = model.output.weight[:, :7], model.output.weight[:, 7:]
     y = model.output.bias + u @ h
@@ -172,14 +176,14 @@ def test_the_formula_of_bengio(direct: bool) -> None:
 def test_the_formula_of_the_log_bilinear_model(diagonal: bool) -> None:
     model = make("log-bilinear", order=4, diagonal=diagonal)
     words = [3, 9, 4]
-    vectors = [model.embedding.weight[word] for word in words]
+    vectors = [model.input.weight[word] for word in words]
     if diagonal:
         parts = [c * vector for c, vector in zip(model.places, vectors, strict=True)]
     else:
         matrices = [model.places[:, 5 * place : 5 * place + 5] for place in range(3)]
         parts = [c @ vector for c, vector in zip(matrices, vectors, strict=True)]
     predicted = sum(parts)
-    y = torch.stack([predicted @ vector for vector in model.embedding.weight]) + model.output.bias
+    y = torch.stack([predicted @ vector for vector in model.input.weight]) + model.output.bias
     found = model.predict(model.read(torch.tensor([words]), model.start(1)))[0]
     assert torch.allclose(found, y.log_softmax(0), rtol=0, atol=1e-12)
 
@@ -189,7 +193,7 @@ def test_a_fresh_log_bilinear_model_predicts_the_mean_of_its_words() -> None:
     for diagonal in (False, True):
         model = make("log-bilinear", order=4, diagonal=diagonal, init="default")
         state = model.read(ids, model.start(1))
-        mean = model.embedding.weight[ids[0]].mean(0)
+        mean = model.input.weight[ids[0]].mean(0)
         assert torch.allclose(state[0][0], mean, atol=1e-7)
 
 
@@ -198,12 +202,14 @@ def test_the_formula_of_elmans_network() -> None:
     weights = model.stack.layers[0].directions[0].weights
     h = torch.zeros(4, dtype=torch.float64)
     for word in [EOS, 3, 9]:
-        x = model.embedding.weight[word]
+        x = model.input.weight[word]
         h = torch.tanh(
             weights["hidden_input"] @ x + weights["hidden_state"] @ h + weights["hidden_bias"]
         )
-    predicted = model.project.weight @ h + model.project.bias  # tied, and 4 units are not 5
-    y = model.embedding.weight @ predicted + model.output.bias
+    predicted = (
+        model.output.project.weight @ h + model.output.project.bias
+    )  # tied, and 4 units are not 5
+    y = model.input.weight @ predicted + model.output.bias
     found = model.predict(model.read(torch.tensor([[3, 9]]), model.start(1)))[0]
     assert torch.allclose(found, y.log_softmax(0), rtol=0, atol=1e-12)
 
@@ -233,10 +239,10 @@ def test_lines_that_stand_by_themselves(kind: str) -> None:
 def test_tied_weights_are_one_and_a_bridge_spans_other_sizes() -> None:
     tied = make("recurrent", hidden_size=5)
     assert tied.output.weight is None
-    assert tied.project is None
-    assert make("recurrent", hidden_size=6).project.weight.shape == (5, 6)
+    assert tied.output.project is None
+    assert make("recurrent", hidden_size=6).output.project.weight.shape == (5, 6)
     untied = make("recurrent", hidden_size=6, tied=False)
-    assert untied.project is None
+    assert untied.output.project is None
     assert untied.output.weight.shape == (SIZE, 6)
     shared = sum(parameter.numel() for parameter in tied.parameters())
     assert shared == SIZE * 5 + SIZE + 4 * 5 * (5 + 5 + 1)
@@ -255,7 +261,7 @@ def test_initial_weights(kind: str) -> None:
         assert weights.max() > 1.5
         assert weights.std().item() == pytest.approx(0.6, rel=0.05)
     else:
-        assert 0.09 < model.embedding.weight.abs().max() <= 0.1
+        assert 0.09 < model.input.weight.abs().max() <= 0.1
 
 
 # --- Training only
@@ -264,15 +270,15 @@ def test_initial_weights(kind: str) -> None:
 def test_whole_words_are_dropped_everywhere() -> None:
     model = make("recurrent", embedding_size=50, dropout_words=0.4).train()
     ids = torch.arange(SIZE).repeat(4, 3)
-    vectors = model.words(ids)
+    vectors = model.input(ids)
     table = vectors[0, :SIZE]
     assert torch.equal(vectors, table.repeat(3, 1).expand_as(vectors))  # the same in all places
     dropped = table.eq(0).all(1)
     assert 0 < dropped.sum() < SIZE
-    kept = model.embedding.weight[~dropped] / 0.6
+    kept = model.input.weight[~dropped] / 0.6
     assert torch.allclose(table[~dropped], kept, rtol=1e-4)
-    assert not torch.equal(model.words(ids)[0, :SIZE], table)  # others at the next window
-    assert torch.equal(model.eval().words(ids)[0, :SIZE], model.embedding.weight)
+    assert not torch.equal(model.input(ids)[0, :SIZE], table)  # others at the next window
+    assert torch.equal(model.eval().input(ids)[0, :SIZE], model.input.weight)
 
 
 def test_a_dropped_word_can_still_be_predicted() -> None:
@@ -280,7 +286,7 @@ def test_a_dropped_word_can_still_be_predicted() -> None:
     model = make("recurrent", hidden_size=5, dropout_words=0.9).train()
     hidden = torch.randn(2, 5, dtype=torch.float64)
     targets = torch.tensor([3, 4])
-    losses = {model.output.loss(hidden, targets, model._table()).item() for _ in range(5)}
+    losses = {model.output.loss((hidden,), targets, model._table()).item() for _ in range(5)}
     assert len(losses) == 1
 
 
@@ -295,8 +301,8 @@ def test_penalties_are_those_of_awd_lstm_and_of_training_alone(lines: bool) -> N
     torch.manual_seed(5)
     found, _ = model.loss(batch, None)
     torch.manual_seed(5)
-    state = model.begin(len(batch.inputs))
-    run = model.stack(model.words(batch.inputs), state, lengths=batch.lengths)
+    state = model.begin_encoding(len(batch.inputs))
+    run = model.stack(model.input(batch.inputs), state, lengths=batch.lengths)
     mask = None
     if lines:
         mask = torch.arange(batch.inputs.shape[1]) < batch.lengths[:, None]
@@ -345,7 +351,7 @@ def built_from(recipe: str) -> NeuralModel:
     config = load_recipe(recipe)
     with torch.device("meta"):
         cls = model_class(config.kind)
-        return cls(config.model, torch.ones(10_000, dtype=torch.long), EOS)
+        return cls(config.model, Material(torch.ones(10_000, dtype=torch.long), EOS))
 
 
 def test_multiplications_of_zaremba_small() -> None:
@@ -367,7 +373,9 @@ def test_multiplications_of_other_families() -> None:
     bridged = count("recurrent", cell="elman", hidden_size=7)
     assert bridged == 7 * (5 + 7) + 7 * 5 + 5 * SIZE
     # Four words, and now and then the one word of the step beside them.
-    sampled = count("recurrent", cell="elman", hidden_size=5, output="sampled", samples=4)
+    sampled = count(
+        "recurrent", cell="elman", hidden_size=5, output="sampled", output_options={"samples": 4}
+    )
     assert 5 * (5 + 5) + 5 * 4 < sampled < 5 * (5 + 5) + 5 * 5
 
 
@@ -395,7 +403,11 @@ def test_multiplications_of_other_families() -> None:
         ("recurrent", {"embedding_size": 0}, "embedding_size=0: must be at least 1"),
         ("recurrent", {"embedding_size": "many"}, "embedding_size='many': expected a whole number"),
         ("recurrent", {"context": "lines"}, "unknown context 'lines'; did you mean 'line'"),
-        ("recurrent", {"output": "sampled", "samples": 1}, "samples=1: must be at least 2"),
+        (
+            "recurrent",
+            {"output": "sampled", "output_options": {"samples": 1}},
+            "samples=1: must be at least 2",
+        ),
         ("feed-forward", {"order": 1}, "order=1: must be at least 2"),
         ("feed-forward", {"order": "4"}, "order='4': expected a whole number"),
         ("feed-forward", {"hidden_size": 0}, "hidden_size=0: must be at least 1"),
@@ -417,12 +429,12 @@ def test_wrong_settings_are_refused_in_one_line(kind: str, settings: dict, messa
 
 def test_arrays_that_are_not_the_models_are_refused(model: NeuralModel) -> None:
     arrays = model.arrays()
-    name = "embedding.weight"
-    with pytest.raises(ValueError, match="not the model's: embedding.weight"):
+    name = "input.weight"
+    with pytest.raises(ValueError, match="not the model's: input.weight"):
         model.load_arrays({key: value for key, value in arrays.items() if key != name})
     with pytest.raises(ValueError, match="not the model's: another"):
         model.load_arrays(arrays | {"another": arrays[name]})
-    with pytest.raises(ValueError, match=r"embedding.weight is \(11, 4\), not \(11, 5\)"):
+    with pytest.raises(ValueError, match=r"input.weight is \(11, 4\), not \(11, 5\)"):
         model.load_arrays(arrays | {name: arrays[name][:, :4]})
 
 
@@ -437,8 +449,8 @@ def test_loading_takes_over_every_array(model: NeuralModel) -> None:
     assert torch.equal(model.score(ids, model.start(2))[0], expected)
     assert all(parameter.requires_grad for parameter in model.parameters())
     with torch.no_grad():
-        model.embedding.weight.zero_()
-    assert np.any(arrays["embedding.weight"])  # a copy was taken
+        model.input.weight.zero_()
+    assert np.any(arrays["input.weight"])  # a copy was taken
 
 
 def test_descriptions_are_plain(model: NeuralModel) -> None:

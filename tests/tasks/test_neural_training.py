@@ -465,7 +465,7 @@ def test_a_divergence_is_recovered_from_and_told(
         if self.training and calls == 15:
             worse = shown.nats * math.nan
             if kind == "gradient":
-                zero = self.embedding.weight.sum()
+                zero = self.input.weight.sum()
                 worse = shown.nats + torch.sqrt(zero - zero.detach())
             shown = type(shown)(worse, shown.tokens, shown.penalty)
         return shown, state

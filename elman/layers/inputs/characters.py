@@ -1,0 +1,142 @@
+"""Word vectors from spelling: filters over characters, the best match of each, highway layers.
+
+    c_1 … c_l                                characters of a word, as vectors; begin and end too
+    f_j = max_i tanh(F_j · [c_i; …; c_{i+w-1}] + b_j)      where a filter of width w fits best
+    y   = t ⊙ relu(H f + b) + (1 - t) ⊙ f                  t = σ(T f + b_t): a highway layer
+
+(Kim et al. 2016.) Characters are bytes of UTF-8, so that no text is out of the alphabet. A word is
+computed once for all of its occurrences in a batch. Words that are spelled alike share what is
+learned, and a rare word is not a row of a table that was hardly ever trained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn.functional import embedding
+
+from elman.errors import InputError
+from elman.layers.dropout import embedding_dropout
+from elman.layers.inputs.input import Input, Material, expected_distinct
+
+_NOTHING, _BEGIN, _END = 0, 257, 258  # bytes are 1 to 256
+_SYMBOLS = 259
+
+
+class CharacterFilters(Input):
+    """A vector from a word's characters."""
+
+    about = "filters over the characters of a word, and highway layers (Kim et al. 2016)"
+
+    def __init__(
+        self,
+        material: Material,
+        *,
+        character_size: int = 15,
+        widths: tuple[int, ...] = (1, 2, 3, 4, 5, 6),
+        filters: tuple[int, ...] = (25, 50, 75, 100, 125, 150),
+        highways: int = 1,
+        longest: int = 30,
+        **sizes: Any,
+    ) -> None:
+        """`filters` of each of the `widths`; of a word, the first `longest` bytes are seen."""
+        super().__init__(material, **sizes)
+        if len(widths) != len(filters) or not widths or min(*widths, *filters, longest) < 1:
+            raise InputError(
+                f"widths={list(widths)}, filters={list(filters)}: as many of each, all at least 1"
+            )
+        self.size = sum(filters)
+        self.widths = widths
+        self.vectors = nn.Parameter(torch.empty(_SYMBOLS, character_size).uniform_(-0.1, 0.1))
+        self.filters = nn.ModuleList(
+            nn.Linear(width * character_size, count)
+            for width, count in zip(widths, filters, strict=True)
+        )
+        self.highways = nn.ModuleList(Highway(self.size) for _ in range(highways))
+        spelled = spell(material.tokens, material.vocabulary_size, longest)
+        self.register_buffer("spelled", torch.from_numpy(spelled))
+        self._counts = material.counts
+        self._places = longest + 2
+
+    spelled: torch.Tensor  # (V, longest + 2)
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        distinct, places = torch.unique(ids, return_inverse=True)
+        vectors = self.spell_out(self.spelled[distinct].long())
+        return embedding(places, embedding_dropout(vectors, self.dropout_words, self.training))
+
+    def spell_out(self, spelled: torch.Tensor) -> torch.Tensor:
+        """Vectors (N, size) of words in symbols (N, L)."""
+        lengths = (spelled != _NOTHING).sum(1)
+        spelled = spelled[:, : int(lengths.max())]
+        # Nothing is a zero vector, whatever its row has become.
+        vectors = embedding(spelled, self.vectors) * (spelled != _NOTHING).unsqueeze(2)
+        found = [
+            _best_match(vectors, lengths, width, filters)
+            for width, filters in zip(self.widths, self.filters, strict=True)
+        ]
+        features = torch.tanh(torch.cat(found, dim=1))  # it keeps the order, so may come after max
+        for highway in self.highways:
+            features = highway(features)
+        return features
+
+    def multiplications(self, step_tokens: int) -> float:
+        """Of the distinct words of a step; each as long as the longest, as they are padded."""
+        longest = int((self.spelled != _NOTHING).sum(1).max()) or self._places
+        per_word: float = (
+            sum(
+                cast("nn.Linear", filters).weight.numel() * max(1, longest - width + 1)
+                for width, filters in zip(self.widths, self.filters, strict=True)
+            )
+            + len(self.highways) * 2 * self.size**2
+        )
+        return per_word * expected_distinct(self._counts, step_tokens) / max(step_tokens, 1)
+
+
+class Highway(nn.Module):
+    """Part of the input is led around a layer (Srivastava et al. 2015)."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.transform = nn.Linear(size, size)
+        self.gate = nn.Linear(size, size)
+        nn.init.constant_(self.gate.bias, -2.0)  # at first nearly all is led around
+
+    def forward(self, values: torch.Tensor) -> torch.Tensor:
+        """The same size, (N, size)."""
+        gate = torch.sigmoid(self.gate(values))
+        return torch.lerp(values, torch.relu(self.transform(values)), gate)
+
+
+def _best_match(
+    vectors: torch.Tensor, lengths: torch.Tensor, width: int, filters: nn.Module
+) -> torch.Tensor:
+    """How well each filter fits where it fits best, (N, filters).
+
+    vectors (N, L, size). A filter stays within the word, unless the word is too short for it.
+    """
+    missing = width - vectors.shape[1]
+    if missing > 0:
+        vectors = nn.functional.pad(vectors, (0, 0, 0, missing))
+    windows = vectors.unfold(1, width, 1).transpose(2, 3).flatten(2)  # (N, places, width · size)
+    matches = filters(windows)
+    last = (lengths - width).clamp(min=0)
+    places = torch.arange(matches.shape[1], device=lengths.device)
+    outside = places > last[:, None]
+    best: torch.Tensor = matches.masked_fill(outside.unsqueeze(2), -torch.inf).amax(1)
+    return best
+
+
+def spell(tokens: Sequence[str] | None, count: int, longest: int) -> np.ndarray:
+    """Every token in symbols, (V, longest + 2): begin, bytes, end, then nothing."""
+    spelled = np.zeros((count, longest + 2), dtype=np.int16)
+    for row, token in enumerate(tokens or ()):
+        written = np.frombuffer(token.encode()[:longest], dtype=np.uint8)
+        spelled[row, 0] = _BEGIN
+        spelled[row, 1 : 1 + len(written)] = written.astype(np.int16) + 1
+        spelled[row, 1 + len(written)] = _END
+    return spelled

@@ -1,0 +1,66 @@
+"""The options of a cell, an input or an output, like `forget_bias = 1.0`: which, and of which type.
+
+They are the keyword arguments of its class, so a class declares them by having them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable
+from typing import Any
+
+from elman.config import convert
+from elman.errors import InputError, choose, nearest
+
+_GIVEN = {  # by what it is put in
+    "self",
+    "input_size",
+    "hidden_size",
+    "size",
+    "counts",
+    "material",
+    "embedding_size",
+    "tied",
+    "dropout_words",
+}
+
+
+def check_options(
+    family: dict[str, Any], what: str, name: str, options: dict[str, Any]
+) -> dict[str, Any]:
+    """The options in the types that a member of a family wants.
+
+    An InputError if it does not have them; what, name: as in messages, "cell" and "lstm".
+    """
+    known = known_options(choose(family, name, what))
+    for option in options:
+        if option not in known:
+            hint = nearest(str(option), known) if known else "it has none"
+            raise InputError(f"unknown option {option!r} of the {what} {name!r}; {hint}")
+    return {
+        option: value
+        if known[option] is None
+        else convert(value, known[option], f"options.{option}")
+        for option, value in options.items()
+    }
+
+
+def known_options(kind: type) -> dict[str, Any]:
+    """Name to type, None where none is declared.
+
+    A class that takes `**options` hands them on, so it has those of its parent too.
+    """
+    known: dict[str, Any] = {}
+    for ancestor in kind.__mro__:
+        init: Callable[..., None] | None = vars(ancestor).get("__init__")
+        if init is None:
+            continue
+        parameters = inspect.signature(init).parameters.values()
+        handed_on = [each.name for each in parameters if each.kind is each.VAR_KEYWORD]
+        hints = typing.get_type_hints(init)
+        own = {each.name: hints.get(each.name) for each in parameters}
+        known = {name: own[name] for name in own if name not in {*_GIVEN, *handed_on}} | known
+        if not handed_on:
+            break
+    return known

@@ -1,0 +1,85 @@
+"""The augmented loss: words like the target are half right too (Inan et al. 2017).
+
+    ỹ = softmax(E · e_target / τ)                     words whose vectors are like the target's
+    loss = -log p(target) + γ τ KL(ỹ ‖ softmax(logits / τ))
+
+E are the word vectors that the output is tied to. They are looked at here, not taught: the gradient
+goes through the logits alone. In evaluation it is the plain softmax.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from elman.layers.outputs.output import SoftmaxOutput, at_least
+from elman.layers.softmax import chunks, softmax_loss
+
+
+class AugmentedSoftmax(SoftmaxOutput):
+    """All words, with a second loss for words like the target."""
+
+    about = (
+        "all words, exact, and in training a reward for words like the target (Inan et al. 2017)"
+    )
+
+    def __init__(
+        self,
+        size: int,
+        counts: torch.Tensor,
+        *,
+        gamma: float = 0.5,
+        temperature: float = 10.0,
+        **sizes: Any,
+    ) -> None:
+        """`gamma`: how much the second loss counts; `temperature` τ: how even its targets are."""
+        super().__init__(size, counts, **sizes)
+        at_least(gamma, 0, "gamma")
+        at_least(temperature, 1e-6, "temperature")
+        self.gamma, self.temperature = gamma, temperature
+
+    def learn(
+        self, hidden: torch.Tensor, targets: torch.Tensor, matrix: torch.Tensor
+    ) -> torch.Tensor:
+        nats = softmax_loss(hidden, matrix, self.bias, targets)
+        extra: torch.Tensor = _LikeWords.apply(  # type: ignore[no-untyped-call]
+            hidden, matrix, self.bias, targets, self.temperature
+        )
+        return nats + self.gamma * extra
+
+    def multiplications(self, step_tokens: int) -> float:
+        return 2 * super().multiplications(step_tokens)
+
+
+class _LikeWords(torch.autograd.Function):
+    """Sum over rows of τ KL(ỹ ‖ softmax(logits / τ)); gradients on the spot, a chunk at a time."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        hidden: torch.Tensor,
+        weight: torch.Tensor,
+        bias: torch.Tensor,
+        targets: torch.Tensor,
+        temperature: float,
+    ) -> torch.Tensor:
+        gradients = torch.empty_like(hidden), torch.zeros_like(weight), torch.zeros_like(bias)
+        total = hidden.new_zeros((), dtype=torch.float64)
+        for rows in chunks(len(hidden), len(weight), hidden):
+            vectors = weight.index_select(0, targets[rows])
+            wanted = (vectors @ weight.t()).div_(temperature).log_softmax(1)
+            found = torch.addmm(bias, hidden[rows], weight.t()).div_(temperature).log_softmax(1)
+            goal = wanted.exp()
+            total += temperature * (goal * (wanted - found)).sum(dtype=torch.float64)
+            slopes = found.exp_().sub_(goal)
+            torch.mm(slopes, weight, out=gradients[0][rows])
+            gradients[1].addmm_(slopes.t(), hidden[rows])
+            gradients[2].add_(slopes.sum(0))
+        ctx.save_for_backward(*gradients)
+        return total.to(hidden.dtype)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, above: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        return *(gradient * above for gradient in ctx.saved_tensors), None, None

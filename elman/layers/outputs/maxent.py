@@ -1,0 +1,141 @@
+"""A maximum-entropy n-gram model inside the softmax, learned jointly (Mikolov et al. 2011).
+
+    logit(w) = W_w · h + b_w + Σ_n D[(hash of the last n words + w) mod size]
+
+Every n-gram has a weight of its own in the table D, except that some share one by accident. A
+history's words lie side by side there, so that adding them to the logits is a copy of one stretch
+of memory, not a search. Frequent n-grams are learned by heart in D, and the network is free to
+learn the rest.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import torch
+from torch import nn
+
+from elman.errors import InputError
+from elman.layers.outputs.output import Evidence, SoftmaxOutput, Table
+from elman.layers.softmax import chunks
+from elman.state import State
+
+_FACTOR = 6364136223846793005  # of a congruential generator (Knuth); products wrap around
+_HIGHEST_ORDER = 9
+
+
+class JointMaxent(SoftmaxOutput):
+    """All words, with n-gram features beside the hidden vector."""
+
+    about = "all words, exact, with hashed n-gram features beside the network (Mikolov et al. 2011)"
+
+    def __init__(
+        self,
+        size: int,
+        counts: torch.Tensor,
+        *,
+        order: int = 3,
+        features: int = 4_000_000,
+        **sizes: Any,
+    ) -> None:
+        """N-grams up to `order`, in a table of so many `features`."""
+        super().__init__(size, counts, **sizes)
+        if not 2 <= order <= _HIGHEST_ORDER:
+            raise InputError(f"order={order}: of n-gram features, must be from 2 to 9")
+        if features < self.vocabulary_size:
+            raise InputError(
+                f"features={features}: must be at least {self.vocabulary_size}, a word each"
+            )
+        self.order = order
+        self.features = nn.Parameter(torch.zeros(features))
+
+    def begin(self, batch_size: int) -> State:
+        return torch.full((batch_size, self.order - 1), -1, device=self.bias.device)
+
+    def gather(
+        self, hidden: torch.Tensor, ids: torch.Tensor, memory: State
+    ) -> tuple[Evidence, State]:
+        (hidden,), _ = super().gather(hidden, ids, memory)
+        known = torch.cat([cast("torch.Tensor", memory), ids], dim=1)
+        steps, places = ids.shape[1], []
+        hashed = torch.zeros_like(ids)
+        for back in range(self.order - 1):  # the last word, the one before it …
+            word = known[:, known.shape[1] - steps - back : known.shape[1] - back]
+            hashed = (hashed + word + 2) * _FACTOR + back
+            # The lowest bits of such products are hardly random.
+            places.append((hashed >> 17).remainder(len(self.features) - self.vocabulary_size + 1))
+        return (hidden, torch.stack(places, dim=-1)), known[:, steps:]
+
+    def loss(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
+        hidden, places = evidence
+        if not torch.is_grad_enabled():
+            return -self.score(evidence, targets, table).sum()
+        result: torch.Tensor = _JointLoss.apply(  # type: ignore[no-untyped-call]
+            hidden, self.matrix(table), self.bias, self.features, places, targets
+        )
+        return result
+
+    def score(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
+        hidden, _ = evidence
+        parts = []
+        for rows in chunks(len(hidden), self.vocabulary_size, hidden):
+            logits = self._logits((hidden[rows], evidence[1][rows]), table)
+            chosen = logits.gather(1, targets[rows, None]).squeeze(1)
+            parts.append(chosen - logits.logsumexp(1))
+        return torch.cat(parts)
+
+    def log_probs(self, evidence: Evidence, table: Table) -> torch.Tensor:
+        return self._logits(evidence, table).log_softmax(1)
+
+    def _logits(self, evidence: Evidence, table: Table) -> torch.Tensor:
+        hidden, places = evidence
+        logits = torch.addmm(self.bias, hidden, self.matrix(table).t())
+        stretches = _stretches(self.features, self.vocabulary_size)
+        for order in range(places.shape[1]):
+            logits = logits + stretches[places[:, order]]
+        return logits
+
+
+def _stretches(features: torch.Tensor, length: int) -> torch.Tensor:
+    """Every stretch of so many features, as rows; they lie in the same memory."""
+    return features.as_strided((len(features) - length + 1, length), (1, 1))
+
+
+class _JointLoss(torch.autograd.Function):
+    """The sum of nats; gradients on the spot, a chunk at a time, as in `layers/softmax.py`."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        hidden: torch.Tensor,
+        weight: torch.Tensor,
+        bias: torch.Tensor,
+        features: torch.Tensor,
+        places: torch.Tensor,
+        targets: torch.Tensor,
+    ) -> torch.Tensor:
+        gradients = [torch.empty_like(hidden), *map(torch.zeros_like, (weight, bias, features))]
+        stretches, slopes_of = (_stretches(each, len(weight)) for each in (features, gradients[3]))
+        nats = hidden.new_zeros((), dtype=torch.float64)
+        for rows in chunks(len(hidden), len(weight), hidden):
+            logits = torch.addmm(bias, hidden[rows], weight.t())
+            for order in range(places.shape[1]):
+                logits += stretches[places[rows, order]]
+            log_probs = logits.log_softmax(1)
+            place = targets[rows, None]
+            nats -= log_probs.gather(1, place).sum(dtype=torch.float64)
+            slopes = log_probs.exp_()
+            slopes.scatter_add_(1, place, slopes.new_full(place.shape, -1))
+            torch.mm(slopes, weight, out=gradients[0][rows])
+            gradients[1].addmm_(slopes.t(), hidden[rows])
+            gradients[2] += slopes.sum(0)
+            for order in range(places.shape[1]):
+                # One row after the other, so stretches that overlap are no danger.
+                slopes_of.index_add_(0, places[rows, order], slopes)
+        ctx.save_for_backward(*gradients)
+        return nats.to(hidden.dtype)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, above: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        return *(gradient * above for gradient in ctx.saved_tensors), None, None

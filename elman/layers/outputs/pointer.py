@@ -1,0 +1,100 @@
+"""Pointer-sentinel mixture: a softmax over the vocabulary, or a pointer to a recent word.
+
+    q = tanh(Q h_t + b)
+    a = softmax([q · h_i for the last L words; q · s])     s: the sentinel, learned
+    p(w) = a_sentinel · softmax(W h_t + b)_w + Σ_{i: x_i = w} a_i
+
+(Merity et al. 2017.) What is remembered are the last L words and the hidden vectors after each. In
+training the pointer is also taught by itself: -log(a_sentinel + Σ_{i: x_i = target} a_i).
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import torch
+from torch import nn
+
+from elman.layers.outputs.output import Evidence, SoftmaxOutput, Table, at_least
+from elman.layers.softmax import softmax_scores
+from elman.state import State
+
+_NOTHING = -1  # where there is no word yet
+
+
+class PointerSentinel(SoftmaxOutput):
+    """The vocabulary, or a word seen lately."""
+
+    about = "a softmax, or a pointer to one of the last words; exact (Merity et al. 2017)"
+
+    def __init__(
+        self, size: int, counts: torch.Tensor, *, pointer_window: int = 100, **sizes: Any
+    ) -> None:
+        """The last `pointer_window` words can be pointed at."""
+        super().__init__(size, counts, **sizes)
+        at_least(pointer_window, 1, "pointer_window")
+        self.pointer_window = pointer_window
+        self.query = nn.Linear(self.size, self.size)
+        self.sentinel = nn.Parameter(torch.empty(self.size).uniform_(-0.1, 0.1))
+
+    def begin(self, batch_size: int) -> State:
+        shape = batch_size, self.pointer_window
+        words = torch.full(shape, _NOTHING, device=self.bias.device)
+        return words, self.bias.new_zeros(*shape, self.size)
+
+    def gather(
+        self, hidden: torch.Tensor, ids: torch.Tensor, memory: State
+    ) -> tuple[Evidence, State]:
+        (hidden,), _ = super().gather(hidden, ids, memory)
+        words, keys = cast("tuple[torch.Tensor, torch.Tensor]", memory)
+        words, keys = torch.cat([words, ids], dim=1), torch.cat([keys, hidden], dim=1)
+        queries = torch.tanh(self.query(hidden))
+        products = torch.bmm(queries, keys.transpose(1, 2))  # (B, T, L + T)
+        steps, window = ids.shape[1], self.pointer_window
+        # Step t may look at the L words up to its own: places t + 1 … t + L.
+        places = torch.arange(steps, device=ids.device)[:, None] + torch.arange(
+            1, window + 1, device=ids.device
+        )
+        products = products.gather(2, places.expand(len(ids), -1, -1))
+        pointed = words[:, places]  # (B, T, L)
+        products = products.masked_fill(pointed == _NOTHING, -torch.inf)
+        sentinel = (queries @ self.sentinel).unsqueeze(2)
+        attention = torch.cat([products, sentinel], dim=2).log_softmax(2)
+        return (hidden, attention, pointed), (words[:, steps:], keys[:, steps:])
+
+    def loss(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
+        if not self.training:
+            return -self.score(evidence, targets, table).sum()
+        pointed_at, sentinel = self._pointed_at(evidence, targets)
+        by_itself = torch.logaddexp(pointed_at, sentinel).sum()
+        return -self.score(evidence, targets, table).sum() - by_itself
+
+    def score(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
+        softmax = softmax_scores(evidence[0], self.matrix(table), self.bias, targets)
+        pointed_at, sentinel = self._pointed_at(evidence, targets)
+        return torch.logaddexp(pointed_at, sentinel + softmax)
+
+    def _pointed_at(
+        self, evidence: Evidence, targets: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Log probability that the pointer is on the target, (N,), and that it is on the sentinel.
+
+        Where the target is not among the last words, the lowest number there is stands for -∞,
+        which has no slope.
+        """
+        _, attention, words = evidence
+        lowest = torch.finfo(attention.dtype).min / 2
+        here = attention[:, :-1].masked_fill(words != targets[:, None], lowest)
+        return here.logsumexp(1), attention[:, -1]
+
+    def log_probs(self, evidence: Evidence, table: Table) -> torch.Tensor:
+        hidden, attention, words = evidence
+        mixed = super().log_probs((hidden,), table) + attention[:, -1:]
+        pointers = torch.zeros_like(mixed)
+        somewhere = words.clamp(min=0)  # nothing has no probability, so it may stand anywhere
+        pointers.scatter_add_(1, somewhere, attention[:, :-1].exp())
+        return torch.logaddexp(mixed, pointers.log())
+
+    def multiplications(self, step_tokens: int) -> float:
+        inside = self.query.weight.numel() + self.pointer_window * self.size
+        return super().multiplications(step_tokens) + inside
