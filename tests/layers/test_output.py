@@ -28,7 +28,11 @@ TIED = [
     for tied in (False, True)
     if OUTPUTS[kind].can_be_tied or not tied
 ]
-OPTIONS = {"sampled": {"samples": 10}, "pointer": {"pointer_window": 3}, "maxent": {"features": 90}}
+OPTIONS = {
+    "sampled": {"samples": 10},
+    "pointer": {"pointer_window": 3},
+    "maxent": {"features": 90, "samples": 10},
+}
 
 
 def make(kind: str, *, tied: bool = False, **options) -> tuple[Output, torch.Tensor | None]:

@@ -3,9 +3,9 @@
     logit(w) = W_w · h + b_w + Σ_n D[(hash of the last n words + w) mod size]
 
 Every n-gram has a weight of its own in the table D, except that some share one by accident. A
-history's words lie side by side there, so that adding them to the logits is a copy of one stretch
-of memory, not a search. Frequent n-grams are learned by heart in D, and the network is free to
-learn the rest.
+history's words lie side by side there, so that adding all of them to the logits is a copy of one
+stretch of memory, not a search. Frequent n-grams are learned by heart in D, and the network is free
+to learn the rest. In training the words are sampled as in `sampled.py`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from typing import Any, cast
 
 import torch
 from torch import nn
+from torch.nn.functional import cross_entropy
 
 from elman.errors import InputError
-from elman.layers.outputs.output import Evidence, SoftmaxOutput, Table
+from elman.layers.outputs.output import Evidence, Table
+from elman.layers.outputs.sampled import SampledSoftmax
 from elman.layers.softmax import chunks
 from elman.state import State
 
@@ -24,10 +26,10 @@ _FACTOR = 6364136223846793005  # of a congruential generator (Knuth); products w
 _HIGHEST_ORDER = 9
 
 
-class JointMaxent(SoftmaxOutput):
-    """All words, with n-gram features beside the hidden vector."""
+class JointMaxent(SampledSoftmax):
+    """N-gram features beside the hidden vector."""
 
-    about = "all words, exact, with hashed n-gram features beside the network (Mikolov et al. 2011)"
+    about = "sampled, with hashed n-gram features beside the network (Mikolov et al. 2011)"
 
     def __init__(
         self,
@@ -36,10 +38,10 @@ class JointMaxent(SoftmaxOutput):
         *,
         order: int = 3,
         features: int = 4_000_000,
-        **sizes: Any,
+        **options: Any,
     ) -> None:
         """N-grams up to `order`, in a table of so many `features`."""
-        super().__init__(size, counts, **sizes)
+        super().__init__(size, counts, **options)
         if not 2 <= order <= _HIGHEST_ORDER:
             raise InputError(f"order={order}: of n-gram features, must be from 2 to 9")
         if features < self.vocabulary_size:
@@ -67,13 +69,17 @@ class JointMaxent(SoftmaxOutput):
         return (hidden, torch.stack(places, dim=-1)), known[:, steps:]
 
     def loss(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
-        hidden, places = evidence
-        if not torch.is_grad_enabled():
+        if not self.training:
             return -self.score(evidence, targets, table).sum()
-        result: torch.Tensor = _JointLoss.apply(  # type: ignore[no-untyped-call]
-            hidden, self.matrix(table), self.bias, self.features, places, targets
-        )
-        return result
+        (hidden, places), matrix = evidence, self.matrix(table)
+        words, right, adjust = self.draw(targets)
+        logits = torch.addmm(self.bias[words], hidden, matrix.index_select(0, words).t())
+        for order in range(self.order - 1):
+            chosen = (places[:, order, None] + words).flatten()
+            logits = logits + self.features.index_select(0, chosen).view_as(logits)
+        own = logits.gather(1, right[:, None])
+        adjusted = (logits + adjust).scatter(1, right[:, None], own)
+        return cross_entropy(adjusted, right, reduction="sum")
 
     def score(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
         hidden, _ = evidence
@@ -99,43 +105,3 @@ class JointMaxent(SoftmaxOutput):
 def _stretches(features: torch.Tensor, length: int) -> torch.Tensor:
     """Every stretch of so many features, as rows; they lie in the same memory."""
     return features.as_strided((len(features) - length + 1, length), (1, 1))
-
-
-class _JointLoss(torch.autograd.Function):
-    """The sum of nats; gradients on the spot, a chunk at a time, as in `layers/softmax.py`."""
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        hidden: torch.Tensor,
-        weight: torch.Tensor,
-        bias: torch.Tensor,
-        features: torch.Tensor,
-        places: torch.Tensor,
-        targets: torch.Tensor,
-    ) -> torch.Tensor:
-        gradients = [torch.empty_like(hidden), *map(torch.zeros_like, (weight, bias, features))]
-        stretches, slopes_of = (_stretches(each, len(weight)) for each in (features, gradients[3]))
-        nats = hidden.new_zeros((), dtype=torch.float64)
-        for rows in chunks(len(hidden), len(weight), hidden):
-            logits = torch.addmm(bias, hidden[rows], weight.t())
-            for order in range(places.shape[1]):
-                logits += stretches[places[rows, order]]
-            log_probs = logits.log_softmax(1)
-            place = targets[rows, None]
-            nats -= log_probs.gather(1, place).sum(dtype=torch.float64)
-            slopes = log_probs.exp_()
-            slopes.scatter_add_(1, place, slopes.new_full(place.shape, -1))
-            torch.mm(slopes, weight, out=gradients[0][rows])
-            gradients[1].addmm_(slopes.t(), hidden[rows])
-            gradients[2] += slopes.sum(0)
-            for order in range(places.shape[1]):
-                # One row after the other, so stretches that overlap are no danger.
-                slopes_of.index_add_(0, places[rows, order], slopes)
-        ctx.save_for_backward(*gradients)
-        return nats.to(hidden.dtype)
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, above: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        return *(gradient * above for gradient in ctx.saved_tensors), None, None

@@ -44,6 +44,16 @@ class SampledSoftmax(SoftmaxOutput):
     ) -> torch.Tensor:
         if self.samples >= self.vocabulary_size:
             return super().learn(hidden, targets, matrix)
+        words, places, adjust = self.draw(targets)
+        return softmax_loss(hidden, matrix.index_select(0, words), self.bias[words], places, adjust)
+
+    def draw(self, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Words to learn from, where the targets are among them, and what to add to their logits.
+
+        A row's own target has nothing to be added.
+        """
+        if self.samples >= self.vocabulary_size:
+            return torch.arange(len(self.ranked)), targets, torch.zeros_like(self.frequency)
         always = self.samples // 2
         rest = self.ranked[always:]
         drawn = rest[torch.randperm(len(rest))[: self.samples - always]]
@@ -53,13 +63,7 @@ class SampledSoftmax(SoftmaxOutput):
         there[targets] = True
         words = there.nonzero().squeeze(1)
         places = torch.cumsum(there, 0) - 1  # id to its place among them
-        return softmax_loss(
-            hidden,
-            matrix.index_select(0, words),
-            self.bias[words],
-            places[targets],
-            self._log_weights(len(targets) - 1)[words],
-        )
+        return words, places[targets], self._log_weights(len(targets) - 1)[words]
 
     def _log_weights(self, others: int) -> torch.Tensor:
         """log 1/π of every word, π being how likely it is there if it is not the row's target."""
