@@ -6,7 +6,7 @@ Zaremba et al. (2014), with all of its dropouts and penalties AWD-LSTM (Merity e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -25,6 +25,7 @@ from elman.state import State
 class RecurrentConfig(NeuralConfig, StackConfig):
     """A stack of recurrent layers between word vectors and a softmax."""
 
+    parameters: int = 0  # choose hidden_size and embedding_size for so many; 0: as they are given
     topics: int = 0  # of the last words, as further input and output (Mikolov and Zweig 2012)
     topic_words: int = 50  # how many are the last
     topic_lines: int = 10  # of training text that have their topics in common
@@ -38,7 +39,7 @@ class RecurrentConfig(NeuralConfig, StackConfig):
             raise InputError(
                 "model.bidirectional=true: a language model may not see the words it predicts"
             )
-        for name in ("activation_penalty", "temporal_penalty", "topics"):
+        for name in ("activation_penalty", "temporal_penalty", "topics", "parameters"):
             if getattr(self, name) < 0:
                 raise InputError(f"model.{name}={getattr(self, name)}: must not be negative")
         for name in ("topic_words", "topic_lines"):
@@ -54,6 +55,8 @@ class RecurrentModel(NeuralModel):
     config: RecurrentConfig
 
     def __init__(self, config: RecurrentConfig, material: Material) -> None:
+        if config.parameters:
+            config = _sized(config, material)
         super().__init__(config, material)
         self.topics = None if config.topics == 0 else _topic_context(config, material)
         self.stack = Stack(self.input.size + config.topics, config)
@@ -99,6 +102,30 @@ class RecurrentModel(NeuralModel):
             "tied": config.tied,
             **super().describe(),
         }
+
+
+def _sized(config: RecurrentConfig, material: Material) -> RecurrentConfig:
+    """With the largest sizes that have at most `parameters`, hidden and embedding size alike."""
+
+    def of_size(size: int) -> RecurrentConfig:
+        return replace(config, parameters=0, hidden_size=size, embedding_size=size)
+
+    def count(size: int) -> int:
+        with torch.device("meta"):  # nothing is computed or stored
+            model = RecurrentModel(of_size(size), replace(material, ids=None))
+        return sum(parameter.numel() for parameter in model.parameters())
+
+    low, high = 0, 1
+    while count(high) <= config.parameters:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if count(middle) <= config.parameters else (low, middle)
+    if low == 0:
+        raise InputError(
+            f"model.parameters={config.parameters}: this model has {count(1)} with one unit"
+        )
+    return of_size(low)
 
 
 def _topic_context(config: RecurrentConfig, material: Material) -> TopicContext:

@@ -458,3 +458,23 @@ def test_descriptions_are_plain(model: NeuralModel) -> None:
     assert description["model"] in MODELS
     assert description["vocabulary_size"] == SIZE
     assert description["parameters"] == sum(each.numel() for each in model.parameters())
+
+
+# --- Sizes from a number of parameters
+
+
+@pytest.mark.parametrize("cell", ["elman", "gru", "lstm", "mut1", "nas", "min-gru"])
+def test_the_largest_model_within_a_number_of_parameters(cell: str) -> None:
+    model = make("recurrent", cell=cell, parameters=2000)
+    count = model.facts()["parameters"]
+    larger = model.config.hidden_size + 1
+    more = make("recurrent", cell=cell, hidden_size=larger, embedding_size=larger)
+    assert count <= 2000 < more.facts()["parameters"]
+    assert model.config.embedding_size == model.config.hidden_size
+    again = type(model).restore(model.config, model.arrays(), model.facts())
+    assert again.facts() == model.facts()
+
+
+def test_too_few_parameters_are_refused() -> None:
+    with pytest.raises(InputError, match="parameters=10: this model has .* with one unit"):
+        make("recurrent", parameters=10)

@@ -1,0 +1,71 @@
+"""Topics of the last words: learned from a text, and followed as it is read."""
+
+import numpy as np
+import pytest
+import torch
+
+from elman.counts.topics import learn_topics
+from elman.layers.topics import TopicContext
+
+# Two subjects that are never in one document, and words that are in both.
+SEA, LAND, BOTH, EOS = [1, 2, 3], [4, 5, 6], [7, 8], 0
+
+
+def write(documents: int = 60, lines: int = 4) -> np.ndarray:
+    random = np.random.default_rng(2)
+    ids = []
+    for document in range(documents):
+        words = [*(SEA if document % 2 else LAND), *BOTH]
+        for _ in range(lines):
+            ids += [*random.choice(words, 6), EOS]
+    return np.array(ids)
+
+
+def test_words_that_keep_company_share_a_topic() -> None:
+    by_word = learn_topics(write(), vocabulary_size=10, eos_id=EOS, topics=2, lines=4)
+    assert by_word.shape == (10, 2)
+    assert np.allclose(by_word.sum(1), 1, atol=1e-5)
+    first = by_word[SEA[0]].argmax()
+    assert (by_word[SEA, first] > 0.9).all()
+    assert (by_word[LAND, first] < 0.1).all()
+    assert (np.abs(by_word[[*BOTH, EOS], first] - 0.5) < 0.25).all()  # these say little
+
+
+def test_topics_follow_from_the_seed_and_the_text() -> None:
+    one, two = (
+        learn_topics(write(), vocabulary_size=10, eos_id=EOS, topics=3, passes=5) for _ in range(2)
+    )
+    assert np.array_equal(one, two)
+    other = learn_topics(write(), vocabulary_size=10, eos_id=EOS, topics=3, passes=5, seed=1)
+    assert not np.array_equal(one, other)
+
+
+def test_documents_at_a_time_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = learn_topics(write(), vocabulary_size=10, eos_id=EOS, topics=2, lines=4, passes=6)
+    monkeypatch.setattr("elman.counts.topics._DOCUMENTS_AT_A_TIME", 7)
+    parts = learn_topics(write(), vocabulary_size=10, eos_id=EOS, topics=2, lines=4, passes=6)
+    assert np.allclose(whole, parts, atol=1e-4)
+
+
+def test_the_product_over_the_last_words() -> None:
+    torch.manual_seed(0)
+    by_word = torch.rand(9, 3).softmax(1).double()
+    context = TopicContext(by_word, window=4).double()
+    ids = torch.randint(9, (2, 11))
+    topics, carried = context(ids, context.begin(2))
+    assert torch.equal(carried, ids[:, -4:])
+    for row in range(2):
+        for step in range(11):
+            last = ids[row, max(0, step - 3) : step + 1]
+            product = by_word[last].prod(0)
+            expected = product / product.sum()
+            assert torch.allclose(topics[row, step], expected, rtol=0, atol=1e-12)
+
+
+def test_halves_are_the_whole() -> None:
+    context = TopicContext(torch.rand(9, 3).softmax(1), window=5).double()
+    ids = torch.randint(9, (3, 12))
+    whole, _ = context(ids, context.begin(3))
+    first, carried = context(ids[:, :3], context.begin(3))
+    second, _ = context(ids[:, 3:], carried)
+    assert torch.allclose(torch.cat([first, second], 1), whole, rtol=0, atol=1e-12)
