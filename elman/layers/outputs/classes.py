@@ -39,10 +39,7 @@ class ClassSoftmax(SoftmaxOutput):
         totals = torch.zeros(self.classes, dtype=torch.long).index_add_(0, class_of, counts + 1)
         self.class_weight = nn.Parameter(torch.empty(self.classes, self.size).uniform_(-0.1, 0.1))
         self.class_bias = nn.Parameter(log_frequencies(totals - 1))
-        self._slices = [
-            slice(begin, begin + count)
-            for begin, count in zip(starts.tolist(), sizes_of.tolist(), strict=True)
-        ]
+        self._sizes: list[int] = sizes_of.tolist()
         for name, buffer in (("class_of", class_of), ("members", members), ("place", place)):
             self.register_buffer(name, buffer, persistent=False)
         self._expected = float((sizes_of * totals).sum() / totals.sum())
@@ -54,40 +51,46 @@ class ClassSoftmax(SoftmaxOutput):
     def loss(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
         (hidden,) = evidence
         nats = softmax_loss(hidden, self.class_weight, self.class_bias, self.class_of[targets])
-        for rows, weight, bias in self._present(targets, self.matrix(table)):
-            places = self.place[targets[rows]]
-            nats = nats + softmax_loss(hidden[rows], weight, bias, places)
-        return nats
+        _, groups = self._by_class(hidden, targets, table)
+        return nats + sum(softmax_loss(*group) for group in groups)
 
     def score(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
         (hidden,) = evidence
         of_class = softmax_scores(
             hidden, self.class_weight, self.class_bias, self.class_of[targets]
         )
-        within = torch.zeros_like(of_class)
-        for rows, weight, bias in self._present(targets, self.matrix(table)):
-            scores = softmax_scores(hidden[rows], weight, bias, self.place[targets[rows]])
-            within = within.index_put((rows,), scores)
-        return of_class + within
+        order, groups = self._by_class(hidden, targets, table)
+        within = torch.cat([softmax_scores(*group) for group in groups] or [of_class[:0]])
+        return of_class.index_add(0, order, within)
 
-    def _present(
-        self, targets: torch.Tensor, matrix: torch.Tensor
-    ) -> Iterator[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
-        """For each class that a target is of: the rows, and weights and biases of its words."""
-        kinds, counts = torch.unique(self.class_of[targets], return_counts=True)
-        order = torch.argsort(self.class_of[targets], stable=True)
-        parts = torch.split(order, counts.tolist())
-        for kind, rows in zip(kinds.tolist(), parts, strict=True):
-            words = self.members[self._slices[kind]]
-            yield rows, matrix.index_select(0, words), self.bias[words]
+    def _by_class(
+        self, hidden: torch.Tensor, targets: torch.Tensor, table: Table
+    ) -> tuple[torch.Tensor, Iterator[tuple[torch.Tensor, ...]]]:
+        """The order of the rows by the class of their target; and for each class that occurs: its
+        rows of hidden vectors, weights and biases of its words, and which of them are the targets.
+
+        All are cut from whole matrices at once: the gradient of each single cut would be a matrix
+        of the size of the whole.
+        """
+        kinds = self.class_of[targets]
+        order = torch.argsort(kinds, stable=True)
+        counts = torch.bincount(kinds, minlength=self.classes).tolist()
+        parts = zip(
+            torch.split(hidden[order], counts),
+            torch.split(self.matrix(table)[self.members], self._sizes),
+            torch.split(self.bias[self.members], self._sizes),
+            torch.split(self.place[targets[order]], counts),
+            strict=True,
+        )
+        return order, (part for part in parts if len(part[0]))
 
     def log_probs(self, evidence: Evidence, table: Table) -> torch.Tensor:
         (hidden,) = evidence
         classes = torch.addmm(self.class_bias, hidden, self.class_weight.t()).log_softmax(1)
         logits = torch.addmm(self.bias, hidden, self.matrix(table).t())[:, self.members]
         parts = [
-            logits[:, words].log_softmax(1) + classes[:, kind, None]
-            for kind, words in enumerate(self._slices)
+            words.log_softmax(1) + classes[:, kind, None]
+            for kind, words in enumerate(torch.split(logits, self._sizes, dim=1))
         ]
         return torch.cat(parts, dim=1)[:, torch.argsort(self.members)]
 

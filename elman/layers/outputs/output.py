@@ -141,12 +141,6 @@ def log_frequencies(counts: torch.Tensor) -> torch.Tensor:
     return ((counts + 1) / (counts + 1).sum()).log().float()
 
 
-def noise_probabilities(counts: torch.Tensor, power: float) -> torch.Tensor:
-    """Probabilities (V,) of words as noise: frequencies, made more even by a power below 1."""
-    smoothed = (counts + 1).double().pow(power)
-    return (smoothed / smoothed.sum()).float()
-
-
 def at_least(value: float, least: float, name: str) -> None:
     """Refuse an option that is too small."""
     if not value >= least:  # nor is it NaN

@@ -1,0 +1,90 @@
+"""Speed of training with each output layer, at vocabularies of 10,000 and 100,000 words.
+
+    python benchmarks/outputs.py                       every output, one GRU layer of 200 units
+    python benchmarks/outputs.py --batch 128 nce full  only these, with another batch
+
+Words are drawn with frequencies after Zipf's law, since only their number and frequencies make a
+difference here. Steps are whole: forward, backward, clipping, SGD. Outputs take turns in one
+process, and the median of their turns counts; ratios are to the full softmax of the same run.
+"""
+
+import argparse
+import statistics
+import time
+
+import numpy as np
+import torch
+
+from elman.batches import Stream
+from elman.layers.outputs import OUTPUTS
+from elman.models.recurrent import RecurrentConfig, RecurrentModel
+from elman.training.settings import TrainingConfig
+from elman.training.trainer import Trainer
+
+WINDOW, TURNS, SECONDS = 35, 5, 1.0
+OPTIONS = {"maxent": {"features": 4_000_000}, "nce": {"samples": 100}}
+
+
+def make_text(vocabulary_size: int, tokens: int) -> np.ndarray:
+    """Ids with frequencies after Zipf's law."""
+    weights = 1 / np.arange(1, vocabulary_size + 1)
+    random = np.random.default_rng(0)
+    return random.choice(vocabulary_size, tokens, p=weights / weights.sum())
+
+
+def make_trainer(output: str, ids: np.ndarray, vocabulary_size: int, batch: int) -> Trainer:
+    torch.manual_seed(0)
+    config = RecurrentConfig(
+        cell="gru",
+        hidden_size=200,
+        embedding_size=200,
+        tied=False,
+        output=output,
+        output_options=OPTIONS.get(output, {}),
+    )
+    words = [str(number) for number in range(vocabulary_size)]
+    model = RecurrentModel.build(config, ids, words, 0)
+    batches = Stream(ids, batch_size=batch, window=WINDOW)
+    return Trainer(model, batches, TrainingConfig(batch_size=batch, learning_rate=1.0))
+
+
+def turn(trainer: Trainer) -> float:
+    """Tokens per second over a second of steps, or a single step that takes longer."""
+    started, tokens = time.perf_counter(), 0
+    while time.perf_counter() - started < SECONDS:
+        tokens += trainer.step().tokens
+    return tokens / (time.perf_counter() - started)
+
+
+def measure(outputs: list[str], vocabulary_size: int, batch: int) -> dict[str, float]:
+    ids = make_text(vocabulary_size, 400_000)
+    trainers = {name: make_trainer(name, ids, vocabulary_size, batch) for name in outputs}
+    for trainer in trainers.values():
+        trainer.step()
+    speeds = {name: [] for name in outputs}
+    for _ in range(TURNS):
+        for name, trainer in trainers.items():
+            speeds[name].append(turn(trainer))
+    return {name: statistics.median(found) for name, found in speeds.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("outputs", nargs="*", default=[*OUTPUTS])
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000])
+    given = parser.parse_args()
+    torch.set_num_threads(given.threads)
+    # A mixture of 15 softmaxes over 100,000 words takes minutes per step; it is known to.
+    print(f"GRU 200, batch {given.batch}, windows of {WINDOW}, {given.threads} threads")
+    for size in given.sizes:
+        chosen = [name for name in given.outputs if name != "mixture" or size <= 10_000]
+        speeds = measure(chosen, size, given.batch)
+        print(f"\n{'vocabulary of ' + format(size, ','):24}{'tokens/s':>10}{'× full':>8}")
+        for name, speed in speeds.items():
+            print(f"{name:24}{speed:10,.0f}{speed / speeds.get('full', speed):8.1f}")
+
+
+if __name__ == "__main__":
+    main()
