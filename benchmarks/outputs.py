@@ -1,7 +1,9 @@
-"""Speed of training with each output layer, at vocabularies of 10,000 and 100,000 words.
+"""Speed of training with each output layer, at vocabularies of 10,000 and 100,000 words; and what
+a small model learns with each.
 
     python benchmarks/outputs.py                       every output, one GRU layer of 200 units
     python benchmarks/outputs.py --batch 128 nce full  only these, with another batch
+    python benchmarks/outputs.py --learn DATA          perplexity after two epochs on a corpus
 
 Words are drawn with frequencies after Zipf's law, since only their number and frequencies make a
 difference here. Steps are whole: forward, backward, clipping, SGD. Outputs take turns in one
@@ -15,6 +17,7 @@ import time
 import numpy as np
 import torch
 
+import elman
 from elman.batches import Stream
 from elman.layers.outputs import OUTPUTS
 from elman.models.recurrent import RecurrentConfig, RecurrentModel
@@ -68,14 +71,49 @@ def measure(outputs: list[str], vocabulary_size: int, batch: int) -> dict[str, f
     return {name: statistics.median(found) for name, found in speeds.items()}
 
 
+def learn(output: str, data: str) -> tuple[float, float]:
+    """Validation perplexity of a small model after two epochs, and minutes it took."""
+    started = time.perf_counter()
+    settings = {
+        "model.output": output,
+        "model.output_options": "{experts = 3}" if output == "mixture" else "{}",
+        "model.tied": "false",
+        "model.num_layers": 1,
+        "model.hidden_size": 100,
+        "model.embedding_size": 100,
+        "training.optimizer": "adam",
+        "training.learning_rate": 0.003,
+        "training.hold": 0,
+        "training.clip": 1.0,
+        "training.epochs": 2,
+    }
+    overrides = [f"{name}={value}" for name, value in settings.items()]
+    model = elman.train("quick", data=data, overrides=overrides)
+    return model.facts["validation"]["perplexity"], (time.perf_counter() - started) / 60
+
+
+def compare_learning(outputs: list[str], data: str) -> None:
+    print(f"{'LSTM 100, two epochs':24}{'valid':>8}{'to full':>9}{'minutes':>9}")
+    full = None
+    for name in outputs:
+        perplexity, minutes = learn(name, data)
+        full = full or perplexity
+        change = perplexity / full - 1
+        print(f"{name:24}{perplexity:8.2f}{change:+9.1%}{minutes:9.1f}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("outputs", nargs="*", default=[*OUTPUTS])
+    parser.add_argument("--learn", metavar="DATA")
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000])
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
+    if given.learn:
+        compare_learning(given.outputs, given.learn)
+        return
     # A mixture of 15 softmaxes over 100,000 words takes minutes per step; it is known to.
     print(f"GRU 200, batch {given.batch}, windows of {WINDOW}, {given.threads} threads")
     for size in given.sizes:
