@@ -18,6 +18,7 @@ from elman.text.tokenizer import TextConfig
 
 _FOLDER = Path(__file__).parent.parent / "recipes"
 _SECTIONS = ("text", "model", "training")
+_OPTIONS_OF = {"cell": "options", "input": "input_options", "output": "output_options"}
 
 
 @dataclass(kw_only=True)
@@ -57,12 +58,23 @@ def load_recipe(recipe: str, overrides: Iterable[str] = (), seed: int | None = N
         raise InputError(f"unknown recipe {recipe!r}; {nearest(recipe, names)}")
     tree = read_toml(path)
     tree.pop("about", None)
-    tree = {"seed": 0, **apply_overrides(tree, overrides)}
+    overrides = [*overrides]
+    tree = {"seed": 0, **apply_overrides(_without_options(tree, overrides), overrides)}
     if seed is not None:
         tree["seed"] = seed
     if "recipe" in tree:
         raise InputError(f"unknown section 'recipe'; {nearest('recipe', _SECTIONS)}")
     return config_from_data({"recipe": recipe, **tree})
+
+
+def _without_options(tree: dict[str, Any], overrides: list[str]) -> dict[str, Any]:
+    """A recipe without the options of what is overridden: another cell has others."""
+    tree = {name: dict(part) if isinstance(part, dict) else part for name, part in tree.items()}
+    for override in overrides:
+        section, _, field = override.partition("=")[0].strip().partition(".")
+        if field in _OPTIONS_OF and isinstance(tree.get(section), dict):
+            tree[section].pop(_OPTIONS_OF[field], None)
+    return tree
 
 
 def config_from_data(data: dict[str, Any]) -> RunConfig:

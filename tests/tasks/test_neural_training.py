@@ -227,11 +227,13 @@ def test_a_stopped_run_without_validation_holds_what_it_has_learned(
 
 
 def test_early_stopping(data: Path, out: Path) -> None:
-    (data / "valid.txt").write_text(". likes hears cat a\n" * 20)  # gets worse and worse
+    (data / "valid.txt").write_text(". likes hears cat a\n" * 20)  # soon gets worse
     trained = tiny(data, out, "training.epochs=20", "training.patience=3")
     best = [record["best"] for record in history(out) if "best" in record]
-    assert best == [True, False, False, False]
-    assert trained.facts["training"]["epochs"] == 4
+    written = "".join("better " if each else "no " for each in best)
+    assert written.endswith("better no no no ")
+    assert written.count("no no no") == 1  # at the first three without a gain
+    assert trained.facts["training"]["epochs"] == len(best) < 20
     assert trained.facts["training"]["finished"] is True
     parts = read_run(out)
     assert parts["facts.json"]["training"]["finished"] is True

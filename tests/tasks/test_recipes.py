@@ -26,6 +26,14 @@ def test_overrides_change_a_recipe() -> None:
     assert config.model.smoothing == load_recipe("ngram").model.smoothing
 
 
+def test_options_go_with_what_they_are_of() -> None:
+    assert load_recipe("mikolov").model.output_options == {"samples": 1000}
+    assert load_recipe("mikolov", ["model.output=full"]).model.output_options == {}
+    given = ["model.output_options.samples=7", "model.output=nce"]
+    assert load_recipe("mikolov", given).model.output_options == {"samples": 7}
+    assert load_recipe("rhn", ["model.cell=gru"]).model.options == {}
+
+
 def test_a_file_is_a_recipe(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text('about = "mine"\n[model]\norder = 2\n')
