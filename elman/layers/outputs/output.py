@@ -46,7 +46,7 @@ class Output(nn.Module, ABC):
 
     def begin(self, batch_size: int) -> State:
         """The memory before anything was read; most outputs have none."""
-        return torch.zeros(batch_size, 0)
+        return next(self.parameters()).new_zeros(batch_size, 0)
 
     def gather(
         self, hidden: torch.Tensor, ids: torch.Tensor, memory: State
