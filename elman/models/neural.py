@@ -98,7 +98,7 @@ class NeuralModel(nn.Module, LanguageModel):
         if config.tied and self.input.table is None:
             raise InputError(
                 f"model.tied=true: input={config.input!r} has no table of word vectors to share;"
-                " tied=false"
+                " set model.tied=false"
             )
 
     counts: torch.Tensor

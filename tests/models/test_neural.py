@@ -478,3 +478,8 @@ def test_the_largest_model_within_a_number_of_parameters(cell: str) -> None:
 def test_too_few_parameters_are_refused() -> None:
     with pytest.raises(InputError, match="parameters=10: this model has .* with one unit"):
         make("recurrent", parameters=10)
+
+
+def test_what_has_no_table_cannot_be_tied() -> None:
+    with pytest.raises(InputError, match="'characters' has no table.*set model.tied=false"):
+        make("recurrent", input="characters")

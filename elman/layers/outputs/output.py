@@ -40,7 +40,9 @@ class Output(nn.Module, ABC):
         """Hidden vectors have this size; `counts` (V,) of the words in the training text."""
         super().__init__()
         if tied and not self.can_be_tied:
-            raise InputError("model.tied=true: this output has weights of another kind; tied=false")
+            raise InputError(
+                "model.tied=true: this output has weights of another kind; set model.tied=false"
+            )
         self.vocabulary_size = len(counts)
         self.size = embedding_size if tied else size  # of a row of its matrix
 
