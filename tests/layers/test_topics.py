@@ -31,6 +31,28 @@ def test_words_that_keep_company_share_a_topic() -> None:
     assert (np.abs(by_word[[*BOTH, EOS], first] - 0.5) < 0.25).all()  # these say little
 
 
+def test_two_passes_by_hand() -> None:
+    """Expected counts of topics, word by word, as the formula has them."""
+    ids, size, topics = write(6, 2), 10, 3
+    random = np.random.default_rng(4)
+    theta = random.dirichlet(np.ones(topics), 6).astype(np.float32)
+    phi = random.dirichlet(np.ones(size), topics).astype(np.float32)
+    lines = np.cumsum(ids == EOS) - (ids == EOS)
+    for _ in range(2):
+        in_document, in_topic = np.full((6, topics), 0.1), np.full((topics, size), 0.01)
+        for word, document in zip(ids, lines // 2, strict=True):
+            share = theta[document] * phi[:, word]
+            in_document[document] += share / share.sum()
+            in_topic[:, word] += share / share.sum()
+        theta = in_document / in_document.sum(1, keepdims=True)
+        phi = in_topic / in_topic.sum(1, keepdims=True)
+    joint = phi * theta.mean(0)[:, None]
+    found = learn_topics(
+        ids, vocabulary_size=size, eos_id=EOS, topics=topics, lines=2, seed=4, passes=2
+    )
+    assert np.allclose(found, (joint / joint.sum(0)).T, atol=1e-4)
+
+
 def test_topics_follow_from_the_seed_and_the_text() -> None:
     one, two = (
         learn_topics(write(), vocabulary_size=10, eos_id=EOS, topics=3, passes=5) for _ in range(2)

@@ -63,7 +63,7 @@ class JointMaxent(SampledSoftmax):
         hashed = torch.zeros_like(ids)
         for back in range(self.order - 1):  # the last word, the one before it …
             word = known[:, known.shape[1] - steps - back : known.shape[1] - back]
-            hashed = (hashed + word + 2) * _FACTOR + back
+            hashed = (hashed + word + 2) * _FACTOR
             # The lowest bits of such products are hardly random.
             places.append((hashed >> 17).remainder(len(self.features) - self.vocabulary_size + 1))
         return (hidden, torch.stack(places, dim=-1)), known[:, steps:]
