@@ -84,9 +84,10 @@ class Loop:
                     self._advance()
                 except Diverged as problem:
                     self._recover(problem)
-                if asked and not self._done():
+                number = self.trainer.processes.largest(asked[0] if asked else 0)
+                if number and not self._done():
                     self._save()
-                    raise Stopped("stopped", asked[0])
+                    raise Stopped("stopped", number)
 
     def _done(self) -> bool:
         trainer = self.trainer
@@ -187,7 +188,8 @@ class Loop:
 
     def _saving_due(self) -> bool:
         interval = max(self.trainer.config.save_minutes * 60, _SAVING_SHARE * self._saving_takes)
-        return time.perf_counter() - self._saved_at >= interval
+        due = time.perf_counter() - self._saved_at >= interval
+        return bool(self.trainer.processes.first(due))
 
     def _save(self) -> None:
         started = time.perf_counter()
