@@ -361,7 +361,8 @@ def _same_tokens(
     tokenizer = tokenizer_from_data(json.loads(processes.first_text(learned)))
     ids = tokenizer.encode(corpus.split("train").text)
     digest = hashlib.sha256(ids.tobytes()).hexdigest()
-    if processes.largest(int(processes.first_text(digest) != digest)):
+    (different,) = processes.largest(int(processes.first_text(digest) != digest))
+    if different:
         raise InputError(f"{corpus.name}: is not the same text for all {processes.count} processes")
     return tokenizer, ids
 

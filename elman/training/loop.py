@@ -84,17 +84,20 @@ class Loop:
                     self._advance()
                 except Diverged as problem:
                     self._recover(problem)
-                number = self.trainer.processes.largest(asked[0] if asked else 0)
-                if number and not self._done():
+                # Clocks and signals differ between processes, what they do must not.
+                wishes = asked[0] if asked else 0, int(self._saving_due())
+                number, saving = self.trainer.processes.largest(*wishes)
+                if (number or saving) and not self._done():
                     self._save()
-                    raise Stopped("stopped", number)
+                    if number:
+                        raise Stopped("stopped", number)
 
     def _done(self) -> bool:
         trainer = self.trainer
         return trainer.finished and trainer.validated_step == trainer.step_number
 
     def _advance(self) -> None:
-        """A step, if one is left, and what is due after it."""
+        """A step, if one is left, and a validation if it is due."""
         trainer = self.trainer
         if not trainer.finished:
             self._timed_tokens += trainer.step().tokens
@@ -107,8 +110,6 @@ class Loop:
                 self._after_step(trainer)
         if trainer.finished or self._validation_due():
             self._validate()
-        elif self._saving_due():
-            self._save()
 
     # Now and then ---------------------------------------------------------------------------------
 
@@ -180,7 +181,7 @@ class Loop:
                     "best": better,
                 }
             )
-        if better or trainer.finished or self._saving_due():
+        if better or trainer.finished:
             self._save()
         self._start_clock()  # speed is that of training
 
@@ -188,8 +189,7 @@ class Loop:
 
     def _saving_due(self) -> bool:
         interval = max(self.trainer.config.save_minutes * 60, _SAVING_SHARE * self._saving_takes)
-        due = time.perf_counter() - self._saved_at >= interval
-        return bool(self.trainer.processes.first(due))
+        return time.perf_counter() - self._saved_at >= interval
 
     def _save(self) -> None:
         started = time.perf_counter()

@@ -86,9 +86,9 @@ class Processes:
         """What the first process says."""
         return text
 
-    def largest(self, value: int) -> int:
-        """The largest of what the processes say; nobody goes on before all have spoken."""
-        return value
+    def largest(self, *values: int) -> list[int]:
+        """The largest of what the processes say, each by itself; nobody goes on before all did."""
+        return list(values)
 
     def gather(self, memory: Tensors) -> Tensors:
         """What the processes remember, on the first one: that of another as `process/1/…`."""
@@ -211,13 +211,13 @@ class _SeveralProcesses(Processes):
         self.copy_first([said])
         return bytes(said.tolist()).decode()
 
-    def largest(self, value: int) -> int:
+    def largest(self, *values: int) -> list[int]:
         import torch
 
-        said = torch.tensor([value])
+        said = torch.tensor(values)
         with _noticing_loss():
             self._distributed.all_reduce(said, self._distributed.ReduceOp.MAX)
-        return int(said.item())
+        return said.tolist()
 
     def gather(self, memory: Tensors) -> Tensors:
         import torch

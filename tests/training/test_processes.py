@@ -1,7 +1,7 @@
 """Several processes learn what one would, go on bit for bit, and notice when one of them dies.
 
-The processes here are real ones. Two are started for most of the tests together, since starting
-takes longer than training: they work off a list of trainings, in the last of which one is killed.
+The processes here are real ones, forked from one that has everything imported, since that takes
+longer than training. A pair works off a list of trainings, in the last of which one is killed.
 Those that `torchrun` starts are in the slow tests.
 """
 
@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -57,26 +58,25 @@ momentum = 0.5
 schedule = "plateau"
 average = "nt-asgd"
 trigger = 1
-epochs = 2.2
+epochs = 1.2
 validate_every = 0.25
-save_minutes = 0
 """
 PLAIN = ["model.dropout_input=0", "model.weight_drop=0", "training.validate_every=1"]
 LINES = ["model.context=line"]
 SAMPLED = ["model.output=sampled", "model.samples=4", "model.tied=false"]
 CURVES = {
     "stream": [*PLAIN, "model.activation_penalty=0.5", "model.temporal_penalty=0.5"],
-    "stream per row": [*PLAIN, "training.loss_per=row", "training.learning_rate=0.3"],
     "lines": [*PLAIN, *LINES, "training.average=none"],
     "lines per row": [*PLAIN, *LINES, "training.loss_per=row", "training.learning_rate=0.3"],
 }
 EXACT = {"stream": SAMPLED, "lines": [*SAMPLED, *LINES]}
 
-# One of several processes: works off a list of trainings. Process 1 would never save by itself, and
-# process 0 after every step; signals, no numbers and kills come to process 1 alone.
-WORKER = """
-import json, math, os, signal, sys
+# Forks pairs of processes, each of which works off a list of trainings. Process 1 would never save
+# by itself; signals, numbers that are none, and kills come to process 1 alone.
+NURSERY = """
+import json, math, os, signal, sys, traceback
 import torch
+import torch.distributed
 torch.set_num_threads(1)
 from pathlib import Path
 from elman.errors import ElmanError
@@ -88,9 +88,9 @@ from elman.training.loop import Stopped
 from elman.training.processes import joined
 from elman.training.trainer import Trainer
 
+torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))]).step()  # imports for seconds, once
 neural_training.draw_curves = lambda records, path: None
 loop._HISTORY_STEPS = 1
-loop._SAVING_SHARE = 1e9 if os.environ["RANK"] == "1" else 0
 step = Trainer.step
 todo = {}
 
@@ -103,18 +103,26 @@ def eventful_step(self):
             os.kill(os.getpid(), signal.SIGKILL)
         if todo.get("spoil") == here:
             del todo["spoil"]
-            average = self.processes.average
-            self.processes.average = lambda *given: average(*given[:2], given[2] * math.nan, given[3])
-            try:
-                return step(self)
-            finally:
-                self.processes.average = average
+            return spoiled_step(self)
     return step(self)
 
+def spoiled_step(trainer):
+    average = trainer.processes.average
+    def spoiled(parameters, weight, nats, tokens):
+        return average(parameters, weight, nats * math.nan, tokens)
+    trainer.processes.average = spoiled
+    try:
+        return step(trainer)
+    finally:
+        trainer.processes.average = average
+
 Trainer.step = eventful_step
-try:
+
+def work(todos):
+    global todo
     with joined() as processes:
-        for todo in json.loads(sys.argv[1]):
+        loop._SAVING_SHARE = 1e9 if processes.rank else 0
+        for todo in todos:
             machine = Machine(processes=processes)
             try:
                 if "options" in todo:
@@ -122,9 +130,33 @@ try:
                 else:
                     resume(Path(todo["out"]), machine=machine)
             except Stopped as stopped:
-                print(stopped)
-except ElmanError as error:
-    sys.exit(f"elman: {error}")
+                print(stopped, flush=True)
+
+def live(rank, command):
+    for number, name in (1, "out"), (2, "errors"):
+        os.dup2(os.open(f"{command['said']}.{rank}.{name}", os.O_WRONLY | os.O_CREAT), number)
+    os.environ |= {"RANK": str(rank), **command["place"]}
+    code = 0
+    try:
+        work(command["todos"])
+    except ElmanError as error:
+        code = error.exit_code
+        print(f"elman: {error}", file=sys.stderr, flush=True)
+    except BaseException:
+        code = 99
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+for line in sys.stdin:
+    command = json.loads(line)
+    children = []
+    for rank in range(2):
+        children.append(os.fork())
+        if children[-1] == 0:
+            live(rank, command)
+    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    print(json.dumps(codes), flush=True)
 """
 
 
@@ -160,32 +192,59 @@ def free_port() -> int:
         return found.getsockname()[1]
 
 
-def run_pair(todos: list[dict[str, Any]]) -> list[subprocess.CompletedProcess[str]]:
-    """Two processes work off a list; what each of them said and how it ended."""
-    place = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
-    pair = [
-        subprocess.Popen(
-            [sys.executable, "-c", WORKER, json.dumps(todos)],
-            env={**os.environ, **place, "RANK": str(rank)},
+@dataclass
+class Ended:
+    """How a process ended, and what it said."""
+
+    code: int
+    out: str
+    errors: str
+
+
+class Nursery:
+    """Starts pairs of processes."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self._pairs = 0
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", NURSERY],
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
             text=True,
+            bufsize=1,
         )
-        for rank in range(2)
-    ]
-    done = []
-    try:
-        for process in pair:
-            said, errors = process.communicate(timeout=120)
-            done.append(subprocess.CompletedProcess("", process.returncode, said, errors))
-    finally:
-        for process in pair:
-            process.kill()
-    return done
+
+    def work_off(self, todos: list[dict[str, Any]]) -> list[Ended]:
+        """Two processes, until both have ended."""
+        self._pairs += 1
+        said = str(self._place / f"said{self._pairs}")
+        place = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps({"todos": todos, "said": said, "place": place}) + "\n")
+        codes = json.loads(self._process.stdout.readline())
+        return [
+            Ended(code, *(Path(f"{said}.{rank}.{name}").read_text() for name in ("out", "errors")))
+            for rank, code in enumerate(codes)
+        ]
+
+    def close(self) -> None:
+        self._process.communicate(timeout=10)
+        assert self._process.returncode == 0
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory, data: Path) -> tuple[Path, list[Any]]:
+def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
+    made = Nursery(tmp_path_factory.mktemp("nursery"))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def trained(
+    tmp_path_factory: pytest.TempPathFactory, data: Path, nursery: Nursery
+) -> tuple[Path, list[Ended]]:
     """What two processes made of everything below; the last training was cut short by a kill."""
     place = tmp_path_factory.mktemp("runs")
     todos: list[dict[str, Any]] = []
@@ -194,15 +253,15 @@ def trained(tmp_path_factory: pytest.TempPathFactory, data: Path) -> tuple[Path,
         todos.append({"out": str(place / name), "options": options(data, overrides), **events})
 
     for name, overrides in CURVES.items():
-        add(f"curve {name}", [*overrides, "training.epochs=3"])
+        add(f"curve {name}", [*overrides, "training.epochs=2.2"])
     for name, overrides in EXACT.items():
         add(f"straight {name}", overrides)
         add(f"stopped {name}", overrides, stop=11)
         todos.append({"out": str(place / f"stopped {name}"), "stop": 20})
         todos.append({"out": str(place / f"stopped {name}")})
-    add("spoiled", EXACT["stream"], spoil=6)
-    add("killed", EXACT["stream"], kill=14)
-    return place, run_pair(todos)
+    add("spoiled", [*EXACT["stream"], "training.epochs=0.5"], spoil=6)
+    add("killed", [*EXACT["stream"], "training.save_minutes=0"], kill=14)
+    return place, nursery.work_off(todos)
 
 
 def outcome(out: Path) -> dict[str, Any]:
@@ -241,13 +300,12 @@ def curve(out: Path) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("name", CURVES)
 def test_two_processes_learn_what_one_does(
-    trained: tuple[Path, list[Any]], data: Path, tmp_path: Path, name: str
+    trained: tuple[Path, list[Ended]], data: Path, tmp_path: Path, name: str
 ) -> None:
-    overrides = [*CURVES[name], "training.epochs=3"]
+    overrides = [*CURVES[name], "training.epochs=2.2"]
     train(out=tmp_path / "one", seed=3, **options(data, overrides))
     one, two = curve(tmp_path / "one"), curve(trained[0] / f"curve {name}")
     assert len(one["nats"]) >= 50
-    # The change of neighbours is averaged over pairs, so lines would weigh a little otherwise.
     for what in one:
         np.testing.assert_allclose(two[what], one[what], rtol=1e-5 if what == "nats" else 1e-4)
     facts = [
@@ -286,19 +344,19 @@ def test_a_batch_that_cannot_be_shared_out_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", EXACT)
-def test_a_stopped_pair_goes_on_bit_for_bit(trained: tuple[Path, list[Any]], name: str) -> None:
+def test_a_stopped_pair_goes_on_bit_for_bit(trained: tuple[Path, list[Ended]], name: str) -> None:
     place, done = trained
     whole = outcome(place / f"straight {name}")
-    assert whole["step"] >= 40
+    assert whole["step"] >= 25
     assert differences(whole, outcome(place / f"stopped {name}")) == []
-    said = [line for line in done[0].stdout.splitlines() if f"stopped {name}" in line]
+    said = [line for line in done[0].out.splitlines() if f"stopped {name}" in line]
     go_on = f"torchrun --nproc-per-node 2 -m elman train --resume '{place / f'stopped {name}'}'"
     assert said == [f"stopped, and everything is saved; go on with: {go_on}"] * 2
-    assert done[1].stdout == done[0].stdout  # both stopped, though one was asked to
+    assert done[1].out == done[0].out  # both stopped, though one was asked to
 
 
 def test_every_process_has_random_numbers_and_a_state_of_its_own(
-    trained: tuple[Path, list[Any]],
+    trained: tuple[Path, list[Ended]],
 ) -> None:
     memory = read_run(trained[0] / "killed")["memory.safetensors"]
     own = [name for name in memory if name.startswith(("carried", "random"))]
@@ -312,7 +370,7 @@ def test_every_process_has_random_numbers_and_a_state_of_its_own(
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_another_number_of_processes_is_refused(
-    trained: tuple[Path, list[Any]], count: int
+    trained: tuple[Path, list[Ended]], count: int
 ) -> None:
     processes = Processes()
     processes.count = count
@@ -334,28 +392,30 @@ def test_one_process_goes_on_alone(data: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_no_number_in_one_process_is_recovered_from_in_all(
-    trained: tuple[Path, list[Any]],
+    trained: tuple[Path, list[Ended]],
 ) -> None:
     place, _ = trained
     history = read_history(place / "spoiled")
     assert [r["diverged_at_step"] for r in history if "diverged_at_step" in r] == [6]
-    whole, spoiled = outcome(place / "straight stream"), outcome(place / "spoiled")
-    assert spoiled["step"] == whole["step"]
-    assert spoiled["rate_factor"] == 0.5
-    assert "last.safetensors: embedding.weight" in differences(whole, spoiled)
+    contents = read_run(place / "spoiled")
+    assert contents["training.json"]["trainer"]["rate_factor"] == 0.5
+    assert contents["facts.json"]["training"]["finished"]
+    assert all(np.isfinite(array).all() for array in contents["last.safetensors"].values())
 
 
-def test_a_killed_worker_leaves_a_run_that_goes_on(trained: tuple[Path, list[Any]]) -> None:
+def test_a_killed_worker_leaves_a_run_that_goes_on(
+    trained: tuple[Path, list[Ended]], nursery: Nursery
+) -> None:
     place, done = trained
     run = place / "killed"
-    assert done[1].returncode == -signal.SIGKILL
-    assert done[0].returncode == 1
-    assert done[0].stderr.count("elman: a worker was lost") == 1
-    assert "Traceback" not in done[0].stderr
-    assert f"torchrun --nproc-per-node 2 -m elman train --resume {run}" in done[0].stderr
+    assert done[1].code == -signal.SIGKILL
+    assert done[0].code == 1
+    assert done[0].errors.count("elman: a worker was lost") == 1
+    assert "Traceback" not in done[0].errors
+    assert f"torchrun --nproc-per-node 2 -m elman train --resume {run}" in done[0].errors
     assert read_run(run)["training.json"]["trainer"]["step"] == 13
-    again = run_pair([{"out": str(run)}])
-    assert [process.returncode for process in again] == [0, 0], again[0].stderr
+    again = nursery.work_off([{"out": str(run)}])
+    assert [process.code for process in again] == [0, 0], again[0].errors
     assert differences(outcome(place / "straight stream"), outcome(run)) == []
 
 
@@ -377,9 +437,9 @@ class Launched:
         self.place = place
         (place / "numbered.py").write_text(NUMBERED)
         launcher = ["--nproc-per-node", str(count), "--master-port", str(free_port())]
+        called = [str(place / "numbered.py"), str(place), "train", *arguments]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "torch.distributed.run", *launcher, str(place / "numbered.py")]
-            + [str(place), "train", *arguments],
+            [sys.executable, "-m", "torch.distributed.run", *launcher, *called],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -415,6 +475,7 @@ class Launched:
 @pytest.mark.slow
 def test_torchrun_stops_resumes_and_ends_as_if_never_stopped(data: Path, tmp_path: Path) -> None:
     given = [str(data / ".recipe.toml"), "--data", str(data), "--set", "training.epochs=40"]
+    given += ["--set", "training.save_minutes=0"]
     straight = Launched(tmp_path, *given, "--out", str(tmp_path / "straight"))
     code, said, errors, _ = straight.end()
     assert code == 0, errors
@@ -434,6 +495,7 @@ def test_torchrun_stops_resumes_and_ends_as_if_never_stopped(data: Path, tmp_pat
 @pytest.mark.parametrize(("count", "rank"), [(2, 0), (2, 1), (4, 0), (4, 2)])
 def test_a_worker_of_torchrun_is_killed(data: Path, tmp_path: Path, count: int, rank: int) -> None:
     given = [str(data / ".recipe.toml"), "--data", str(data), "--set", "training.epochs=2000"]
+    given += ["--set", "training.save_minutes=0"]
     run = tmp_path / "run"
     launched = Launched(tmp_path, *given, "--out", str(run), count=count)
     launched.wait_for_step(run, 20)
