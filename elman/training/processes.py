@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -112,6 +114,7 @@ class _SeveralProcesses(Processes):
 
         self._distributed = distributed
         self.rank, self.count = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+        self._training = False
         self._on_machine = int(os.environ.get("LOCAL_WORLD_SIZE", self.count))
         backend = "cpu:gloo,cuda:nccl" if device.startswith("cuda") else "gloo"
         try:
@@ -178,6 +181,7 @@ class _SeveralProcesses(Processes):
         # are ready at the end of the backward pass, so there is nothing to send meanwhile.
         import torch
 
+        self._training = True
         learned = list(parameters)
         gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in learned]
         counts = float(weight > 0)
@@ -209,7 +213,7 @@ class _SeveralProcesses(Processes):
         if self.rank == 0:
             said = torch.frombuffer(bytearray(encoded), dtype=torch.uint8)
         self.copy_first([said])
-        return bytes(said.tolist()).decode()
+        return said.numpy().tobytes().decode()
 
     def largest(self, *values: int) -> list[int]:
         import torch
@@ -243,6 +247,15 @@ class _SeveralProcesses(Processes):
     def resume_command(self, run: Path) -> str:
         return _resume_command(self.count, self._on_machine, run)
 
+    def heed(self, number: int, frame: object) -> None:
+        """A signal outside of the loop, which has an ear of its own for them.
+
+        Before the training it ends this process at once. After it, the process is ending already;
+        torchrun, which ends all when one has died, must not cut it off before it says why.
+        """
+        if not self._training:
+            raise SystemExit(128 + number)
+
     def speaks(self) -> bool:
         """Whether nobody has said yet why the training ends."""
         try:
@@ -266,12 +279,15 @@ def joined(device: str = "cpu") -> Iterator[Processes]:
         yield Processes()
         return
     processes = _SeveralProcesses(device)
+    if threading.current_thread() is threading.main_thread():  # Python hands signals to no other
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, processes.heed)
     try:
         yield processes
-    except (ElmanError, KeyboardInterrupt) as error:
+    except ElmanError as error:
         if processes.speaks():
             raise
-        raise SystemExit(getattr(error, "exit_code", 130)) from None
+        raise SystemExit(error.exit_code) from None
     processes.leave()
 
 

@@ -452,8 +452,8 @@ class Launched:
                 if read_run(run, ["training.json"])["training.json"]["trainer"]["step"] >= step:
                     return
             time.sleep(0.05)
-        self._process.kill()
-        pytest.fail(self._process.communicate()[1])
+        self.ask_to_stop()
+        pytest.fail(self.end()[2])
 
     def kill(self, rank: int) -> None:
         os.kill(int((self.place / str(rank)).read_text()), signal.SIGKILL)
@@ -465,23 +465,24 @@ class Launched:
         """Exit code, output, errors, and how long that took."""
         begun = time.perf_counter()
         try:
-            said, errors = self._process.communicate(timeout=90)
+            said, errors = self._process.communicate(timeout=120)
         except subprocess.TimeoutExpired:
-            self._process.kill()
+            self.ask_to_stop()
+            self._process.communicate()
             raise
         return self._process.returncode, said, errors, time.perf_counter() - begun
 
 
 @pytest.mark.slow
 def test_torchrun_stops_resumes_and_ends_as_if_never_stopped(data: Path, tmp_path: Path) -> None:
-    given = [str(data / ".recipe.toml"), "--data", str(data), "--set", "training.epochs=40"]
+    given = [str(data / ".recipe.toml"), "--data", str(data), "--set", "training.epochs=8"]
     given += ["--set", "training.save_minutes=0"]
     straight = Launched(tmp_path, *given, "--out", str(tmp_path / "straight"))
     code, said, errors, _ = straight.end()
     assert code == 0, errors
     assert said.count("trained in") == 1
     stopped = Launched(tmp_path, *given, "--out", str(tmp_path / "run"))
-    stopped.wait_for_step(tmp_path / "run", 20)
+    stopped.wait_for_step(tmp_path / "run", 10)
     stopped.ask_to_stop()
     _, said, errors, _ = stopped.end()
     assert errors.count("stopped, and everything is saved") == 1
