@@ -202,6 +202,9 @@ class _Run:
         loop = Loop(self.trainer, save=save, record=record, progress=self.machine.watch)
         try:
             loop.run()
+        except WorkerLost:
+            self._history = None  # no time for curves: torchrun will soon end this process too
+            raise
         finally:
             if writer is not None:
                 writer.close()

@@ -446,7 +446,7 @@ class Launched:
         )
 
     def wait_for_step(self, run: Path, step: int) -> None:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 240
         while time.monotonic() < until:
             with suppress(InputError):
                 if read_run(run, ["training.json"])["training.json"]["trainer"]["step"] >= step:
@@ -465,7 +465,7 @@ class Launched:
         """Exit code, output, errors, and how long that took."""
         begun = time.perf_counter()
         try:
-            said, errors = self._process.communicate(timeout=120)
+            said, errors = self._process.communicate(timeout=240)
         except subprocess.TimeoutExpired:
             self.ask_to_stop()
             self._process.communicate()
@@ -506,7 +506,7 @@ def test_a_worker_of_torchrun_is_killed(data: Path, tmp_path: Path, count: int, 
     assert code != 0
     assert said == ""
     assert errors.count("elman: a worker was lost") == 1, errors
-    assert seconds < 25
+    assert seconds < 30
     step = read_run(run)["training.json"]["trainer"]["step"]
     assert step >= 20
     again = Launched(tmp_path, "--resume", str(run), count=count)
