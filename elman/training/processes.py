@@ -15,9 +15,12 @@ travel.
 
 from __future__ import annotations
 
+import atexit
 import os
+import re
 import shlex
 import signal
+import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -285,6 +288,8 @@ def joined(device: str = "cpu") -> Iterator[Processes]:
     try:
         yield processes
     except ElmanError as error:
+        if isinstance(error, WorkerLost):
+            atexit.register(_end_at_once, error.exit_code)
         if processes.speaks():
             raise
         raise SystemExit(error.exit_code) from None
@@ -317,4 +322,12 @@ def _noticing_loss() -> Iterator[None]:
 
 
 def _reason(error: RuntimeError) -> str:
-    return str(error).splitlines()[0]
+    """What happened, without the place in torch's sources and the advice."""
+    return re.sub(r"^\[[^]]*\] *", "", str(error).splitlines()[0]).split(". ")[0]
+
+
+def _end_at_once(code: int) -> None:
+    """Without torch's farewell to processes that are no longer there, which takes seconds."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

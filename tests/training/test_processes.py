@@ -62,12 +62,15 @@ epochs = 1.2
 validate_every = 0.25
 """
 PLAIN = ["model.dropout_input=0", "model.weight_drop=0", "training.validate_every=1"]
+PLAIN += ["training.epochs=2.2"]
 LINES = ["model.context=line"]
+PER_ROW = ["training.loss_per=row", "training.learning_rate=0.3"]
+PER_ROW += ["training.batch_size=6", "training.epochs=3.2"]  # 101 lines: the last batch has 3 + 2
 SAMPLED = ["model.output=sampled", "model.samples=4", "model.tied=false"]
 CURVES = {
     "stream": [*PLAIN, "model.activation_penalty=0.5", "model.temporal_penalty=0.5"],
     "lines": [*PLAIN, *LINES, "training.average=none"],
-    "lines per row": [*PLAIN, *LINES, "training.loss_per=row", "training.learning_rate=0.3"],
+    "lines per row": [*PLAIN, *LINES, *PER_ROW],
 }
 EXACT = {"stream": SAMPLED, "lines": [*SAMPLED, *LINES]}
 
@@ -230,7 +233,7 @@ class Nursery:
         ]
 
     def close(self) -> None:
-        self._process.communicate(timeout=10)
+        self._process.communicate(timeout=60)
         assert self._process.returncode == 0
 
 
@@ -253,7 +256,7 @@ def trained(
         todos.append({"out": str(place / name), "options": options(data, overrides), **events})
 
     for name, overrides in CURVES.items():
-        add(f"curve {name}", [*overrides, "training.epochs=2.2"])
+        add(f"curve {name}", overrides)
     for name, overrides in EXACT.items():
         add(f"straight {name}", overrides)
         add(f"stopped {name}", overrides, stop=11)
@@ -302,8 +305,7 @@ def curve(out: Path) -> dict[str, np.ndarray]:
 def test_two_processes_learn_what_one_does(
     trained: tuple[Path, list[Ended]], data: Path, tmp_path: Path, name: str
 ) -> None:
-    overrides = [*CURVES[name], "training.epochs=2.2"]
-    train(out=tmp_path / "one", seed=3, **options(data, overrides))
+    train(out=tmp_path / "one", seed=3, **options(data, CURVES[name]))
     one, two = curve(tmp_path / "one"), curve(trained[0] / f"curve {name}")
     assert len(one["nats"]) >= 50
     for what in one:
@@ -506,7 +508,7 @@ def test_a_worker_of_torchrun_is_killed(data: Path, tmp_path: Path, count: int, 
     assert code != 0
     assert said == ""
     assert errors.count("elman: a worker was lost") == 1, errors
-    assert seconds < 30
+    assert seconds < 60  # mostly that of torchrun itself
     step = read_run(run)["training.json"]["trainer"]["step"]
     assert step >= 20
     again = Launched(tmp_path, "--resume", str(run), count=count)
