@@ -1,5 +1,7 @@
 """`elman train`: train a model and save it as a run folder; or go on with one."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
@@ -10,6 +12,7 @@ from elman.errors import InputError
 
 if TYPE_CHECKING:
     from elman.tasks.language_model import TrainedModel
+    from elman.tasks.neural_training import Machine
     from elman.training.loop import Progress
 
 _PROGRESS_SECONDS = 10.0  # between lines where there is no terminal
@@ -39,6 +42,7 @@ def train(
       elman train ngram --data grammar --out runs/grammar
       elman train quick --data my-text.txt --out runs/mine --set model.hidden_size=300
       elman train --resume runs/mine
+      torchrun --nproc-per-node 2 -m elman train quick --data my-text.txt --out runs/mine
 
     Parameters
     ----------
@@ -67,74 +71,73 @@ def train(
     json
         Print the result as JSON.
     """
-    if resume is not None:
-        given = {"recipe": recipe, "--out": out, "--set": set, "--seed": seed, "--from": start_from}
-        for name, value in given.items():
-            if value not in (None, ()):
-                raise InputError(f"--resume goes on with the run as it is; leave out {name}")
-        trained = _resume(resume, data, device, threads, tensorboard)
-        out = resume
-    else:
-        if data is None or out is None:
-            raise InputError(
-                f"{'--data' if data is None else '--out'} is missing: elman train --help"
-            )
-        trained = _train(
-            recipe or "ngram",
-            {"data": data, "out": out, "overrides": set, "seed": seed, "overwrite": overwrite},
-            start_from,
-            _machine(device, threads, tensorboard),
-        )
+    from elman.training.processes import joined
+
+    with joined(device) as processes:
+        settings = {
+            "device": processes.device(device),
+            "threads": threads,
+            "tensorboard": tensorboard,
+            "processes": processes,
+        }
+        if resume is not None:
+            given = {"recipe": recipe, "--out": out, "--set": set, "--seed": seed}
+            for name, value in {**given, "--from": start_from}.items():
+                if value not in (None, ()):
+                    raise InputError(f"--resume goes on with the run as it is; leave out {name}")
+            trained = _resume(resume, data, settings)
+            out = resume
+        else:
+            if data is None or out is None:
+                raise InputError(
+                    f"{'--data' if data is None else '--out'} is missing: elman train --help"
+                )
+            options = {"data": data, "out": out, "overrides": set, "seed": seed}
+            options |= {"overwrite": overwrite, "start_from": start_from}
+            trained = _train(recipe or "ngram", options, settings)
+    if processes.rank:
+        return  # the first one speaks for all
     if json:
         print_json({"run": out, "config": trained.config.to_data(), **trained.facts})
         return
     _print_facts(out, trained.tokenizer.name, trained.facts)
 
 
-def _train(
-    recipe: str, options: dict[str, Any], start_from: str | None, settings: dict[str, Any]
-) -> "TrainedModel":
+def _train(recipe: str, options: dict[str, Any], settings: dict[str, Any]) -> "TrainedModel":
     from elman.tasks.recipes import load_recipe
     from elman.tasks.training import train as train_model
 
     if load_recipe(recipe, options["overrides"], options["seed"]).training is None:
+        if settings["processes"].count > 1:
+            raise InputError(f"{recipe}: counting takes one process; leave out torchrun")
         with stages() as progress:
-            return train_model(recipe, **options, start_from=start_from, progress=progress)
+            return train_model(recipe, **options, progress=progress)
+    with _watched(settings) as (machine, progress):
+        return train_model(recipe, **options, machine=machine, progress=progress)
+
+
+def _resume(run: str, data: str | None, settings: dict[str, Any]) -> "TrainedModel":
+    from pathlib import Path
+
+    from elman.tasks.neural_training import resume
+
+    with _watched(settings) as (machine, progress):
+        return resume(Path(run), data=data, machine=machine, progress=progress)
+
+
+@contextmanager
+def _watched(settings: dict[str, Any]) -> Iterator[tuple["Machine", Callable[[str], None]]]:
+    """A machine and a line that shows what it does; of several processes, the first one's."""
     from elman.tasks.neural_training import Machine
 
+    if settings["processes"].rank:
+        yield Machine(**settings), lambda what: None
+        return
     with live_line(_PROGRESS_SECONDS) as line:
         machine = Machine(
             **settings, watch=lambda progress: line(_progress_line(progress)), record=_warn
         )
-        return train_model(
-            recipe,
-            **options,
-            start_from=start_from,
-            machine=machine,
-            progress=lambda what: line(f"{what} …"),
-        )
-
-
-def _resume(
-    run: str, data: str | None, device: str, threads: int | None, tensorboard: bool
-) -> "TrainedModel":
-    from pathlib import Path
-
-    from elman.tasks.neural_training import Machine, resume
-
-    with live_line(_PROGRESS_SECONDS) as line:
-        machine = Machine(
-            **_machine(device, threads, tensorboard),
-            watch=lambda progress: line(_progress_line(progress)),
-            record=_warn,
-        )
-        return resume(
-            Path(run), data=data, machine=machine, progress=lambda what: line(f"{what} …")
-        )
-
-
-def _machine(device: str, threads: int | None, tensorboard: bool) -> dict[str, Any]:
-    return {"device": device, "threads": threads, "tensorboard": tensorboard}
+        yield machine, lambda what: line(f"{what} …")
 
 
 def _warn(record: dict[str, Any]) -> None:

@@ -4,18 +4,20 @@ Takes settings and data, gives a `TrainedModel`. A run folder in training holds,
 run has (`weights.safetensors` are the best so far), what is needed to go on bit for bit:
 
     last.safetensors      the weights as training left them
-    memory.safetensors    optimizer, averages, carried state, random generators
+    memory.safetensors    optimizer, averages; carried state, random generators of every process
     training.json         positions, schedule, best so far, how much of the history is of then
     history.jsonl         what happened, one record per line, and curves.png, its picture
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
-import shlex
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +32,12 @@ from elman.runs.folder import only_writer, read_run, update_run, write_run
 from elman.tasks.language_model import TrainedModel, saved_run
 from elman.tasks.recipes import RunConfig
 from elman.tasks.training import data_facts, learn_tokenizer
-from elman.text import tokenizer_to_data
+from elman.text import tokenizer_from_data, tokenizer_to_data
 from elman.text.corpora import Corpus, open_corpus
 from elman.text.tokenizer import Tokenizer
 from elman.training.history import CURVES, History, draw_curves
 from elman.training.loop import Loop, Progress, Record, Stopped
+from elman.training.processes import Processes, WorkerLost, refuse_other_count
 from elman.training.trainer import Snapshot, Tensors, Trainer
 
 _VALIDATION_WINDOW = 100  # tokens at a time; of no consequence for the result
@@ -50,6 +53,7 @@ class Machine:
     tensorboard: bool = False  # log to a folder `tensorboard` in the run folder
     watch: Callable[[Progress], None] = lambda progress: None
     record: Callable[[Record], None] = lambda record: None  # what the history is told too
+    processes: Processes = field(default_factory=Processes)  # that train together
 
 
 def train_neural(
@@ -64,6 +68,8 @@ def train_neural(
 ) -> TrainedModel:
     """Train from the start, or from the weights of the run `before`."""
     machine = machine or Machine()
+    processes = machine.processes
+    processes.check(config.training.batch_size)
     device = prepare_machine(machine)
     progress("reading")
     corpus = open_corpus(data, labelled=config.text.labelled)
@@ -73,19 +79,19 @@ def train_neural(
     else:
         tokenizer, config.text = before.tokenizer, before.config.text
         ids = tokenizer.encode(corpus.split("train").text)
+    if processes.count > 1:
+        tokenizer, ids = _same_tokens(processes, corpus, tokenizer)
     if out is None and machine.tensorboard:
         raise InputError("tensorboard needs a run folder to write to; give --out")
     facts = {"data": data_facts(corpus, tokenizer, ids), "validation": None, "seconds": 0.0}
-    trainer = build_trainer(config, corpus, tokenizer, ids, device)
+    trainer = build_trainer(config, corpus, tokenizer, ids, device, processes=processes)
     if before is not None:
         _begin_with(trainer.model, before)
-        trainer = build_trainer(config, corpus, tokenizer, ids, device, trainer.model)
+        trainer = build_trainer(config, corpus, tokenizer, ids, device, trainer.model, processes)
     run = _Run(trainer, config, tokenizer, facts, machine)
     if out is not None:
-        write_run(out, run.contents(trainer.snapshot()), overwrite=overwrite)
-        with only_writer(out):
-            return run.train(out)
-    return run.train(None)
+        run.begin(out, overwrite)
+    return run.train(out)
 
 
 def resume(
@@ -102,6 +108,7 @@ def resume(
         raise InputError(f"{path}: is not a run in training; train one with: elman train")
     saved = saved_run(path, contents)
     state = contents["training.json"]
+    refuse_other_count(machine.processes, state.get("processes", 1), path)
     if machine.threads is None:
         machine.threads = state["threads"]
     device = prepare_machine(machine)
@@ -109,21 +116,22 @@ def resume(
     corpus = _same_text(path, saved, data)
     progress("tokenizing")
     ids = saved.tokenizer.encode(corpus.split("train").text)
-    trainer = build_trainer(saved.config, corpus, saved.tokenizer, ids, device)
+    trainer = build_trainer(
+        saved.config, corpus, saved.tokenizer, ids, device, processes=machine.processes
+    )
     snapshot = Snapshot(
         weights=_tensors(contents["last.safetensors"]),
         best=_tensors(contents["weights.safetensors"]),
-        memory=_tensors(contents["memory.safetensors"]),
+        memory=machine.processes.own(_tensors(contents["memory.safetensors"])),
         data={**state["trainer"], "best_nats": _number(state["trainer"]["best_nats"])},
     )
     trainer.restore(snapshot)
     run = _Run(trainer, saved.config, saved.tokenizer, saved.facts, machine)
-    with only_writer(path):
-        return run.train(path, records=state["history"])
+    return run.train(path, records=state["history"])
 
 
 class _Run:
-    """A training and its place on disk."""
+    """A training and its place on disk, where the first process alone writes."""
 
     def __init__(
         self,
@@ -138,14 +146,40 @@ class _Run:
         self.tokenizer = tokenizer
         self.facts = facts
         self.machine = machine
+        self.processes = machine.processes
         self.facts["model"] = trainer.model.facts()
         self._history: History | None = None
         self._saved_best = -1
         self._since = time.perf_counter()
         self._drawn = 0.0
 
+    def begin(self, out: Path, overwrite: bool) -> None:
+        """Make the run folder, with everything as it is before the first step."""
+        snapshot = self._whole(self.trainer.snapshot())
+        if self.processes.rank == 0:
+            write_run(out, self._contents(snapshot), overwrite=overwrite)
+
     def train(self, out: Path | None, records: int = 0) -> TrainedModel:
         """To the end; the model with the best weights. `records` of the history are of before."""
+        writes = out is not None and self.processes.rank == 0
+        try:
+            with only_writer(out) if out is not None and writes else nullcontext():
+                self._train(out if writes else None, records)
+        except (Stopped, WorkerLost) as ended:
+            if out is None:
+                raise
+            go_on = f"go on with: {self.processes.resume_command(out)}"
+            if isinstance(ended, Stopped):
+                raise Stopped(f"stopped, and everything is saved; {go_on}", ended.number) from None
+            raise WorkerLost(f"{ended}; the last checkpoint is whole; {go_on}") from None
+        model: NeuralModel = self.trainer.model
+        model.load_state_dict(self.trainer.best)
+        model.cpu().eval()
+        self._update_facts()
+        name = "model" if out is None else str(out)
+        return TrainedModel(self.tokenizer, model, self.config, self.facts, name)
+
+    def _train(self, out: Path | None, records: int) -> None:
         writer = self._tensorboard(out)
 
         def record(entry: Record) -> None:
@@ -158,35 +192,30 @@ class _Run:
                         writer.add_scalar(name, value, entry["step"])
 
         def save(snapshot: Snapshot) -> None:
+            whole = self._whole(snapshot)
             if out is not None:
-                self._save(out, snapshot)
+                self._save(out, whole)
+            self.processes.largest(0)  # it is saved, now that all have come here
 
         if out is not None:
             self._history = History(out, records)
         loop = Loop(self.trainer, save=save, record=record, progress=self.machine.watch)
         try:
             loop.run()
-        except Stopped as stopped:
-            if out is None:
-                raise
-            place = shlex.quote(str(out))
-            raise Stopped(
-                f"stopped, and everything is saved; go on with: elman train --resume {place}",
-                stopped.number,
-            ) from None
+        except WorkerLost:
+            self._history = None  # no time for curves: torchrun will soon end this process too
+            raise
         finally:
             if writer is not None:
                 writer.close()
             if self._history is not None and out is not None:
                 draw_curves(self._history.records, out / CURVES)
-        model: NeuralModel = self.trainer.model
-        model.load_state_dict(self.trainer.best)
-        model.cpu().eval()
-        self._update_facts()
-        name = "model" if out is None else str(out)
-        return TrainedModel(self.tokenizer, model, self.config, self.facts, name)
 
-    def contents(self, snapshot: Snapshot) -> dict[str, Any]:
+    def _whole(self, snapshot: Snapshot) -> Snapshot:
+        """With what every process remembers, on the first of them."""
+        return replace(snapshot, memory=self.processes.gather(snapshot.memory))
+
+    def _contents(self, snapshot: Snapshot) -> dict[str, Any]:
         """Everything that a run folder holds of a run in training."""
         self._update_facts()
         self._saved_best = snapshot.data["best_step"]
@@ -205,6 +234,7 @@ class _Run:
             "memory.safetensors": _arrays(snapshot.memory),
             "training.json": {
                 "threads": torch.get_num_threads(),
+                "processes": self.processes.count,
                 "history": 0 if self._history is None else len(self._history.records),
                 "trainer": {**snapshot.data, "best_nats": best if math.isfinite(best) else None},
             },
@@ -227,7 +257,8 @@ class _Run:
         self._since = now
         trainer = self.trainer
         done = trainer.epochs_done * trainer.batches.tokens_per_epoch
-        per_token = trainer.model.multiplications(round(done / max(trainer.step_number, 1)))
+        steps = max(trainer.step_number, 1) * self.processes.count  # each of a share
+        per_token = trainer.model.multiplications(round(done / steps))
         self.facts["training"] = {
             "epochs": round(trainer.epochs_done, 4),
             "steps": trainer.step_number,
@@ -279,8 +310,10 @@ def build_trainer(
     ids: np.ndarray,
     device: torch.device,
     model: NeuralModel | None = None,
+    processes: Processes | None = None,
 ) -> Trainer:
     """Model, batches and loop that the settings ask for."""
+    processes = processes or Processes()
     torch.manual_seed(config.seed)
     if model is None:
         family = model_class(config.kind)
@@ -290,7 +323,10 @@ def build_trainer(
     if "valid" in corpus.documents:
         valid_ids = tokenizer.encode(corpus.documents["valid"].text)
         validation = _validation_batches(config, valid_ids, tokenizer.eos_id)
-    return Trainer(model.to(device), batches, config.training, validation)
+    model.to(device)
+    processes.copy_first(model.state_dict().values())  # other machines may have drawn others
+    processes.seed(config.seed)
+    return Trainer(model, batches, config.training, validation, processes)
 
 
 def make_batches(config: RunConfig, ids: np.ndarray, eos_id: int) -> Batches:
@@ -316,6 +352,22 @@ def _validation_batches(config: RunConfig, ids: np.ndarray, eos_id: int) -> Batc
         return Lines(ids, batch_size=training.batch_size, eos_id=eos_id)
     columns = max(1, min(training.batch_size, len(ids) // _FEWEST_PER_COLUMN))
     return Stream(ids, batch_size=columns, window=_VALIDATION_WINDOW)
+
+
+def _same_tokens(
+    processes: Processes, corpus: Corpus, tokenizer: Tokenizer
+) -> tuple[Tokenizer, np.ndarray]:
+    """The tokenizer of the first process (sub-words differ a little each time they are learned),
+    and the ids of the text with it, which must be the same everywhere.
+    """
+    learned = json.dumps(tokenizer_to_data(tokenizer))
+    tokenizer = tokenizer_from_data(json.loads(processes.first_text(learned)))
+    ids = tokenizer.encode(corpus.split("train").text)
+    digest = hashlib.sha256(ids.tobytes()).hexdigest()
+    (different,) = processes.largest(int(processes.first_text(digest) != digest))
+    if different:
+        raise InputError(f"{corpus.name}: is not the same text for all {processes.count} processes")
+    return tokenizer, ids
 
 
 def _begin_with(model: NeuralModel, before: TrainedModel) -> None:

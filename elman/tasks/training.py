@@ -49,7 +49,7 @@ def train(
     vocabulary and weights a neural model begins with (fine-tuning).
     """
     config = load_recipe(recipe, overrides, seed)
-    if out is not None:
+    if out is not None and (machine is None or machine.processes.rank == 0):
         refuse_existing(Path(out), overwrite)  # before the work, not after it
     if config.training is None:
         if start_from is not None:

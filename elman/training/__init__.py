@@ -5,6 +5,6 @@ from which the run goes on bit for bit. Called by the tasks, which put snapshots
 
 In the order of execution: `settings.py` says what can be chosen; `optimizers.py`, `schedules.py`
 and `averaging.py` are the parts; `trainer.py` takes one step and can be saved and restored whole;
-`loop.py` takes all steps, validates, saves, recovers and stops; `history.py` writes down and draws
-what happened.
+`loop.py` takes all steps, validates, saves, recovers and stops; `processes.py` is all that is known
+of training with several processes; `history.py` writes down and draws what happened.
 """

@@ -84,16 +84,20 @@ class Loop:
                     self._advance()
                 except Diverged as problem:
                     self._recover(problem)
-                if asked and not self._done():
+                # Clocks and signals differ between processes, what they do must not.
+                wishes = asked[0] if asked else 0, int(self._saving_due())
+                number, saving = self.trainer.processes.largest(*wishes)
+                if (number or saving) and not self._done():
                     self._save()
-                    raise Stopped("stopped", asked[0])
+                    if number:
+                        raise Stopped("stopped", number)
 
     def _done(self) -> bool:
         trainer = self.trainer
         return trainer.finished and trainer.validated_step == trainer.step_number
 
     def _advance(self) -> None:
-        """A step, if one is left, and what is due after it."""
+        """A step, if one is left, and a validation if it is due."""
         trainer = self.trainer
         if not trainer.finished:
             self._timed_tokens += trainer.step().tokens
@@ -106,8 +110,6 @@ class Loop:
                 self._after_step(trainer)
         if trainer.finished or self._validation_due():
             self._validate()
-        elif self._saving_due():
-            self._save()
 
     # Now and then ---------------------------------------------------------------------------------
 
@@ -179,7 +181,7 @@ class Loop:
                     "best": better,
                 }
             )
-        if better or trainer.finished or self._saving_due():
+        if better or trainer.finished:
             self._save()
         self._start_clock()  # speed is that of training
 

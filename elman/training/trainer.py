@@ -21,6 +21,7 @@ from elman.batches import Batch, Batches
 from elman.state import State, from_named, map_state, named_tensors
 from elman.training.averaging import Averages
 from elman.training.optimizers import OPTIMIZERS, optimizer_tensors, restore_optimizer
+from elman.training.processes import Processes
 from elman.training.schedules import SCHEDULES
 from elman.training.settings import TrainingConfig
 
@@ -101,7 +102,9 @@ class Trainer:
         batches: Batches,
         config: TrainingConfig,
         validation: Batches | None = None,
+        processes: Processes | None = None,
     ) -> None:
+        self.processes = processes or Processes()
         self.model = model
         self.batches = batches
         self.config = config
@@ -148,14 +151,18 @@ class Trainer:
         rate = self.config.learning_rate * self.schedule.warmed_factor(self.epochs_done)
         rate *= batch.rate_factor * self.rate_factor
         self.model.train()
-        loss, carried = self.model.loss(batch.to(self.device), self.carried)
-        objective = loss.nats / loss.tokens + loss.penalty
+        own, counts = self.processes.share(batch)
+        loss, carried = self.model.loss(own.to(self.device), self.carried)
+        objective, weight = loss.nats / loss.tokens + loss.penalty, loss.tokens
         if self.config.loss_per == "row":
-            objective = objective * (loss.tokens / len(batch.inputs))
+            weight = len(own.inputs)
+            objective = objective * (loss.tokens / weight)
         self.optimizer.zero_grad(set_to_none=True)
         objective.backward()
+        nats, tokens = self.processes.average(
+            self.model.parameters(), weight * counts, loss.nats.detach(), loss.tokens
+        )
         norm = self._clip()
-        nats = float(loss.nats.detach())
         if not (math.isfinite(nats) and math.isfinite(norm)):
             raise Diverged(f"loss {nats:g}, gradient norm {norm:g}")
         for group in self.optimizer.param_groups:
@@ -165,7 +172,7 @@ class Trainer:
         self.carried = carried if self.batches.carries_state else None
         self.step_number += 1
         self.tokens_in_epoch += batch.tokens
-        step = Step(nats, loss.tokens, norm, 0 < self.config.clip < norm, rate)
+        step = Step(nats, tokens, norm, 0 < self.config.clip < norm, rate)
         self.meter.add(step)
         return step
 
@@ -204,7 +211,7 @@ class Trainer:
                 loss, after = model.loss(batch.to(self.device), carried)
                 carried = after if self.validation.carries_state else None
                 nats, tokens = nats + float(loss.nats), tokens + loss.tokens
-        mean = nats / tokens
+        mean = self.processes.first(nats / tokens)
         if not math.isfinite(mean):
             raise Diverged(f"validation {mean:g}")
         if mean < self.best_nats:
