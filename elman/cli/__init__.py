@@ -22,6 +22,7 @@ COMMANDS = {
     "plan": "plan",
     "evaluate": "evaluate",
     "compare": "compare",
+    "regimes": "regimes",
     "generate": "generate",
     "suggest": "suggest",
     "surprisal": "surprisal",

@@ -19,7 +19,7 @@ def list(kind: str | None = None, /, *, json: bool = False) -> None:
     ----------
     kind
         adapters, averages, cells, connections, corpora, decoding, inputs, models, optimizers,
-        outputs, recipes, schedules, smoothers or tokenizers; none: all.
+        outputs, recipes, regimes, schedules, smoothers or tokenizers; none: all.
     json
         Print the result as JSON.
     """
@@ -74,6 +74,7 @@ _FAMILIES: dict[str, Callable[[], dict[str, str]]] = {
     "inputs": _about("layers.inputs", "INPUTS"),
     "outputs": _about("layers.outputs", "OUTPUTS"),
     "recipes": _recipes,
+    "regimes": _about("training.regimes", "REGIMES"),
     "schedules": _about("training.schedules", "SCHEDULES"),
     "smoothers": _about("counts.smoothing", "SMOOTHERS"),
     "tokenizers": _about("text", "TOKENIZERS"),

@@ -153,6 +153,12 @@ class NeuralModel(nn.Module, LanguageModel):
         """What is carried along before anything was read."""
         return self.begin_encoding(batch_size), self.output.begin(batch_size)
 
+    def hidden_vectors(
+        self, ids: torch.Tensor, carried: State, lengths: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """The hidden vector after each id, (B, T, size)."""
+        return self.encode(ids, carried[0], lengths)[0]
+
     def _encode(
         self, ids: torch.Tensor, carried: State, lengths: torch.Tensor | None = None
     ) -> tuple[Evidence, State, torch.Tensor | float]:

@@ -18,7 +18,12 @@ from elman.text.tokenizer import TextConfig
 
 _FOLDER = Path(__file__).parent.parent / "recipes"
 _SECTIONS = ("text", "model", "training")
-_OPTIONS_OF = {"cell": "options", "input": "input_options", "output": "output_options"}
+_OPTIONS_OF = {
+    "cell": "options",
+    "input": "input_options",
+    "output": "output_options",
+    "regime": "regime_options",
+}
 
 
 @dataclass(kw_only=True)

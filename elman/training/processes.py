@@ -56,6 +56,9 @@ class Processes:
     def check(self, batch_size: int) -> None:
         """Refuse a batch that cannot be shared out evenly."""
 
+    def check_regime(self, name: str, learns: bool) -> None:
+        """Refuse a regime that learns something itself, which would differ between processes."""
+
     def device(self, name: str) -> str:
         """The device of this process."""
         return name
@@ -141,6 +144,10 @@ class _SeveralProcesses(Processes):
                 f"training.batch_size={batch_size}: cannot be shared out to {self.count} "
                 f"processes; give a multiple, as in --set training.batch_size={fitting}"
             )
+
+    def check_regime(self, name: str, learns: bool) -> None:
+        if learns:
+            raise InputError(f"training.regime={name!r}: learns itself, so only with one process")
 
     def device(self, name: str) -> str:
         return f"cuda:{os.environ.get('LOCAL_RANK', 0)}" if name == "cuda" else name

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from elman.config import check_types
 from elman.errors import InputError, choose
 from elman.training.averaging import AVERAGES
 from elman.training.optimizers import OPTIMIZERS
+from elman.training.regimes import check_options
 from elman.training.schedules import SCHEDULES
 
 _NOT_NEGATIVE = (
@@ -34,6 +36,8 @@ class TrainingConfig:
     window: int = 35  # tokens of a window, as far as gradients go back
     window_jitter: float = 0.0  # standard deviation of random window lengths; 0: all alike
     loss_per: str = "token"  # token: mean over all; row: summed over time, mean over rows (Zaremba)
+    regime: str = "teacher-forcing"  # elman list regimes
+    regime_options: dict[str, Any] = field(default_factory=dict)  # like final = 0.5
     clip: float = 0.25  # largest norm of the gradient; 0: none
     optimizer: str = "sgd"  # elman list optimizers
     learning_rate: float = 20.0
@@ -59,6 +63,7 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         check_types(self)
+        self.regime_options = check_options(self.regime, self.regime_options)
         choose(OPTIMIZERS, self.optimizer, "optimizer")
         choose(SCHEDULES, self.schedule, "schedule")
         choose(AVERAGES, self.average, "average")

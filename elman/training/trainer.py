@@ -1,9 +1,9 @@
 """One step of training after another, and all of it in a snapshot.
 
 A trainer holds everything that changes while a model is trained: weights, optimizer, averages,
-schedule, position in the data, carried state, the state of every random generator, and the best
-weights so far. `snapshot` gives all of it, `restore` takes it back; a run that was restored goes on
-bit for bit.
+schedule, regime, position in the data, carried state, the state of every random generator, and the
+best weights so far. `snapshot` gives all of it, `restore` takes it back; a run that was restored
+goes on bit for bit.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from elman.state import State, from_named, map_state, named_tensors
 from elman.training.averaging import Averages
 from elman.training.optimizers import OPTIMIZERS, optimizer_tensors, restore_optimizer
 from elman.training.processes import Processes
+from elman.training.regimes import make_regime
 from elman.training.schedules import SCHEDULES
 from elman.training.settings import TrainingConfig
 
@@ -89,7 +90,7 @@ class Snapshot:
 
     weights: Tensors  # as training goes on with them
     best: Tensors  # as they validated best; those of now before any validation
-    memory: Tensors  # of optimizer, averages, carried state and random generators
+    memory: Tensors  # of optimizer, averages, regime, carried state and random generators
     data: dict[str, Any]  # positions, schedule and numbers; plain data
 
 
@@ -115,6 +116,8 @@ class Trainer:
         self.optimizer = OPTIMIZERS[config.optimizer](model.parameters(), config)
         self.schedule = SCHEDULES[config.schedule](config)
         self.averages = Averages(config, dict(model.named_parameters()))
+        self.regime = make_regime(config.regime, config.regime_options, model)
+        self.processes.check_regime(config.regime, bool(self.regime.tensors()))
         self._twin: Any = None  # a second model, which the averages are validated in
         self.carried: State | None = None
         self.step_number = 0
@@ -152,13 +155,14 @@ class Trainer:
         rate *= batch.rate_factor * self.rate_factor
         self.model.train()
         own, counts = self.processes.share(batch)
-        loss, carried = self.model.loss(own.to(self.device), self.carried)
+        progress = min(1.0, self.epochs_done / self.config.epochs)
+        loss, carried = self.regime.loss(self.model, own.to(self.device), self.carried, progress)
         objective, weight = loss.nats / loss.tokens + loss.penalty, loss.tokens
         if self.config.loss_per == "row":
             weight = len(own.inputs)
             objective = objective * (loss.tokens / weight)
         self.optimizer.zero_grad(set_to_none=True)
-        objective.backward()
+        objective.backward()  # type: ignore[no-untyped-call]
         nats, tokens = self.processes.average(
             self.model.parameters(), weight * counts, loss.nats.detach(), loss.tokens
         )
@@ -244,6 +248,8 @@ class Trainer:
         }
         for name, tensor in (self.averages.weights or {}).items():
             memory[f"average/{name}"] = tensor
+        for name, tensor in self.regime.tensors().items():
+            memory[f"regime/{name}"] = tensor
         if self.carried is not None:
             memory |= named_tensors(self.carried, "carried")
         memory["random/cpu"] = torch.get_rng_state()
@@ -273,6 +279,7 @@ class Trainer:
         restore_optimizer(self.optimizer, self._names, self._under(memory, "optimizer/"))
         self.schedule.restore(data["schedule"])
         self.averages.restore(data["averages"], self._under(memory, "average/"))
+        self.regime.restore(self._under(memory, "regime/"))
         self.batches.go_to(data["position"])
         carried = from_named(memory, "carried")
         self.carried = (

@@ -413,12 +413,42 @@ def test_tour(monkeypatch: pytest.MonkeyPatch, says: Any, gives: Any, tmp_path: 
     assert found["limit"] > 1
 
 
+def test_regimes(says: Any, gives: Any, tmp_path: Path) -> None:
+    options = ["--seeds", "2", "--sentences", "60", "--epochs", "1", "--set", "model.hidden_size=8"]
+    shown = says(
+        "regimes",
+        "teacher-forcing",
+        "scheduled-sampling:final=0.2",
+        *options,
+        "--out",
+        str(tmp_path / "new"),
+    )
+    assert "scheduled-sampling final=0.2" in shown
+    assert "Means over 2 seeds" in shown
+    assert (tmp_path / "new" / "regimes.png").read_bytes().startswith(b"\x89PNG")
+    written = json.loads((tmp_path / "new" / "regimes.json").read_text(encoding="utf-8"))
+    assert [found["regime"] for found in written["regimes"]] == [
+        "teacher-forcing",
+        "scheduled-sampling",
+    ]
+    found = gives("regimes", "teacher-forcing", *options)
+    (again,) = found["regimes"]
+    assert [run["exposure"] for run in again["runs"]] == [
+        run["exposure"] for run in written["regimes"][0]["runs"]
+    ]  # seconds differ
+    assert 4 < found["limit"] < again["runs"][0]["perplexity"]
+
+
 # Wrong input --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
+        ("regimes teacher", "unknown regime 'teacher'; did you mean 'teacher-forcing'?"),
+        ("regimes teacher-forcing:final=1", "unknown option 'final' of the regime"),
+        ("regimes --seeds 0", "--seeds 0: must be at least 1"),
+        ("regimes --sentences 3", "--sentences 3: must be at least 50"),
         ("evaluate nowhere --data data", "nowhere: no such run"),
         ("evaluate words --data nowhere", "nowhere: no such file, folder or embedded corpus"),
         ("evaluate words", "data"),

@@ -49,6 +49,19 @@ OPTIMIZERS = {
 }
 STREAM = ["training.window=7", "training.window_jitter=2"]
 LINES = ["model.context=line"]
+_REGIME = "training.regime_options."
+REGIMES = {
+    "free-running": [],
+    "scheduled-sampling": [f"{_REGIME}final=0.2"],
+    # It learns and is fooled in every step, so that there is something to lose.
+    "professor-forcing": [
+        f"{_REGIME}hidden_size=5",
+        f"{_REGIME}learning_rate=0.01",
+        f"{_REGIME}learn_below=1",
+        f"{_REGIME}fool_above=0",
+    ],
+    "minimum-risk": [f"{_REGIME}samples=2"],
+}
 RECIPE = """
 [text]
 tokenizer = "words"
@@ -205,6 +218,22 @@ def test_a_few_stops_leave_no_trace(tmp_path: Path, data: Path, optimizer: str) 
 
 def test_a_few_stops_leave_no_trace_with_lines(tmp_path: Path, data: Path) -> None:
     prove_exact(tmp_path, data, [*LINES, *OPTIMIZERS["sgd"]], 5)
+
+
+@pytest.mark.parametrize("regime", REGIMES)
+def test_a_few_stops_leave_no_trace_in_any_regime(tmp_path: Path, data: Path, regime: str) -> None:
+    settings = [*STREAM, *OPTIMIZERS["sgd"], f"training.regime={regime}", *REGIMES[regime]]
+    prove_exact(tmp_path, data, settings, 12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batches", [STREAM, LINES], ids=["stream", "lines"])
+@pytest.mark.parametrize("regime", REGIMES)
+def test_a_stop_after_every_step_leaves_no_trace_in_any_regime(
+    tmp_path: Path, data: Path, regime: str, batches: list[str]
+) -> None:
+    settings = [*batches, *OPTIMIZERS["sgd"], f"training.regime={regime}", *REGIMES[regime]]
+    prove_exact(tmp_path, data, settings, 1)
 
 
 @pytest.mark.slow
@@ -388,6 +417,41 @@ def test_without_one_item_something_differs(midway: Callable[..., Any], item: st
     update_run(run, parts)
     finish(run)
     assert differences(whole, effects(run)) != []
+
+
+def forget_discriminator(parts: Parts) -> None:
+    weights = [n for n in parts["memory.safetensors"] if n.startswith("regime/weights/")]
+    assert weights
+    for name in weights:
+        parts["memory.safetensors"][name] = np.zeros_like(parts["memory.safetensors"][name])
+
+
+def test_without_the_discriminator_or_its_optimizer_something_differs(
+    tmp_path: Path, data: Path
+) -> None:
+    settings = [*STREAM, "training.regime=professor-forcing", *REGIMES["professor-forcing"]]
+    options: Any = {"data": str(data), "overrides": [*settings, "training.epochs=1"], "seed": 3}
+    train(recipe(data), out=tmp_path / "whole", **options)
+    with stop_at([8]), pytest.raises(Stopped):
+        train(recipe(data), out=tmp_path / "stopped", **options)
+    changes = {
+        "nothing": lambda parts: None,
+        "its optimizer": without("regime/optimizer/"),
+        "its weights": forget_discriminator,
+    }
+    for forgotten, forget in changes.items():
+        run = tmp_path / forgotten
+        shutil.copytree(tmp_path / "stopped", run)
+        parts = read_run(run)
+        forget(parts)
+        update_run(run, parts)
+        finish(run)
+        lost = [
+            name
+            for name in differences(effects(tmp_path / "whole"), effects(run))
+            if "regime/" not in name
+        ]  # of the model itself
+        assert bool(lost) == (forgotten != "nothing"), forgotten
 
 
 def test_every_number_of_a_snapshot_is_among_the_items(midway: Callable[..., Any]) -> None:

@@ -1,0 +1,117 @@
+"""`elman regimes`: training regimes side by side, and the exposure bias of each."""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elman.cli.arguments import WholeNumber
+from elman.cli.output import plain, print_json, print_table, stages
+from elman.errors import InputError
+
+if TYPE_CHECKING:
+    from elman.tasks.regimes import RegimeResult
+
+
+def regimes(
+    *names: str,
+    seeds: WholeNumber = 3,
+    sentences: WholeNumber = 1500,
+    epochs: float = 15.0,
+    set: tuple[str, ...] = (),
+    out: str = "",
+    json: bool = False,
+) -> None:
+    """Train a small model with every training regime on the built-in grammar, whose true
+    probabilities are known, and measure how much worse each gets on its own words.
+
+    Examples:
+      elman regimes --out regimes
+      elman regimes teacher-forcing scheduled-sampling:final=0.8 --seeds 5
+
+    Parameters
+    ----------
+    names
+        Regimes, with options if you like; none: all of elman list regimes.
+    seeds
+        Models per regime, each with its own text and weights to begin with.
+    sentences
+        Of the training text.
+    epochs
+        Times through it.
+    set
+        Any other setting of the recipe small, as section.field=value.
+    out
+        A folder for the picture regimes.png and the figures regimes.json.
+    json
+        Print everything as JSON.
+    """
+    if seeds < 1:
+        raise InputError(f"--seeds {seeds}: must be at least 1")
+    folder = _make_folder(out) if out else None
+    from elman.tasks.regimes import limit
+    from elman.tasks.regimes import regimes as train_regimes
+
+    with stages() as progress:
+        results = train_regimes(
+            names,
+            seeds=range(1, seeds + 1),
+            sentences=sentences,
+            epochs=epochs,
+            overrides=set,
+            progress=progress,
+        )
+    data = {"limit": limit(), "regimes": plain(results)}
+    if folder is not None:
+        import json as json_module
+
+        from elman.tasks.regimes_figure import draw_regimes
+
+        draw_regimes(results, folder / "regimes.png")
+        written = json_module.dumps(data, indent=1, ensure_ascii=False)
+        (folder / "regimes.json").write_text(written + "\n", encoding="utf-8")
+    if json:
+        print_json(data)
+        return
+    _print(results, data["limit"])
+    if folder is not None:
+        print(f"\nPicture and figures: {folder / 'regimes.png'}, {folder / 'regimes.json'}")
+
+
+def _make_folder(out: str) -> Path:
+    try:
+        Path(out).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out {out}: cannot be made ({error.strerror})") from None
+    return Path(out)
+
+
+def _print(results: list["RegimeResult"], limit: float) -> None:
+    rows = []
+    for result in results:
+        rows.append(
+            [
+                " ".join([result.regime, *result.options]),
+                f"{result.mean(lambda run: run.perplexity):.3f}",
+                f"{result.mean(lambda run: run.exposure.kl_true):.4f}",
+                f"{result.mean(lambda run: run.exposure.kl_own):.4f}",
+                f"{result.mean(lambda run: run.exposure.bias):+.4f}",
+                _error(result.error(lambda run: run.exposure.bias)),
+                f"{result.mean(lambda run: run.exposure.ratio):.3f}",
+                _error(result.error(lambda run: run.exposure.ratio)),
+                f"{result.mean(lambda run: run.exposure.violations):.2f}",
+                f"{result.mean(lambda run: run.seconds):.0f}",
+            ]
+        )
+    header = ["regime", "perplexity", "KL true", "KL own", "bias", "±", "own/true", "±"]
+    print_table([*header, "violations", "seconds"], rows)
+    seeds = len(results[0].runs)
+    print(
+        f"\nNo model can have a lower perplexity than {limit:.3f}. KL: nats per word from the true "
+        "distribution,\nafter the words of a text and after the model's own; bias is the "
+        "difference. Violations: impossible\nwords per 100 of its own. Means over "
+        f"{seeds} seed{'s' if seeds > 1 else ''}; ± is one standard error over the seeds."
+    )
+
+
+def _error(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.4f}"

@@ -1,0 +1,83 @@
+"""The built-in grammar over arrays of ids: where each row of a text stands, and what may follow.
+
+Takes a tokenizer and ids, gives the number of the grammar's state before each id and, by those
+numbers, the exact distributions of the next id. States are numbered as they are met, and their
+distributions and successors are kept, so that a long text costs a few array operations per step.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from elman.text.grammar import END, Grammar, elman_grammar
+from elman.text.look_ahead import Symbols
+from elman.text.tokenizer import Tokenizer
+
+LOST = -1  # the sentence has had a word that cannot be; until it ends nothing is known
+_UNKNOWN = -2
+
+
+class GrammarWalk:
+    """States by number; 0 is the beginning of a sentence."""
+
+    def __init__(self, tokenizer: Tokenizer, grammar: Grammar | None = None) -> None:
+        self._grammar = grammar or elman_grammar()
+        self._eos_id = tokenizer.eos_id
+        words = {
+            word
+            for alternatives in self._grammar.rules.values()
+            for _, s in alternatives
+            for word in s
+        }
+        words -= self._grammar.rules.keys()
+        self._ids = {word: int(tokenizer.encode(word)[0]) for word in words}
+        self._ids[END] = self._eos_id
+        self._words = {token: word for word, token in self._ids.items()}
+        self._size = len(tokenizer)
+        self._stacks: list[Symbols] = []
+        self._numbers: dict[Symbols, int] = {}
+        self._rows: list[np.ndarray] = []
+        self._next: list[np.ndarray] = []
+        self._number(self._grammar.start())
+
+    def _number(self, stack: Symbols) -> int:
+        if stack not in self._numbers:
+            self._numbers[stack] = len(self._stacks)
+            self._stacks.append(stack)
+            row = np.zeros(self._size)
+            for word, probability in self._grammar.next_words(stack).items():
+                row[self._ids[word]] = probability
+            self._rows.append(row)
+            self._next.append(np.where(row > 0, _UNKNOWN, LOST))
+        return self._numbers[stack]
+
+    def distributions(self) -> np.ndarray:
+        """The true distribution of the next id in every state met so far, (states, V)."""
+        return np.stack(self._rows)
+
+    def states(self, ids: np.ndarray) -> np.ndarray:
+        """The state before each id and after the last, (B, T + 1); `LOST` after an impossible one.
+
+        Every row begins a sentence; `<eos>` begins the next.
+        """
+        found = np.zeros((len(ids), ids.shape[1] + 1), dtype=np.int64)
+        for t in range(ids.shape[1]):
+            found[:, t + 1] = self.advance(found[:, t], ids[:, t])
+        return found
+
+    def advance(self, states: np.ndarray, ids: np.ndarray) -> np.ndarray:
+        """The state of each row after one more id, (B,)."""
+        after = np.full(len(states), LOST)
+        known = states != LOST
+        pairs, places = np.unique(
+            np.stack([states[known], ids[known]]), axis=1, return_inverse=True
+        )
+        successors = [self._successor(int(state), int(token)) for state, token in pairs.T]
+        after[known] = np.array(successors, dtype=np.int64)[places.reshape(-1)]
+        return np.where(ids == self._eos_id, 0, after)
+
+    def _successor(self, state: int, token: int) -> int:
+        if self._next[state][token] == _UNKNOWN:
+            stack = self._grammar.advance(self._stacks[state], self._words[token])
+            self._next[state][token] = self._number(stack)
+        return int(self._next[state][token])

@@ -1,0 +1,53 @@
+"""Training regimes: which history a model learns to go on from, and what else it is judged by.
+
+A regime turns a batch into the loss of one step; the trainer knows no more of it. Adding one is a
+file with a `Regime` and a line in `REGIMES`; its options are the fields of a dataclass beside it.
+
+`regime.py` says what a regime is, `own_words.py` draws a model's own words inside a window.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from typing import Any
+
+from elman.config import convert
+from elman.errors import InputError, choose, nearest
+from elman.training.regimes.free_running import FreeRunning
+from elman.training.regimes.minimum_risk import MinimumRisk
+from elman.training.regimes.professor_forcing import ProfessorForcing
+from elman.training.regimes.regime import Regime
+from elman.training.regimes.scheduled_sampling import ScheduledSampling
+from elman.training.regimes.teacher_forcing import TeacherForcing
+
+REGIMES: dict[str, type[Regime]] = {
+    "teacher-forcing": TeacherForcing,
+    "free-running": FreeRunning,
+    "scheduled-sampling": ScheduledSampling,
+    "professor-forcing": ProfessorForcing,
+    "minimum-risk": MinimumRisk,
+}
+
+
+def check_options(regime: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The options in the types that the regime wants; an InputError if they cannot be."""
+    kind = choose(REGIMES, regime, "regime").options_class
+    known = [field.name for field in dataclasses.fields(kind)]
+    for name in options:
+        if name not in known:
+            hint = nearest(str(name), known) if known else "it has none"
+            raise InputError(f"unknown option {name!r} of the regime {regime!r}; {hint}")
+    hints = typing.get_type_hints(kind)
+    converted = {
+        name: convert(value, hints[name], f"training.regime_options.{name}")
+        for name, value in options.items()
+    }
+    kind(**converted)  # which checks what the values may be
+    return converted
+
+
+def make_regime(regime: str, options: dict[str, Any], model: Any) -> Regime:
+    """The regime of that name, for a model."""
+    kind = choose(REGIMES, regime, "regime")
+    return kind(kind.options_class(**options), model)

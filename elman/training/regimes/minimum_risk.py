@@ -1,0 +1,135 @@
+"""Minimum risk: what the model says is judged as a whole, and better sayings become likelier.
+
+From the part `seen` of a window the model draws `samples` continuations ŷ, each judged by its
+overlap r with the true one (GLEU, `overlap.py`); b is what was to be expected:
+
+    L = -Σ_t log p(y_t | y_<t) / T  -  weight · Σ_ŷ (r(ŷ) - b) log p(ŷ | seen) / words drawn
+
+The gradient of the second part is that of the expected risk 1 - r (Williams 1992; Shen et al. 2016,
+"Minimum risk training"). b is the mean of the other draws of the row, or, self-critical, what the
+likeliest words come to (Rennie et al. 2017). Lines end where the model ends them; nothing is
+dropped while it draws and judges, so that the words are drawn from what is learned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from elman.batches import Batch
+from elman.config import check_types
+from elman.errors import InputError, choose
+from elman.state import State, detach, select
+from elman.training.regimes.overlap import gleu
+from elman.training.regimes.own_words import draw, evaluating
+from elman.training.regimes.regime import Reader, Regime, StepLoss, check_least, check_part
+
+if TYPE_CHECKING:
+    from elman.training.trainer import Loss
+
+BASELINES = ("mean", "greedy")
+
+
+@dataclass(kw_only=True)
+class MinimumRiskOptions:
+    """What is drawn, and how much it matters."""
+
+    weight: float = 0.5  # of the risk beside the usual loss
+    samples: int = 4  # continuations of each row
+    seen: float = 0.5  # part of the window that is read before
+    baseline: str = "mean"  # mean: of the other draws; greedy: the likeliest words (self-critical)
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        choose(dict.fromkeys(BASELINES), self.baseline, "training.regime_options.baseline")
+        check_part(self, "seen")
+        check_least(self, "weight", 0.0)
+        check_least(self, "samples", 1)
+        if self.baseline == "mean" and self.samples == 1:
+            raise InputError(
+                "training.regime_options.samples=1: a mean of the others needs at least 2, "
+                "or take baseline=greedy"
+            )
+
+
+class MinimumRisk(Regime):
+    """The usual loss and the risk of own continuations."""
+
+    about = (
+        "own continuations are judged as a whole, better ones become likelier (Shen et al. 2016)"
+    )
+    options_class = MinimumRiskOptions
+    options: MinimumRiskOptions
+
+    def loss(
+        self, model: Any, batch: Batch, carried: State | None, progress: float
+    ) -> tuple[Loss, State]:
+        loss, after = model.loss(batch, carried)
+        before = model.begin(len(batch.inputs)) if carried is None else carried
+        with evaluating(model):
+            risk = self.risk(model, batch, before)
+        return StepLoss(loss.nats, loss.tokens, loss.penalty + self.options.weight * risk), after
+
+    def risk(self, model: Reader, batch: Batch, carried: State) -> torch.Tensor:
+        """The risk per word drawn; only its gradient means something."""
+        rows, width = batch.inputs.shape
+        seen = min(max(1, round(self.options.seen * width)), width)
+        true = batch.targets[:, seen - 1 :]  # (B, S) what follows the part seen
+        lengths = torch.full((rows,), width, device=true.device)
+        if batch.lengths is not None:
+            lengths = batch.lengths
+        true_lengths = (lengths - seen + 1).clamp(min=0)
+
+        _, state = model.advance(batch.inputs[:, :seen], carried)
+        copies = torch.arange(rows, device=true.device).repeat_interleave(self.options.samples)
+        state, true, true_lengths = select(state, copies), true[copies], true_lengths[copies]
+        own = continuations(model, detach(state), true.shape[1])
+        own_lengths = _lengths(model, own) * (true_lengths > 0)
+        rewards = gleu(own, own_lengths, true, true_lengths)
+        advantages = rewards - self._expected(model, state, rewards, true, true_lengths)
+
+        steps = torch.arange(own.shape[1], device=own.device)
+        log_probs = model.score(own, state)[0]
+        judged = torch.where(steps < own_lengths[:, None], log_probs, 0.0).sum(1)
+        return -(advantages * judged).sum() / own_lengths.sum().clamp(min=1)
+
+    def _expected(
+        self,
+        model: Reader,
+        state: State,
+        rewards: torch.Tensor,
+        true: torch.Tensor,
+        true_lengths: torch.Tensor,
+    ) -> torch.Tensor:
+        """The baseline of each draw, (B · samples,)."""
+        samples = self.options.samples
+        if self.options.baseline == "mean":
+            of_row = rewards.view(-1, samples)
+            others = (of_row.sum(1, keepdim=True) - of_row) / (samples - 1)
+            return others.flatten()
+        firsts = torch.arange(0, len(true), samples, device=true.device)  # one copy of each row
+        likeliest = continuations(model, detach(select(state, firsts)), true.shape[1], greedy=True)
+        lengths = _lengths(model, likeliest)
+        reached = gleu(likeliest, lengths, true[firsts], true_lengths[firsts])
+        return reached.repeat_interleave(samples)
+
+
+@torch.no_grad()
+def continuations(model: Reader, state: State, steps: int, greedy: bool = False) -> torch.Tensor:
+    """So many words from a state on, (B, steps): drawn, or the likeliest each time."""
+    found = []
+    for _ in range(steps):
+        log_probs = model.predict(state)
+        found.append(log_probs.argmax(1) if greedy else draw(log_probs))
+        state = model.read(found[-1][:, None], state)
+    return torch.stack(found, dim=1)
+
+
+def _lengths(model: Reader, own: torch.Tensor) -> torch.Tensor:
+    """How many words of each row count: all, or up to its first line end, (B,)."""
+    if not model.resets_at_lines:
+        return torch.full((len(own),), own.shape[1], device=own.device)
+    goes_on = (own != model.eos_id).cumprod(1).sum(1)
+    return (goes_on + 1).clamp(max=own.shape[1])

@@ -1,0 +1,125 @@
+"""Professor forcing: the model's hidden vectors shall not show whose words it has read.
+
+A discriminator D learns to tell hidden vectors on the true text, h(y), from those on the model's
+own words, h(ŷ); the model learns to fool it, besides its usual loss:
+
+    L_D = -log D(h(y)) - log(1 - D(h(ŷ)))
+    L   = -Σ_t log p(y_t | y_1 … y_(t-1)) / T  -  weight · log D(h(ŷ))
+
+D learns only while it is right in fewer than 99 % of the cases, and the model tries to fool it only
+while it is right in more than 75 %. D and its optimizer are part of a snapshot.
+
+Lamb, Goyal, Zhang, Zhang, Courville and Bengio (2016): Professor forcing: a new algorithm for
+training recurrent networks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from elman.batches import Batch
+from elman.config import check_types
+from elman.state import State
+from elman.training.optimizers import optimizer_tensors, restore_optimizer
+from elman.training.regimes.discriminator import (
+    Discriminator,
+    accuracy,
+    fooling_loss,
+    separation_loss,
+)
+from elman.training.regimes.own_words import evaluating, own_words, toss
+from elman.training.regimes.regime import Regime, StepLoss, check_least, check_part
+
+if TYPE_CHECKING:
+    from elman.training.trainer import Loss
+
+
+@dataclass(kw_only=True)
+class ProfessorForcingOptions:
+    """The discriminator and how much it matters."""
+
+    weight: float = 1.0  # of fooling it
+    hidden_size: int = 64  # units per direction of the discriminator
+    learning_rate: float = 0.001  # its own, with Adam
+    learn_below: float = 0.99  # it learns while it is right less often than this
+    fool_above: float = 0.75  # the model fools it while it is right more often than this
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        check_part(self, "learn_below", "fool_above")
+        for name, least in {"weight": 0.0, "hidden_size": 1, "learning_rate": 0.0}.items():
+            check_least(self, name, least)
+
+
+class ProfessorForcing(Regime):
+    """Two networks, each with its own rule of descent."""
+
+    about = "a discriminator must not tell true from own history by the hidden vectors (Lamb 2016)"
+    options_class = ProfessorForcingOptions
+    options: ProfessorForcingOptions
+
+    def __init__(self, options: ProfessorForcingOptions, model: Any) -> None:
+        super().__init__(options, model)
+        some = torch.full((1, 1), model.eos_id, device=next(model.parameters()).device)
+        with torch.no_grad(), evaluating(model):
+            size = _hidden(model, some, model.begin(1)).shape[2]
+        self.discriminator = Discriminator(size, options.hidden_size).to(some.device)
+        self._names = {p: name for name, p in self.discriminator.named_parameters()}
+        self.optimizer = torch.optim.Adam(self.discriminator.parameters(), lr=options.learning_rate)
+
+    def loss(
+        self, model: Any, batch: Batch, carried: State | None, progress: float
+    ) -> tuple[Loss, State]:
+        loss, after = model.loss(batch, carried)
+        before = model.begin(len(batch.inputs)) if carried is None else carried
+        own = own_words(model, batch.inputs, before, toss(1.0, batch.inputs))
+        with torch.no_grad():
+            forced = _hidden(model, batch.inputs, before, batch.lengths)
+        free = _hidden(model, own, before, batch.lengths)
+        right = self.learn(forced, free.detach(), batch.lengths)
+        penalty = loss.penalty
+        if right > self.options.fool_above:
+            fooling = fooling_loss(self.discriminator(free, batch.lengths))
+            penalty = penalty + self.options.weight * fooling
+        return StepLoss(loss.nats, loss.tokens, penalty), after
+
+    def learn(
+        self, forced: torch.Tensor, free: torch.Tensor, lengths: torch.Tensor | None
+    ) -> float:
+        """One step of the discriminator, unless it is good already; how often it was right."""
+        logits = self.discriminator(forced, lengths), self.discriminator(free, lengths)
+        right = accuracy(*logits)
+        if right < self.options.learn_below:
+            self.optimizer.zero_grad(set_to_none=True)
+            separation_loss(*logits).backward()  # type: ignore[no-untyped-call]
+            self.optimizer.step()
+        return right
+
+    def tensors(self) -> dict[str, torch.Tensor]:
+        found = {f"weights/{name}": p for name, p in self.discriminator.state_dict().items()}
+        for name, tensor in optimizer_tensors(self.optimizer, self._names).items():
+            found[f"optimizer/{name}"] = tensor
+        return found
+
+    def restore(self, tensors: dict[str, torch.Tensor]) -> None:
+        self.discriminator.load_state_dict(_under(tensors, "weights/"))
+        restore_optimizer(self.optimizer, self._names, _under(tensors, "optimizer/"))
+
+
+def _hidden(
+    model: Any, ids: torch.Tensor, carried: State, lengths: torch.Tensor | None = None
+) -> torch.Tensor:
+    """The hidden vector after each id, (B, T, size)."""
+    hidden: torch.Tensor = model.hidden_vectors(ids, carried, lengths)
+    return hidden
+
+
+def _under(tensors: dict[str, torch.Tensor], prefix: str) -> dict[str, torch.Tensor]:
+    return {
+        name.removeprefix(prefix): tensor
+        for name, tensor in tensors.items()
+        if name.startswith(prefix)
+    }

@@ -1,0 +1,92 @@
+"""Overlap by hand, and that better continuations become likelier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from elman.batches import Batch
+from elman.training.regimes import make_regime
+from elman.training.regimes.minimum_risk import continuations
+from elman.training.regimes.overlap import gleu
+
+
+@pytest.mark.parametrize(
+    ("own", "true", "expected"),
+    [
+        ([1, 2, 3, 4], [1, 2, 3, 4], 1.0),  # 4 + 3 + 2 + 1 of 10
+        ([5, 6, 7, 8], [1, 2, 3, 4], 0.0),
+        ([1, 2, 3, 9], [1, 2, 3, 4], 6 / 10),  # 3 words, 2 pairs, 1 triple
+        ([1, 1, 1, 1], [1, 2, 1, 3], 2 / 10),  # clipped: 1 stands there twice, 1 1 never
+        ([1, 2], [1, 2, 3], 3 / 6),  # 2 words and a pair; the longer has 3 + 2 + 1
+        ([1, 2, 3], [1, 2], 3 / 6),
+        ([4], [4], 1.0),
+        ([], [], 0.0),
+    ],
+)
+def test_overlap_by_hand(own: list[int], true: list[int], expected: float) -> None:
+    """The same whatever stands beyond the lengths."""
+    for padding in (0, 1, 4):
+        rows = [torch.tensor([[*ids, *[padding] * (5 - len(ids))]]) for ids in (own, true)]
+        lengths = [torch.tensor([len(ids)]) for ids in (own, true)]
+        found = gleu(rows[0], lengths[0], rows[1], lengths[1])
+        assert found.tolist() == pytest.approx([expected])
+
+
+def test_the_usual_loss_is_untouched(model: Any, batch: Any, step: Any) -> None:
+    plain = step(make_regime("teacher-forcing", {}, model), model, batch)
+    for options in ({}, {"baseline": "greedy", "samples": 1}):
+        loss, gradients, _ = step(make_regime("minimum-risk", options, model), model, batch)
+        assert torch.equal(loss.nats, plain[0].nats)
+        assert any(not torch.equal(a, b) for a, b in zip(gradients, plain[1], strict=True))
+    loss, gradients, _ = step(make_regime("minimum-risk", {"weight": 0.0}, model), model, batch)
+    assert all(map(torch.equal, gradients, plain[1]))
+    assert model.training
+
+
+@pytest.mark.parametrize("baseline", ["mean", "greedy"])
+def test_better_continuations_become_likelier(
+    make_model: Any, make_batch: Any, context: str, baseline: str
+) -> None:
+    """On the risk alone, what is drawn comes nearer to the true continuation."""
+    model, batch = make_model(context).eval(), make_batch(context)
+    lengths = torch.tensor([5, 5, 5, 5] if batch.lengths is None else [5, 4, 2, 0])
+    regime = make_regime("minimum-risk", {"samples": 8, "baseline": baseline}, model)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+
+    def reached() -> torch.Tensor:
+        torch.manual_seed(0)
+        copies = torch.arange(4).repeat(50)
+        _, state = model.advance(batch.inputs[copies, :4], model.begin(200))
+        own = continuations(model, state, 5)
+        return gleu(own, lengths[copies], batch.targets[copies, 3:], lengths[copies]).mean()
+
+    before = reached()
+    torch.manual_seed(0)
+    for _ in range(30):
+        optimizer.zero_grad()
+        regime.risk(model, batch, model.begin(4)).backward()
+        optimizer.step()
+    assert reached() > 1.5 * before
+
+
+def test_the_gradient_points_to_the_better_word(make_model: Any) -> None:
+    """One word to say, and only the true one scores: its log probability must rise."""
+    model = make_model().eval()
+    batch = Batch(torch.tensor([[2, 3]]), torch.tensor([[3, 5]]))
+    regime = make_regime("minimum-risk", {"samples": 200, "seen": 1.0}, model)
+    torch.manual_seed(0)
+    regime.risk(model, batch, model.begin(1)).backward()
+    slopes = model.output.bias.grad
+    assert slopes.argmin() == 5
+    assert slopes[5] < 0 < slopes[[w for w in range(9) if w != 5]].min()
+
+
+def test_rows_without_anything_left_to_say_do_not_count(make_model: Any) -> None:
+    model = make_model("line").eval()
+    inputs, targets = torch.tensor([[1, 3, 4, 5, 6, 7]]), torch.tensor([[3, 4, 5, 6, 7, 1]])
+    short = Batch(inputs, targets, torch.tensor([2]))
+    regime = make_regime("minimum-risk", {"seen": 0.6}, model)
+    assert float(regime.risk(model, short, model.begin(1)).detach()) == 0
