@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from elman.state import tensors
+from elman.state import detach, tensors
 from elman.training.regimes import make_regime
 from elman.training.regimes.own_words import draw, own_words, toss
 from elman.training.regimes.scheduled_sampling import (
@@ -90,8 +90,8 @@ def test_free_running_reads_own_words_and_asks_for_the_true_ones(
     for row, length in enumerate([8] * 4 if batch.lengths is None else batch.lengths.tolist()):
         evidence, _ = model.advance(mixed[row : row + 1, :length], model.begin(1))
         log_probs = model.output.log_probs((evidence[0][0],), model.input.weight)
-        expected -= float(log_probs[range(length), batch.targets[row, :length]].sum())
-    assert float(loss.nats) == pytest.approx(expected, rel=1e-5)
+        expected -= log_probs[range(length), batch.targets[row, :length]].sum().item()
+    assert loss.nats.item() == pytest.approx(expected, rel=1e-5)
     assert loss.tokens == batch.tokens
 
 
@@ -108,7 +108,7 @@ def test_a_stream_goes_on_from_the_true_text(make_model: Any, make_batch: Any, s
 def test_own_words_follow_what_is_carried(make_model: Any, make_batch: Any, step: Any) -> None:
     model, batch = make_model(), make_batch()
     _, (_, carried) = model.advance(torch.full((4, 5), 7), model.begin(4))
-    carried = tuple(tuple(tuple(t.detach() for t in d) for d in layer) for layer in carried)
+    carried = detach(carried)
     regime = make_regime("free-running", {}, model)
     assert step(regime, model, batch)[0].nats != step(regime, model, batch, carried=carried)[0].nats
 
