@@ -242,8 +242,9 @@ class _SeveralProcesses(Processes):
             # As bytes: a backend need not know every type of number.
             sent = mine.flatten().view(torch.uint8)
             parts = [torch.empty_like(sent) for _ in range(self.count)] if self.rank == 0 else None
-            with _noticing_loss():
-                self._distributed.gather(sent, parts, dst=0)
+            if len(sent):  # nothing need not be sent, and gloo cannot
+                with _noticing_loss():
+                    self._distributed.gather(sent, parts, dst=0)
             for rank, part in list(enumerate(parts or []))[1:]:
                 gathered[f"process/{rank}/{name}"] = part.view(mine.dtype).view(mine.shape)
         return gathered

@@ -66,7 +66,7 @@ PLAIN += ["training.epochs=2.2"]
 LINES = ["model.context=line"]
 PER_ROW = ["training.loss_per=row", "training.learning_rate=0.3"]
 PER_ROW += ["training.batch_size=6", "training.epochs=3.2"]  # 101 lines: the last batch has 3 + 2
-SAMPLED = ["model.output=sampled", "model.samples=4", "model.tied=false"]
+SAMPLED = ["model.output=sampled", "model.output_options.samples=4", "model.tied=false"]
 CURVES = {
     "stream": [*PLAIN, "model.activation_penalty=0.5", "model.temporal_penalty=0.5"],
     "lines": [*PLAIN, *LINES, "training.average=none"],
