@@ -2,7 +2,7 @@
 
     p(w | document) = Σ_z θ_dz φ_zw
 
-Takes ids, gives P(topic | word), (V, topics). Documents are a few lines each. Learned by
+Takes ids, gives P(word | topic), (V, topics), and the topics' shares. Documents are a few lines each. Learned by
 expectation and maximisation with priors on θ and φ (maximum a posteriori), which takes a few dense
 products per pass over the documents. Called when a model with a topic context is built.
 """
@@ -28,8 +28,8 @@ def learn_topics(
     lines: int = 10,
     seed: int = 0,
     passes: int = _PASSES,
-) -> np.ndarray:
-    """P(topic | word), (V, topics); documents are so many lines."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """P(word | topic), (V, topics), and how frequent each topic is; documents are so many lines."""
     documents = _documents(ids, eos_id, lines)
     random = np.random.default_rng(seed)
     count = int(documents.max(initial=-1)) + 1
@@ -44,9 +44,7 @@ def learn_topics(
             theta = theta * (ratio @ in_topics.T) + _THETA_PRIOR
             in_documents[rows] = theta / theta.sum(1, keepdims=True)
         in_topics = expected / expected.sum(1, keepdims=True)
-    share = in_documents.mean(0) + 1e-6
-    joint = in_topics * share[:, None] + 1e-12  # a word that never occurs says nothing
-    return (joint / joint.sum(0)).T.astype(np.float32)
+    return np.ascontiguousarray(in_topics.T), in_documents.mean(0)
 
 
 def _documents(ids: np.ndarray, eos_id: int, lines: int) -> np.ndarray:

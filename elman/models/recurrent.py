@@ -130,7 +130,8 @@ def _sized(config: RecurrentConfig, material: Material) -> RecurrentConfig:
 
 def _topic_context(config: RecurrentConfig, material: Material) -> TopicContext:
     """Topics that were learned from the training text; before they are loaded, even ones."""
-    by_word = torch.full((material.vocabulary_size, config.topics), 1 / config.topics)
+    in_topics = torch.full((material.vocabulary_size, config.topics), 1 / material.vocabulary_size)
+    share = torch.full((config.topics,), 1 / config.topics)
     if material.ids is not None:
         learned = learn_topics(
             material.ids,
@@ -139,5 +140,5 @@ def _topic_context(config: RecurrentConfig, material: Material) -> TopicContext:
             topics=config.topics,
             lines=config.topic_lines,
         )
-        by_word = torch.from_numpy(learned)
-    return TopicContext(by_word, config.topic_words)
+        in_topics, share = map(torch.from_numpy, learned)
+    return TopicContext(in_topics, share, config.topic_words)
