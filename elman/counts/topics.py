@@ -2,9 +2,10 @@
 
     p(w | document) = Σ_z θ_dz φ_zw
 
-Takes ids, gives P(word | topic), (V, topics), and the topics' shares. Documents are a few lines each. Learned by
-expectation and maximisation with priors on θ and φ (maximum a posteriori), which takes a few dense
-products per pass over the documents. Called when a model with a topic context is built.
+Takes ids, gives P(word | topic), (V, topics), and the topics' shares. Documents are a few lines
+each. Learned by expectation and maximisation with priors on θ and φ (maximum a posteriori), which
+takes a few dense products per pass over the documents. Called when a model with a topic context is
+built.
 """
 
 from __future__ import annotations

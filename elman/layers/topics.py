@@ -1,7 +1,7 @@
 """Topics of the last words, as further input of a network (Mikolov and Zweig 2012).
 
     r_iz ∝ θ_z P(w_i | z)                  which topic each of the last words is of
-    θ_z  ∝ share_z + Σ_i r_iz              and so, which topics the last words have; a few times over
+    θ_z  ∝ share_z + Σ_i r_iz              and so, which topics they have; a few times over
 
 What words a topic has was learned beforehand (`counts/topics.py`). A sentence that the network has
 long forgotten still tells what the text is about. (The paper multiplies P(topic | word) over the
