@@ -49,6 +49,13 @@ OPTIMIZERS = {
 }
 STREAM = ["training.window=7", "training.window_jitter=2"]
 LINES = ["model.context=line"]
+PARTS = {  # that have a memory, or learn from what is drawn
+    "pointer": ["model.output=pointer", "model.output_options.pointer_window=5"],
+    "maxent": ["model.output=maxent", "model.output_options={features = 99, samples = 6}"],
+    "nce": ["model.output=nce", "model.output_options.samples=4"],
+    "topics": ["model.topics=3", "model.topic_words=5"],
+    "characters": ["model.input=characters", "model.tied=false"],
+}
 _REGIME = "training.regime_options."
 REGIMES = {
     "free-running": [],
@@ -218,6 +225,14 @@ def test_a_few_stops_leave_no_trace(tmp_path: Path, data: Path, optimizer: str) 
 
 def test_a_few_stops_leave_no_trace_with_lines(tmp_path: Path, data: Path) -> None:
     prove_exact(tmp_path, data, [*LINES, *OPTIMIZERS["sgd"]], 5)
+
+
+@pytest.mark.parametrize("parts", PARTS)
+def test_a_few_stops_leave_no_trace_in_what_looks_back(
+    tmp_path: Path, data: Path, parts: str
+) -> None:
+    settings = [*STREAM, "training.optimizer=adam", *OPTIMIZERS["adam"], *PARTS[parts]]
+    prove_exact(tmp_path, data, settings, 12)
 
 
 @pytest.mark.parametrize("regime", REGIMES)
