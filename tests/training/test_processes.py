@@ -484,7 +484,7 @@ def test_torchrun_stops_resumes_and_ends_as_if_never_stopped(data: Path, tmp_pat
     assert code == 0, errors
     assert said.count("trained in") == 1
     stopped = Launched(tmp_path, *given, "--out", str(tmp_path / "run"))
-    stopped.wait_for_step(tmp_path / "run", 10)
+    stopped.wait_for_step(tmp_path / "run", 1)
     stopped.ask_to_stop()
     _, said, errors, _ = stopped.end()
     assert errors.count("stopped, and everything is saved") == 1
@@ -501,7 +501,7 @@ def test_a_worker_of_torchrun_is_killed(data: Path, tmp_path: Path, count: int, 
     given += ["--set", "training.save_minutes=0"]
     run = tmp_path / "run"
     launched = Launched(tmp_path, *given, "--out", str(run), count=count)
-    launched.wait_for_step(run, 20)
+    launched.wait_for_step(run, 1)
     launched.kill(rank)
     code, said, errors, seconds = launched.end()
     print(f"{count} processes, {rank} killed: over after {seconds:.1f} s")
@@ -510,9 +510,9 @@ def test_a_worker_of_torchrun_is_killed(data: Path, tmp_path: Path, count: int, 
     assert errors.count("elman: a worker was lost") == 1, errors
     assert seconds < 60  # mostly that of torchrun itself
     step = read_run(run)["training.json"]["trainer"]["step"]
-    assert step >= 20
+    assert step >= 1
     again = Launched(tmp_path, "--resume", str(run), count=count)
-    again.wait_for_step(run, step + 5)
+    again.wait_for_step(run, step + 1)  # the next checkpoint may take its time
     again.ask_to_stop()
     assert again.end()[2].count("stopped, and everything is saved") == 1
 
