@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def regimes(
     *names: str,
     seeds: WholeNumber = 3,
-    sentences: WholeNumber = 1500,
+    sentences: WholeNumber = 1000,
     epochs: float = 15.0,
     set: tuple[str, ...] = (),
     out: str = "",

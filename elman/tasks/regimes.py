@@ -22,7 +22,7 @@ from elman.tasks.training import train
 from elman.text.grammar import elman_grammar, grammar_text
 from elman.training.regimes import REGIMES
 
-SENTENCES = 1500  # of the training text
+SENTENCES = 1000  # of the training text
 _HELD_OUT = 3000  # sentences to measure on; no split of the corpus has this seed
 _HELD_OUT_SEED = 99
 # A text that runs on, so that own words pile up; weights as they are after the last step, so that

@@ -36,7 +36,7 @@ def _bars(axes: Any, results: Sequence[RegimeResult]) -> None:
     places = np.arange(len(results))
     _bar(axes, places - 0.2, results, lambda run: run.exposure.kl_true, "")
     _bar(axes, places + 0.2, results, lambda run: run.exposure.kl_own, "///")
-    axes.set_xticks(places, ["\n".join([r.regime, *r.options]) for r in results])
+    axes.set_xticks(places, ["\n".join([*r.regime.split("-"), *r.options]) for r in results])
     axes.tick_params(axis="x", labelsize=7)
     axes.set_ylabel("KL from the truth, nats per word")
     axes.set_title("plain: on the true text; hatched: on its own words", fontsize=9)

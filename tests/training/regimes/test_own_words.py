@@ -90,8 +90,8 @@ def test_free_running_reads_own_words_and_asks_for_the_true_ones(
     for row, length in enumerate([8] * 4 if batch.lengths is None else batch.lengths.tolist()):
         hidden, _, _ = model.encode(mixed[row : row + 1, :length], model.begin(1))
         log_probs = model.output.log_probs(hidden[0], model.embedding.weight)
-        expected -= float(log_probs[range(length), batch.targets[row, :length]].sum())
-    assert float(loss.nats) == pytest.approx(expected, rel=1e-5)
+        expected -= log_probs[range(length), batch.targets[row, :length]].sum().item()
+    assert loss.nats.item() == pytest.approx(expected, rel=1e-5)
     assert loss.tokens == batch.tokens
 
 
