@@ -18,14 +18,18 @@ _FEWEST = 30  # own words at a place for it to be drawn
 
 
 def draw_regimes(results: Sequence[RegimeResult], path: Path) -> None:
-    """Two panels: KL on true and own history per regime, and both by place in the sentence."""
+    """Three panels: drift; KL on true and own history; and their difference by place."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 4.2), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    _bars(left, results)
+    figure = Figure(figsize=(15, 4.2), layout="constrained")
+    left, middle, right = figure.subplots(1, 3)
+    _bar(left, np.arange(len(results)), results, lambda run: run.drift.drift, "")
+    _name(left, results)
+    left.set_ylabel("nats per word")
+    left.set_title("drift: a text foretold worse when half of what is read is own", fontsize=9)
+    _bars(middle, results)
     _curves(right, results)
-    for axes in (left, right):
+    for axes in (left, middle, right):
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.3)
     figure.savefig(path, format="png", dpi=120)
@@ -36,10 +40,15 @@ def _bars(axes: Any, results: Sequence[RegimeResult]) -> None:
     places = np.arange(len(results))
     _bar(axes, places - 0.2, results, lambda run: run.exposure.kl_true, "")
     _bar(axes, places + 0.2, results, lambda run: run.exposure.kl_own, "///")
-    axes.set_xticks(places, ["\n".join([r.regime, *r.options]) for r in results])
-    axes.tick_params(axis="x", labelsize=7)
+    _name(axes, results)
     axes.set_ylabel("KL from the truth, nats per word")
     axes.set_title("plain: on the true text; hatched: on its own words", fontsize=9)
+
+
+def _name(axes: Any, results: Sequence[RegimeResult]) -> None:
+    labels = ["\n".join([*result.regime.split("-"), *result.options]) for result in results]
+    axes.set_xticks(np.arange(len(results)), labels)
+    axes.tick_params(axis="x", labelsize=7)
 
 
 def _bar(

@@ -140,7 +140,7 @@ def test_noise_is_no_bias_but_noise_after_own_words_is(tokenizer: Any) -> None:
 
     fragile = measure_exposure(Fragile(tokenizer, 0.5, "hears"), tokenizer, TEXT)
     assert fragile.bias > 5 * fragile.bias_error > 0
-    assert fragile.ratio > 1 + 3 * fragile.ratio_error
+    assert fragile.ratio > 1 + 2 * fragile.ratio_error
     assert fragile.bias == pytest.approx(fragile.kl_own - fragile.kl_true)
 
 

@@ -26,12 +26,8 @@ class Discriminator(nn.Module):
 
     def forward(self, hidden: torch.Tensor, lengths: torch.Tensor | None = None) -> torch.Tensor:
         outputs = self.stack(hidden, lengths=lengths).outputs  # (B, T, 2 hidden_size)
-        if lengths is None:
-            mean = outputs.mean(1)
-        else:
-            steps = torch.arange(outputs.shape[1], device=outputs.device)
-            real = (steps < lengths[:, None]).unsqueeze(2)
-            mean = (outputs * real).sum(1) / lengths[:, None]
+        # Beyond the lengths the outputs are zero.
+        mean = outputs.mean(1) if lengths is None else outputs.sum(1) / lengths[:, None]
         logits: torch.Tensor = self.judge(mean)
         return logits.squeeze(1)
 

@@ -90,7 +90,8 @@ class ProfessorForcing(Regime):
         self, forced: torch.Tensor, free: torch.Tensor, lengths: torch.Tensor | None
     ) -> float:
         """One step of the discriminator, unless it is good already; how often it was right."""
-        logits = self.discriminator(forced, lengths), self.discriminator(free, lengths)
+        both = None if lengths is None else torch.cat([lengths, lengths])
+        logits = self.discriminator(torch.cat([forced, free]), both).chunk(2)
         right = accuracy(*logits)
         if right < self.options.learn_below:
             self.optimizer.zero_grad(set_to_none=True)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from elman.batches import Batch
-from elman.training.regimes import make_regime
+from elman.training.regimes import make_regime, minimum_risk
 from elman.training.regimes.minimum_risk import continuations
 from elman.training.regimes.overlap import gleu
 
@@ -84,9 +84,17 @@ def test_the_gradient_points_to_the_better_word(make_model: Any) -> None:
     assert slopes[5] < 0 < slopes[[w for w in range(9) if w != 5]].min()
 
 
-def test_rows_without_anything_left_to_say_do_not_count(make_model: Any) -> None:
+def test_rows_without_anything_left_to_say_do_not_count(
+    make_model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = make_model("line").eval()
-    inputs, targets = torch.tensor([[1, 3, 4, 5, 6, 7]]), torch.tensor([[3, 4, 5, 6, 7, 1]])
-    short = Batch(inputs, targets, torch.tensor([2]))
-    regime = make_regime("minimum-risk", {"seen": 0.6}, model)
-    assert float(regime.risk(model, short, model.begin(1)).detach()) == 0
+    with torch.no_grad():
+        model.output.bias[2] = 20.0  # the likeliest word, and never a true one
+    monkeypatch.setattr(minimum_risk, "draw", lambda log_probs: torch.full((len(log_probs),), 5))
+    regime = make_regime("minimum-risk", {"baseline": "greedy"}, model)
+    inputs, targets = torch.tensor([[1, 3, 4, 8, 6, 7]]), torch.tensor([[3, 4, 8, 6, 5, 1]])
+    alone = Batch(inputs, targets, torch.tensor([6]))
+    beside = Batch(inputs.repeat(2, 1), targets.repeat(2, 1), torch.tensor([6, 2]))
+    risks = [regime.risk(model, b, model.begin(len(b.inputs))).detach() for b in (alone, beside)]
+    assert risks[0] != 0
+    torch.testing.assert_close(*risks)
