@@ -78,7 +78,7 @@ def _curves(axes: Any, results: Sequence[RegimeResult]) -> None:
             if min(seed.words for seed in seeds) >= _FEWEST
         ]
         axes.plot(*zip(*shown, strict=True), marker="o", markersize=3, color=_colour(number))
-        axes.lines[-1].set_label(_label(result))
+        axes.lines[-1].set_label(result.regime)
     axes.axhline(0, color="#bbbbbb", linewidth=0.8)
     axes.set_xlabel("words before it in the sentence (the last: that many or more)")
     axes.set_ylabel("exposure bias, nats per word")
@@ -87,7 +87,3 @@ def _curves(axes: Any, results: Sequence[RegimeResult]) -> None:
 
 def _colour(number: int) -> str:
     return _COLOURS[number % len(_COLOURS)]
-
-
-def _label(result: RegimeResult) -> str:
-    return " ".join([result.regime, *result.options])
