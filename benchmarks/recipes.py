@@ -2,10 +2,12 @@
 
     python benchmarks/recipes.py DATA [RECIPE …]      DATA: a folder, as Penn Treebank
 
-Plans each recipe, then takes a few steps of it and compares the first losses with the last ones.
+Plans each recipe, then takes up to 60 steps of it, or a minute and a half of them, and compares the
+first losses with the last ones.
 """
 
 import sys
+import time
 
 import torch
 
@@ -15,7 +17,7 @@ from elman.tasks.recipes import load_recipe, recipe_names
 from elman.tasks.training import learn_tokenizer
 from elman.text.corpora import open_corpus
 
-STEPS = 12
+STEPS, SECONDS, COMPARED = 60, 90.0, 5
 
 
 def losses(recipe, data):
@@ -24,8 +26,11 @@ def losses(recipe, data):
     corpus = open_corpus(data)
     tokenizer, ids = learn_tokenizer(corpus.split("train"), config)
     trainer = build_trainer(config, corpus, tokenizer, ids, torch.device("cpu"))
-    steps = [trainer.step() for _ in range(STEPS)]
-    return [step.nats / step.tokens for step in steps]
+    found, started = [], time.perf_counter()
+    while len(found) < STEPS and time.perf_counter() - started < SECONDS:
+        step = trainer.step()
+        found.append(step.nats / step.tokens)
+    return found
 
 
 def main(data, recipes):
@@ -34,7 +39,7 @@ def main(data, recipes):
     for recipe in recipes:
         cost = plan(recipe, data=data)
         nats = losses(recipe, data)
-        first, last = sum(nats[:3]) / 3, sum(nats[-3:]) / 3
+        first, last = (sum(part) / COMPARED for part in (nats[:COMPARED], nats[-COMPARED:]))
         print(
             f"{recipe:16}{cost.parameters:13,}{cost.teraflop:13,.0f}{cost.gigaflops:13.0f}"
             f"{cost.seconds / 3600:13.2f}{cost.memory_gigabytes:13.1f}{first:13.3f}{last:13.3f}"
