@@ -1,10 +1,10 @@
-"""What stands between cells and models: weights, stacks, connections, dropout and penalties.
+"""What stands between cells and models: inputs, stacks, connections, dropout, outputs.
 
-Takes vectors (B, T, size) and a state, gives vectors and the state after them; called by the
-models. In the order of execution: `cell_options.py` checks what a cell is told, `recurrent.py`
-gives it weights, `layer.py` joins one or two directions, `connections.py` leads around a layer,
-`stack.py` puts layers on one another; `dropout.py`, `recurrent_dropout.py` and `penalties.py` keep
-them from learning by heart.
+Called by the models. In the order of execution: `inputs/` and `topics.py` turn ids into vectors,
+`recurrent.py` gives a cell weights, `layer.py` joins one or two directions, `connections.py` leads
+around a layer, `stack.py` puts layers on one another, `outputs/` with `softmax.py` make
+distributions of what comes out; `dropout.py`, `recurrent_dropout.py` and `penalties.py` keep them
+from learning by heart, and `options.py` checks what each of them is told.
 """
 
 from elman.layers.connections import CONNECTIONS
