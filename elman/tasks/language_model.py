@@ -204,11 +204,11 @@ class TrainedModel:
         cut_files = set(self.cut_files)
 
         def ids_of(split: str) -> np.ndarray:
-            corpus = None if data is None else self.open(data)
-            if corpus is None or split not in corpus.documents:
+            corpus = self._own_corpus() if data is None else self.open(data)
+            if split not in corpus.documents:
                 raise InputError(
-                    f"there is no {split} text to fit on: give --data with one, or the settings "
-                    "themselves, as in cache:weight=0.1"
+                    f"{corpus.name}: has no {split} text to fit an adapter on; "
+                    "give its settings, as in cache:weight=0.1"
                 )
             if corpus.whole is not None:
                 cut_files.add(corpus.whole.sha256())
@@ -229,6 +229,17 @@ class TrainedModel:
         return TrainedModel(
             self.tokenizer, model, self.config, self.facts, self.name, frozenset(cut_files)
         )
+
+    def _own_corpus(self) -> Corpus:
+        """What the model was trained on, if it is still there."""
+        trained_on = self.facts["data"]["name"]
+        try:
+            return self.open(trained_on)
+        except InputError as error:
+            raise InputError(
+                f"the adapter is fitted on the run's own data, and {error}; "
+                "give its settings, as in cache:weight=0.1"
+            ) from None
 
     def _id_of(self, token: str) -> int:
         if token not in self.tokenizer.tokens:
