@@ -41,7 +41,7 @@ ABOUT = "goes on learning from the text it reads (Mikolov et al. 2010, Krause et
 INNERMOST = True
 
 RULES = ("rms", "sgd")
-_RATES = {"rms": 5e-5, "sgd": 0.1}
+_RATES = {"rms": 7e-5, "sgd": 0.1}
 
 
 @dataclass(kw_only=True)
@@ -50,7 +50,7 @@ class DynamicConfig:
 
     rule: str = "rms"  # rms or sgd
     segment: int = 5  # tokens between updates
-    rate: float | None = None  # η; None: 5e-5 for rms, 0.1 for sgd
+    rate: float | None = None  # η; None: 7e-5 for rms, 0.1 for sgd
     decay: float = 0.002  # λ of rms, back to the trained weights
     epsilon: float = 2e-5  # of rms
     batches: int = 200  # of training text, 100 segments each, for the gradients of rms

@@ -24,7 +24,7 @@ from elman.errors import InputError
 from elman.models.contract import LanguageModel
 from elman.state import State, join
 
-DEFAULT_WINDOW = 1 << 15
+DEFAULT_WINDOW = 1 << 12  # tokens: often enough to show progress where a model is slow
 
 
 @dataclass(frozen=True)
