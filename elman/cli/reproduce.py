@@ -146,6 +146,8 @@ def _run(
             _print_result(table, row, found[-1])
     if json:
         print_json(found)
+    elif any(row.experiment for row in rows):  # only now their order is known
+        _list(workshop.tables, [table], workshop.results, json)
 
 
 def _rows_with_text(

@@ -6,7 +6,6 @@ cells, so its verdict is about that.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -26,7 +25,8 @@ class Outcome:
 
     mean: float
     spread: float
-    seconds: float
+    parameters: int
+    seconds: float  # of all trainings together
     about: str  # the task and how it was measured, as a protocol
 
 
@@ -34,13 +34,18 @@ Progress = Callable[[str], None]
 
 
 def _ablation(row: Row, out: Path, progress: Progress) -> Outcome:
-    """Accuracy of a cell on sums and differences, spelled out in digits."""
-    started = time.perf_counter()
+    """How often a cell foretells the next character, on a task whose answers are determined."""
     (result,) = import_module(_ABLATION).run_ablation(
-        [row.cell], task="arithmetic", seeds=SEEDS, out=out / row.cell, progress=progress
+        [row.cell], task=row.task, seeds=SEEDS, out=out, progress=progress
     )
-    about = f"arithmetic · accuracy of the next character · mean of {len(SEEDS)} seeds"
-    return Outcome(result.mean, result.spread, time.perf_counter() - started, about)
+    return Outcome(
+        mean=result.mean,
+        spread=result.spread,
+        parameters=result.runs[0].parameters,
+        seconds=sum(run.seconds for run in result.runs),
+        about=f"{row.task}, smaller than published · next characters foretold · "
+        f"mean of {len(SEEDS)} seeds",
+    )
 
 
 EXPERIMENTS = {"ablation": _ablation}

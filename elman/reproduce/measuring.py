@@ -17,7 +17,7 @@ from elman.errors import InputError
 from elman.reproduce.data import open_data
 from elman.reproduce.experiments import run_experiment
 from elman.reproduce.registry import Row, Table, Tables, fill_in
-from elman.reproduce.results import Kept, Result, keep, read_kept
+from elman.reproduce.results import Kept, Result, keep, read_kept, write_kept
 from elman.reproduce.standing import obstacle, verdict_on
 from elman.reproduce.trainings import ensure, trainings_of
 from elman.tasks.neural_training import Machine
@@ -49,7 +49,19 @@ def reproduce_row(
         return found
     result = measure_row(workshop, table, row, data, kept)
     keep(workshop.results, result=result)
+    if row.experiment:
+        _judge_again(workshop.results, table, row.task)
     return result
+
+
+def _judge_again(path: Path, table: Table, task: str) -> None:
+    """Verdicts on an order change when another row has its place in it."""
+    kept = read_kept(path)
+    for row in table.rows:
+        result = kept.of(table, row) if row.task == task else None
+        if result is not None:
+            result.verdict = str(verdict_on(table, row, result, kept))
+    write_kept(path, kept)
 
 
 def measure_row(workshop: Workshop, table: Table, row: Row, data: str, kept: Kept) -> Result:
@@ -121,9 +133,10 @@ def _measure_experiment(workshop: Workshop, table: Table, row: Row, data: str) -
         measured=outcome.mean,
         spread=outcome.spread,
         verdict="",
-        experiment=row.experiment,
+        experiment=row.trial,
         split=row.split,
         protocol=outcome.about,
+        parameters=outcome.parameters,
         training_seconds=round(outcome.seconds, 1),
         elman=__version__,
         date=datetime.now(UTC).date().isoformat(),

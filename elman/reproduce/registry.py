@@ -43,7 +43,8 @@ class Row:
     adapters: tuple[str, ...] = ()  # as for --with; {row} or {table/row} is that row's run
     split: str = "test"
     experiment: str = ""  # a name in EXPERIMENTS
-    cell: str = ""  # of an experiment
+    task: str = ""  # of an experiment
+    cell: str = ""
     tolerance: float = 0.005  # of the published figure: as near as this counts as the same
     quoted: str = ""  # why it cannot be run at all
     note: str = ""  # our configuration where theirs is unknown; what to keep in mind
@@ -57,8 +58,15 @@ class Row:
             )
         if self.published is None and self.quoted:
             raise InputError(f"row {self.name!r}: has neither a published figure nor a recipe")
+        if self.experiment and (self.published is None or not self.task or not self.cell):
+            raise InputError(f"row {self.name!r}: an experiment has published, task and cell")
         if not 0 < self.tolerance < 1:
             raise InputError(f"row {self.name!r}: tolerance={self.tolerance} must be between 0, 1")
+
+    @property
+    def trial(self) -> str:
+        """What an experiment is about, in a word: "ablation arithmetic gru"; else empty."""
+        return f"{self.experiment} {self.task} {self.cell}".strip()
 
 
 @dataclass(kw_only=True)

@@ -30,7 +30,7 @@ def way(row: Row) -> str:
     if row.quoted:
         return row.quoted
     if row.experiment:
-        return f"experiment {row.experiment}, cell {row.cell}"
+        return f"experiment {row.trial}"
     options = [f"--set {setting}" for setting in row.settings]
     options += [f"--with {adapter}" for adapter in row.adapters]
     return " ".join([f"recipe {row.recipe}", *options])

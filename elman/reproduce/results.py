@@ -30,13 +30,13 @@ class Result:
     metric: str
     published: float | None
     measured: float | None  # None: infinite
-    spread: float | None = None  # standard error, of an experiment with several seeds
+    spread: float | None = None  # standard deviation over the seeds of an experiment
     valid: float | None = None  # of the validation text, as the training saw it
     verdict: str
     recipe: str = ""
     settings: tuple[str, ...] = ()
     adapters: tuple[str, ...] = ()
-    experiment: str = ""
+    experiment: str = ""  # with its task and cell
     seed: int | None = None
     model: dict[str, Any] = field(default_factory=dict)  # weights of mixtures and so on
     parameters: int | None = None
@@ -53,7 +53,7 @@ class Result:
     def is_of(self, row: Row) -> bool:
         """Whether the row is still what was measured then."""
         ours = (self.recipe, self.settings, self.adapters, self.experiment, self.split)
-        return ours == (row.recipe, row.settings, row.adapters, row.experiment, row.split)
+        return ours == (row.recipe, row.settings, row.adapters, row.trial, row.split)
 
 
 @dataclass(kw_only=True)

@@ -57,7 +57,7 @@ def verdict_on(table: Table, row: Row, result: Result, kept: Kept) -> Verdict:
     """What to say about a result; `kept` has the other rows, where the order is judged."""
     measured = math.inf if result.measured is None else result.measured
     if row.experiment:
-        figures = {**_experiments(table, kept), row.name: measured}
+        figures = {**_experiments(table, row.task, kept), row.name: measured}
         published = {other.name: other.published or 0.0 for other in table.rows}
         return judge_order(row.name, published, figures, row.tolerance)
     if table.sha256 and result.data.get("test") != table.sha256:
@@ -71,9 +71,9 @@ def verdict_on(table: Table, row: Row, result: Result, kept: Kept) -> Verdict:
     )
 
 
-def _experiments(table: Table, kept: Kept) -> dict[str, float]:
-    """The kept figures of a table's experiments."""
-    found = {row.name: kept.of(table, row) for row in table.rows if row.experiment}
+def _experiments(table: Table, task: str, kept: Kept) -> dict[str, float]:
+    """The kept figures of a table's experiments on a task."""
+    found = {row.name: kept.of(table, row) for row in table.rows if row.task == task}
     return {
         name: result.measured
         for name, result in found.items()
