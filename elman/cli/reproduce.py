@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elman.cli.output import note, plain, print_json, print_table
+from elman.cli.output import duration, note, plain, print_json, print_table
 from elman.errors import InputError, choose
 
 if TYPE_CHECKING:
@@ -86,24 +86,33 @@ def reproduce(
         raise InputError(f"--row {row[0]}: name its table first, as in elman reproduce ptb --row …")
     if row and budget:
         raise InputError("--row runs these rows, --budget those that fit; give one of the two")
+    if write and (row or budget or plan):
+        raise InputError("--write writes what is kept; run rows first, then write")
     if write:
         _write(Path(write), tables, path)
         return
     if not (row or budget or plan):
         _list(tables, chosen, path, json)
         return
+    seconds = _parse(budget) if budget else 0.0
     with _workshop(tables, Path(out), path, {"device": device, "threads": threads}) as workshop:
         if row:
             _run(workshop, chosen[0], row, data, again=again, json=json)
             return
         rows = _rows_with_text(chosen, data, holds=table is None)
         if budget:
-            _fill(workshop, rows, budget, json)
+            _fill(workshop, rows, seconds, json)
             return
         from elman.reproduce.costs import plan_rows
 
         plan_rows(workshop, rows)
     _list(tables, chosen, path, json)
+
+
+def _parse(budget: str) -> float:
+    from elman.reproduce.budget import parse_budget
+
+    return parse_budget(budget)
 
 
 @contextmanager
@@ -169,13 +178,13 @@ def _rows_with_text(
 
 
 def _fill(
-    workshop: "Workshop", rows: list[tuple["Table", "Row", str]], budget: str, json: bool
+    workshop: "Workshop", rows: list[tuple["Table", "Row", str]], seconds: float, json: bool
 ) -> None:
     """Run what fits, and say what did not."""
-    from elman.reproduce.budget import fill_budget, left_over, parse_budget
+    from elman.reproduce.budget import fill_budget, left_over
 
     found = []
-    for result in fill_budget(workshop, rows, parse_budget(budget)):
+    for result in fill_budget(workshop, rows, seconds):
         found.append(result)
         if not json:
             table = workshop.tables[result.table]
@@ -186,7 +195,7 @@ def _fill(
     others = left_over(workshop, rows)
     if others:
         print_table(["did not fit", "costs"], others)
-    print(f"{len(found)} rows run, {len(others)} did not fit into {budget}")
+    print(f"{len(found)} rows run, {len(others)} did not fit into {duration(seconds)}")
 
 
 def _print_result(table: "Table", row: "Row", result: "Result") -> None:

@@ -90,7 +90,7 @@ def _protocol(standing: Standing) -> str:
     assert standing.result is not None, "asked of rows with a result only"
     result = standing.result
     text = f"; {result.split} text sha256:{result.data[result.split][:12]}" if result.data else ""
-    return result.protocol + text
+    return f"`{result.protocol}`{text}"
 
 
 def _line(cells: object) -> str:
