@@ -86,6 +86,8 @@ def reproduce(
         raise InputError(f"--row {row[0]}: name its table first, as in elman reproduce ptb --row …")
     if row and budget:
         raise InputError("--row runs these rows, --budget those that fit; give one of the two")
+    if again and not row:
+        raise InputError("--again is for rows that are named: elman reproduce TABLE --row ROW …")
     if write and (row or budget or plan):
         raise InputError("--write writes what is kept; run rows first, then write")
     if write:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +88,8 @@ def ensure(
         return load(path)
     from elman.tasks.neural_training import resume
 
-    return resume(path, data=corpus.name, machine=machine, progress=progress)
+    # A copy, since resuming takes over the threads of then, which are not those of other trainings.
+    return resume(path, data=corpus.name, machine=replace(machine), progress=progress)
 
 
 def _finished(facts: dict[str, Any]) -> bool:

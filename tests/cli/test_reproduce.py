@@ -56,6 +56,7 @@ def test_the_list_as_data(capsys: Capture) -> None:
         (["ptb", "--budget", "3m"], "name its folder with --data FOLDER"),
         (["ptb", "--results", "bad.json"], "bad.json: not a file of results"),
         (["ptb", "--plan"], "name its folder with --data FOLDER"),
+        (["ptb", "--again"], "--again is for rows that are named"),
         (["--write", "page.md"], "page.md: cannot be written"),
         (["--write", "bad.json"], "has no place for the tables"),
         (["--write", "page.md", "--plan"], "--write writes what is kept"),
