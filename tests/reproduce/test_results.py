@@ -54,6 +54,15 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Monke
     assert [file.name for file in tmp_path.iterdir()] == ["results.json"]
 
 
+def test_a_new_file_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    keep(path, result=RESULT)
+    (tmp_path / "old").hardlink_to(path)  # would change with the file if it were written over
+    write_kept(path, Kept())
+    assert read_kept(path) == Kept()
+    assert read_kept(tmp_path / "old").results
+
+
 @pytest.mark.parametrize(
     "text",
     [
