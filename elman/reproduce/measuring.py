@@ -156,7 +156,7 @@ def _tokens(workshop: Workshop, what: str) -> Callable[[int, int], None]:
 
     def say(amount: int, total: int) -> None:
         nonlocal done
-        done += amount
+        done = done % total + amount  # fitting goes through the text once per model
         workshop.progress(f"{what}: {done:,} of {total:,} tokens")
 
     return say
