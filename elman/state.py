@@ -38,6 +38,13 @@ def select(state: State, rows: torch.Tensor) -> State:
     return map_state(lambda tensor: tensor.index_select(0, rows), state)
 
 
+def replace_rows(rows: torch.Tensor, new: State, old: State) -> State:
+    """The old state, but the new one in the rows (B,) that are true."""
+    import torch
+
+    return combine(lambda a, b: torch.where(rows.view(-1, *[1] * (a.dim() - 1)), a, b), new, old)
+
+
 def detach(state: State) -> State:
     """The same state, cut off from the graph that computed it."""
     return map_state(lambda tensor: tensor.detach(), state)

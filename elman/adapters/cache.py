@@ -14,11 +14,16 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from elman.adapters.mixture import Mixture, mix
 from elman.errors import InputError
 from elman.models.contract import LanguageModel
 
 if TYPE_CHECKING:
     import torch
+
+    from elman.adapters.surroundings import Surroundings
+
+ABOUT = "words of the recent past come again (Kuhn and De Mori 1990)"
 
 _AT_ONCE = 1 << 21  # comparisons held in memory
 
@@ -38,6 +43,14 @@ class CacheConfig:
             raise InputError(f"cache: decay={self.decay} must be 0 or more, and finite")
         if self.weight is not None and not 0 <= self.weight <= 1:
             raise InputError(f"cache: weight={self.weight} must be from 0 to 1")
+
+
+Config = CacheConfig
+
+
+def wrap(model: LanguageModel, config: CacheConfig, around: Surroundings) -> Mixture:
+    """The model mixed with a cache."""
+    return mix(model, UnigramCache(model.vocabulary_size, config), config.weight, around)
 
 
 class UnigramCache(LanguageModel):

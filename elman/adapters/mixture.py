@@ -18,13 +18,17 @@ from elman.models.contract import LanguageModel
 if TYPE_CHECKING:
     import torch
 
+    from elman.adapters.surroundings import Surroundings
     from elman.state import State
 
 
 class Mixture(LanguageModel):
     """p(w) = sum over models of weight * p_model(w)."""
 
-    def __init__(self, models: Sequence[LanguageModel], weights: Sequence[float]) -> None:
+    def __init__(
+        self, models: Sequence[LanguageModel], weights: Sequence[float], *, fitted: bool = False
+    ) -> None:
+        """fitted: the weights were found, not given, so a further model may change them."""
         sizes = {model.vocabulary_size for model in models}
         if len(sizes) != 1:
             raise InputError(
@@ -37,10 +41,17 @@ class Mixture(LanguageModel):
             )
         self.models = list(models)
         self.weights = [float(weight) for weight in weights]
+        self.fitted = fitted
         self.vocabulary_size = sizes.pop()
         horizons = [model.horizon for model in models]
         self.horizon = None if None in horizons else max(h for h in horizons if h is not None)
         self.resets_at_lines = all(model.resets_at_lines for model in models)
+        # The vectors are those of the first model that has any.
+        self._vectors_of = next(
+            (n for n, model in enumerate(models) if model.vector_size is not None), None
+        )
+        if self._vectors_of is not None:
+            self.vector_size = self.models[self._vectors_of].vector_size
 
     def start(self, batch_size: int, source: Any = None) -> State:
         return tuple(model.start(batch_size, source) for model in self.models)
@@ -59,6 +70,24 @@ class Mixture(LanguageModel):
         done = [m.predict_all(ids, s) for m, s in zip(self.models, state, strict=True)]
         return self._mix([log_probs for log_probs, _ in done]), tuple(s for _, s in done)
 
+    def vector(self, state: State) -> torch.Tensor:
+        assert self._vectors_of is not None, "no model here has vectors"
+        return self.models[self._vectors_of].vector(state[self._vectors_of])
+
+    def score_and_vectors(
+        self, ids: torch.Tensor, state: State
+    ) -> tuple[torch.Tensor, torch.Tensor, State]:
+        assert self._vectors_of is not None, "no model here has vectors"
+        log_probs, states = [], []
+        for number, (model, inner) in enumerate(zip(self.models, state, strict=True)):
+            if number == self._vectors_of:
+                scores, vectors, after = model.score_and_vectors(ids, inner)
+            else:
+                scores, after = model.score(ids, inner)
+            log_probs.append(scores)
+            states.append(after)
+        return self._mix(log_probs), vectors, tuple(states)
+
     def _mix(self, log_probs: list[torch.Tensor]) -> torch.Tensor:
         import torch
 
@@ -69,6 +98,23 @@ class Mixture(LanguageModel):
     def describe(self) -> dict[str, Any]:
         parts = [model.describe() for model in self.models]
         return {"model": "mixture", "weights": self.weights, "models": parts}
+
+
+def mix(
+    model: LanguageModel, other: LanguageModel, weight: float | None, around: Surroundings
+) -> Mixture:
+    """Both mixed, with the other's weight as given, or fitted on validation text.
+
+    Where the model is such a mixture already, the weights of all its models are fitted together.
+    """
+    if weight is not None:
+        return Mixture([model, other], [1 - weight, weight])
+    parts = model.models if isinstance(model, Mixture) and model.fitted else [model]
+    models = [*parts, other]
+    even = [1 / len(models)] * len(models)
+    Mixture(models, even)  # refuses what cannot be mixed before the long work
+    log_probs = np.stack([around.score_validation(part) for part in models])
+    return Mixture(models, fit_weights(log_probs).tolist(), fitted=True)
 
 
 def fit_weights(

@@ -76,15 +76,22 @@ def evaluate(
     ]
     print_table(["measure", run], numbers)
     if with_:
-        print(f"mixture weights: {_weights(trained.model.describe())}")
+        print(f"with: {_settings(trained.model.describe())}")
     print(f"protocol: {measurement.protocol}")
     print(f"text: {measurement.protocol.text}")
 
 
-def _weights(description: dict[str, Any]) -> str:
-    """The weights of a mixture, of mixtures in it too."""
-    parts = []
-    for part, weight in zip(description["models"], description["weights"], strict=True):
-        name = f"({_weights(part)})" if part["model"] == "mixture" else part["model"]
-        parts.append(f"{name} {weight:.3f}")
-    return ", ".join(parts)
+def _settings(description: dict[str, Any]) -> str:
+    """What an adapted model is made of, with the settings that were given or fitted."""
+    if description["model"] == "mixture":
+        parts = zip(description["models"], description["weights"], strict=True)
+        return " + ".join(f"{weight:.3f} {_settings(part)}" for part, weight in parts)
+    if "around" not in description:
+        return str(description["model"])
+    own = {key: value for key, value in description.items() if key not in ("model", "around")}
+    written = ",".join(f"{key}={_short(value)}" for key, value in own.items())
+    return f"{description['model']}:{written} ({_settings(description['around'])})"
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

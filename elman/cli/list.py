@@ -44,6 +44,12 @@ def _about(room: str, name: str) -> Callable[[], dict[str, str]]:
     return members
 
 
+def _adapters() -> dict[str, str]:
+    from elman.adapters import ADAPTERS, adapter_module
+
+    return {name: adapter_module(name).ABOUT for name in ADAPTERS}
+
+
 def _models() -> dict[str, str]:
     from elman.models import MODELS, model_class
 
@@ -63,7 +69,7 @@ def _recipes() -> dict[str, str]:
 
 
 _FAMILIES: dict[str, Callable[[], dict[str, str]]] = {
-    "adapters": _about("adapters", "ADAPTERS"),
+    "adapters": _adapters,
     "averages": _about("training.averaging", "AVERAGES"),
     "cells": _about("cells", "CELLS"),
     "connections": _about("layers", "CONNECTIONS"),

@@ -3,15 +3,46 @@
 What is dropped becomes zero, what stays is divided by 1 - rate, so expectations stay as they are
 and evaluation needs no change. Masks come from torch's own random state, which a run saves and
 restores; so there is no generator to hand around.
+
+Inside of `one_network` every mask is drawn for one row and one step, and is the same for all rows
+and steps and at every call: what is left is one thinned network that can read a whole text.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import torch
 
 from elman.errors import InputError
+
+_network: ContextVar[int | None] = ContextVar("network", default=None)  # seed of its masks
+
+
+@contextmanager
+def one_network(seed: int) -> Iterator[None]:
+    """While inside, a model in training mode is one network, drawn by the seed."""
+    before = _network.set(seed)
+    try:
+        with torch.random.fork_rng(devices=[]):
+            yield
+    finally:
+        _network.reset(before)
+
+
+def in_one_network() -> bool:
+    """Whether masks are to stay the same."""
+    return _network.get() is not None
+
+
+def draw_masks_anew() -> None:
+    """Called before a model computes: inside of `one_network`, the same masks follow again."""
+    seed = _network.get()
+    if seed is not None:
+        torch.manual_seed(seed)
 
 
 def dropout(values: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
@@ -19,7 +50,8 @@ def dropout(values: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
     check_rate(rate)
     if not training or rate == 0:
         return values
-    return values * _mask(values, tuple(values.shape), rate)
+    everywhere = (1,) * (values.dim() - 1) + values.shape[-1:]
+    return values * _mask(values, everywhere if in_one_network() else tuple(values.shape), rate)
 
 
 def locked_dropout(values: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
@@ -28,7 +60,8 @@ def locked_dropout(values: torch.Tensor, rate: float, training: bool) -> torch.T
     if not training or rate == 0:
         return values
     batch_size, _, size = values.shape
-    return values * _mask(values, (batch_size, 1, size), rate)
+    rows = 1 if in_one_network() else batch_size
+    return values * _mask(values, (rows, 1, size), rate)
 
 
 def embedding_dropout(weight: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
@@ -44,7 +77,10 @@ def weight_drop(weight: torch.Tensor, rate: float, training: bool) -> torch.Tens
 
     Drawn once for a whole sequence, so the same connections are missing at every step.
     """
-    return dropout(weight, rate, training)
+    check_rate(rate)
+    if not training or rate == 0:
+        return weight
+    return weight * _mask(weight, tuple(weight.shape), rate)
 
 
 def check_rate(rate: float, name: str = "dropout") -> None:

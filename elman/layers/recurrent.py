@@ -16,7 +16,7 @@ from elman.cells.lstm import LSTM
 from elman.cells.torch_gru import TorchGRU
 from elman.cells.zoneout import Zoneout
 from elman.errors import InputError
-from elman.layers.dropout import check_rate
+from elman.layers.dropout import check_rate, in_one_network
 from elman.layers.recurrent_dropout import RecurrentDropout
 
 
@@ -79,7 +79,7 @@ class Recurrent(nn.Module):
         if self.recurrent_dropout and self.training:
             cell = RecurrentDropout(cell, self.recurrent_dropout)
         if any(self.zoneout):
-            cell = Zoneout(cell, self.zoneout, training=self.training)
+            cell = Zoneout(cell, self.zoneout, training=self.training and not in_one_network())
         return cell
 
 

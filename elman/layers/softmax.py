@@ -104,7 +104,10 @@ class _SoftmaxLoss(torch.autograd.Function):
 
 
 class _SoftmaxScores(torch.autograd.Function):
-    """How much each score counts is known in the backward pass only: there, all is done again."""
+    """How much each score counts is known in the backward pass only: there, all is done again.
+
+    But for a few rows, as dynamic evaluation has them: their logits are kept.
+    """
 
     @staticmethod
     def forward(
@@ -115,22 +118,25 @@ class _SoftmaxScores(torch.autograd.Function):
         targets: torch.Tensor,
     ) -> torch.Tensor:
         scores, normalisers = hidden.new_empty(len(hidden)), hidden.new_empty(len(hidden))
+        kept = []
         for rows in chunks(len(hidden), len(weight), hidden):
             logits = torch.addmm(bias, hidden[rows], weight.t())
             normalisers[rows] = logits.logsumexp(1)
             scores[rows] = logits.gather(1, targets[rows, None]).squeeze(1) - normalisers[rows]
-        ctx.save_for_backward(hidden, weight, bias, targets, normalisers)
+            if len(logits) == len(hidden):
+                kept = [logits]
+        ctx.save_for_backward(hidden, weight, bias, targets, normalisers, *kept)
         return scores
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, above: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        hidden, weight, bias, targets, normalisers = ctx.saved_tensors
+        hidden, weight, bias, targets, normalisers, *kept = ctx.saved_tensors
         for_hidden = torch.empty_like(hidden)
         for_weight, for_bias = torch.zeros_like(weight), torch.zeros_like(bias)
         for rows in chunks(len(hidden), len(weight), hidden):
-            logits = torch.addmm(bias, hidden[rows], weight.t())
-            slopes = logits.sub_(normalisers[rows, None]).exp_().mul_(-above[rows, None])
+            logits = kept[0] if kept else torch.addmm(bias, hidden[rows], weight.t())
+            slopes = (logits - normalisers[rows, None]).exp_().mul_(-above[rows, None])
             slopes.scatter_add_(1, targets[rows, None], above[rows, None])
             torch.mm(slopes, weight, out=for_hidden[rows])
             for_weight.addmm_(slopes.t(), hidden[rows])

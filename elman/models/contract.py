@@ -30,6 +30,8 @@ class LanguageModel(ABC):
     horizon: int | None = None
     # Whether a line end makes the model forget what came before it: part of a number's protocol.
     resets_at_lines: bool = False
+    # Numbers in the vector that a prediction is made from; None: this model has no such vectors.
+    vector_size: int | None = None
 
     @abstractmethod
     def start(self, batch_size: int, source: Any = None) -> State:
@@ -51,11 +53,23 @@ class LanguageModel(ABC):
         """The whole distribution before each id, (B, T, V), and the state after them."""
         import torch
 
+        if ids.shape[1] == 0:
+            return self.predict(state)[:, None][:, :0], state
         distributions = []
         for t in range(ids.shape[1]):
             distributions.append(self.predict(state))
             state = self.read(ids[:, t : t + 1], state)
         return torch.stack(distributions, dim=1), state
+
+    def vector(self, state: State) -> torch.Tensor:
+        """What the next token is predicted from, (B, vector_size)."""
+        raise NotImplementedError("this model has no vectors")
+
+    def score_and_vectors(
+        self, ids: torch.Tensor, state: State
+    ) -> tuple[torch.Tensor, torch.Tensor, State]:
+        """As `score`, with the vector that each id was predicted from, (B, T, vector_size)."""
+        raise NotImplementedError("this model has no vectors")
 
     def describe(self) -> dict[str, Any]:
         """What a person wants to know about the model, as plain data."""

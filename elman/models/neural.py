@@ -15,6 +15,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, cast
 
@@ -25,13 +26,13 @@ from torch import nn
 from elman.batches.batch import Batch
 from elman.config import check_types
 from elman.errors import InputError, choose
-from elman.layers.dropout import check_rate
+from elman.layers.dropout import check_rate, draw_masks_anew
 from elman.layers.inputs import INPUTS, Material
 from elman.layers.options import check_options
 from elman.layers.outputs import OUTPUTS
 from elman.layers.outputs.output import Evidence
 from elman.models.contract import LanguageModel
-from elman.state import State, combine, detach
+from elman.state import State, detach, replace_rows
 
 CONTEXTS = ("stream", "line")
 INITIALISERS = ("default", "uniform", "normal")
@@ -121,6 +122,11 @@ class NeuralModel(nn.Module, LanguageModel):
                 else:
                     nn.init.normal_(parameter, std=config.init_scale)
 
+    @cached_property
+    def vector_size(self) -> int:  # type: ignore[override]  # the contract has it as an attribute
+        with torch.no_grad():
+            return self.vector(self.start(1)).shape[1]
+
     # What a family says ---------------------------------------------------------------------------
 
     @abstractmethod
@@ -163,6 +169,7 @@ class NeuralModel(nn.Module, LanguageModel):
         self, ids: torch.Tensor, carried: State, lengths: torch.Tensor | None = None
     ) -> tuple[Evidence, State, torch.Tensor | float]:
         """The evidence after each id, (B, T, …), what is carried on, and a penalty."""
+        draw_masks_anew()
         inner, memory = carried
         hidden, inner, penalty = self.encode(ids, inner, lengths)
         evidence, memory = self.output.gather(hidden, ids, memory)
@@ -199,21 +206,33 @@ class NeuralModel(nn.Module, LanguageModel):
 
     def score(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
         before, state = self._before_each(ids, state)
-        targets = ids.to(before[0].device).flatten()
-        scores = self.output.score(_rows(before), targets, self._table())
-        return scores.view(ids.shape), state
+        return self.score_from(before, ids), state
+
+    def score_from(self, evidence: Evidence, ids: torch.Tensor) -> torch.Tensor:
+        """Log probability of each id (B, T), given the evidence before it."""
+        targets = ids.to(evidence[0].device).flatten()
+        return self.output.score(_rows(evidence), targets, self._table()).view(ids.shape)
 
     def predict_all(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
         before, state = self._before_each(ids, state)
         log_probs = self.output.log_probs(_rows(before), self._table())
-        return log_probs.view(*ids.shape, -1), state
+        return log_probs.view(*ids.shape, self.vocabulary_size), state
+
+    def vector(self, state: State) -> torch.Tensor:
+        return cast("Evidence", state[0])[0].flatten(1)
+
+    def score_and_vectors(
+        self, ids: torch.Tensor, state: State
+    ) -> tuple[torch.Tensor, torch.Tensor, State]:
+        before, state = self._before_each(ids, state)
+        return self.score_from(before, ids), before[0].flatten(2), state
 
     def advance(self, ids: torch.Tensor, carried: State) -> tuple[Evidence, State]:
         """The evidence after each id, (B, T, …), and the state after them."""
         parts = []
         for piece, fresh in self._pieces(ids.to(self.counts.device)):
             if fresh is not None:
-                carried = _replace(fresh, self.begin(len(ids)), carried)
+                carried = replace_rows(fresh, self.begin(len(ids)), carried)
             evidence, carried, _ = self._encode(piece, carried)
             parts.append(evidence)
         evidence = parts[0] if len(parts) == 1 else _along_time(*parts)
@@ -289,11 +308,6 @@ class NeuralModel(nn.Module, LanguageModel):
 
     def describe(self) -> dict[str, Any]:
         return self.facts()
-
-
-def _replace(rows: torch.Tensor, new: State, old: State) -> State:
-    """The old state, but the new one in the rows (B,) that are true."""
-    return combine(lambda a, b: torch.where(rows.view(-1, *[1] * (a.dim() - 1)), a, b), new, old)
 
 
 def _rows(evidence: Evidence) -> Evidence:

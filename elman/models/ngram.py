@@ -92,7 +92,7 @@ class NGram(LanguageModel):
         rows = torch.cat([state, ids], dim=1)
         contexts = rows.unfold(1, self.context_size, 1)[:, :-1]  # (B, T, context)
         log_probs = self.predict(contexts.reshape(-1, self.context_size))
-        return log_probs.view(*ids.shape, -1), self.read(ids, state)
+        return log_probs.view(*ids.shape, self.vocabulary_size), self.read(ids, state)
 
     # What a run folder keeps ----------------------------------------------------------------------
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elman.adapters import Surroundings, adapt
+from elman.adapters import adapt
+from elman.adapters.surroundings import Surroundings
 from elman.errors import InputError
 from elman.models import model_class
 from elman.models.contract import LanguageModel
@@ -197,31 +198,53 @@ class TrainedModel:
         reset: str = "stream",
         progress: Callable[[int, int], None] = lambda tokens, of: None,
     ) -> TrainedModel:
-        """The same with adapters around the model; weights are fitted on the data's valid split."""
+        """The same with adapters around the model; what they fit is fitted on the data's splits."""
+        from elman.evaluation.scoring import score_ids
+
         cut_files = set(self.cut_files)
 
-        def score_validation(model: LanguageModel) -> np.ndarray:
-            from elman.evaluation.scoring import score_ids
-
-            corpus = None if data is None else self.open(data)
-            if corpus is None or "valid" not in corpus.documents:
+        def ids_of(split: str) -> np.ndarray:
+            corpus = self._own_corpus() if data is None else self.open(data)
+            if split not in corpus.documents:
                 raise InputError(
-                    "no validation text to fit on: give the weight, as in cache:weight=0.1"
+                    f"{corpus.name}: has no {split} text to fit an adapter on; "
+                    "give its settings, as in cache:weight=0.1"
                 )
             if corpus.whole is not None:
                 cut_files.add(corpus.whole.sha256())
-            ids = self.tokenizer.encode(corpus.split("valid").text)
-            return score_ids(
-                model, ids, eos_id=self.tokenizer.eos_id, reset=reset, progress=progress
-            )
+            return self.tokenizer.encode(corpus.split(split).text)
 
-        around = Surroundings(score_validation, self._load_alike)
-        model = self.model
-        for adapter in written:
-            model = adapt(model, adapter, around)
+        def score(model: LanguageModel) -> np.ndarray:
+            eos_id = self.tokenizer.eos_id
+            return score_ids(model, ids_of("valid"), eos_id=eos_id, reset=reset, progress=progress)
+
+        around = Surroundings(
+            score,
+            self._load_alike,
+            lambda: ids_of("train"),
+            self._id_of,
+            self.tokenizer.eos_id,
+        )
+        model = adapt(self.model, written, around)
         return TrainedModel(
             self.tokenizer, model, self.config, self.facts, self.name, frozenset(cut_files)
         )
+
+    def _own_corpus(self) -> Corpus:
+        """What the model was trained on, if it is still there."""
+        trained_on = self.facts["data"]["name"]
+        try:
+            return self.open(trained_on)
+        except InputError as error:
+            raise InputError(
+                f"the adapter is fitted on the run's own data, and {error}; "
+                "give its settings, as in cache:weight=0.1"
+            ) from None
+
+    def _id_of(self, token: str) -> int:
+        if token not in self.tokenizer.tokens:
+            raise InputError(f"{token!r} is not a token of {self.name}")
+        return self.tokenizer.tokens.index(token)
 
     def _load_alike(self, path: str) -> LanguageModel:
         other = load(path)

@@ -194,7 +194,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["surprisal", "run", "good.txt", "--text", "the"], "either a file or --text"),
     (["surprisal", "run"], "either a file or --text"),
     ([*SURPRISAL, "--reset", "never"], "'never'"),
-    ([*SURPRISAL, "--with", "cache"], "cache:weight="),
+    ([*SURPRISAL, "--with", "monte-carlo"], "goes around a neural run"),
     (["surprisal", "run", "--text", "the <eos>"], "the word '<eos>'"),
     (["surprisal", "run", "--text", "\udcff"], "character 1 of the text is half a character"),
     (["surprisal", "run", "eos.txt"], "line 1: the word '<eos>'"),

@@ -172,7 +172,7 @@ def test_evaluate_options(gives: Any) -> None:
 
 def test_evaluate_with_adapters(says: Any, gives: Any) -> None:
     cache = ("evaluate", "laplace", "--data", "data", "--with", "cache:window=50")
-    assert re.search(r"\nmixture weights: ngram \d\.\d{3}, cache \d\.\d{3}\n", says(*cache))
+    assert re.search(r"\nwith: \d\.\d{3} ngram \+ \d\.\d{3} cache\n", says(*cache))
     both = gives(*cache, "--with", "mix:run=words,weight=0.5")
     assert both["model"]["weights"] == [0.5, 0.5]
     assert both["model"]["models"][0]["model"] == "mixture"
@@ -469,7 +469,7 @@ def test_regimes(says: Any, gives: Any, tmp_path: Path) -> None:
         ("surprisal words", "either a file or --text"),
         ("surprisal words data/test.txt --text the", "either a file or --text"),
         ("surprisal words --text the --base 3", "choose 2, e or 10"),
-        ("surprisal words --text the --with cache", "give the weight"),
+        ("surprisal words --text the --with dynamic", "goes around a neural run"),
         ("surprisal words nowhere.txt", "no such file"),
         ("surprisal words --txet the", "--txet"),
         ("import nowhere.arpa --out x", "nowhere.arpa"),

@@ -9,7 +9,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elman.adapters import Surroundings, adapt
+from elman.adapters import adapt
+from elman.adapters.surroundings import Surroundings
 from elman.counts.estimate import NgramConfig
 from elman.errors import InputError
 from elman.evaluation import scoring
@@ -28,7 +29,7 @@ def ngram(context: str, order: int = 4) -> NGram:
 
 def adapted(written: str, context: str) -> LanguageModel:
     around = Surroundings(lambda model: np.zeros(1), lambda path: ngram("stream", order=2))
-    return adapt(ngram(context), written, around)
+    return adapt(ngram(context), [written], around)
 
 
 MODELS = {

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import torch
 
-from elman.adapters import ADAPTERS, Surroundings, adapt
+from elman.adapters import ADAPTERS, adapt
+from elman.adapters.surroundings import Surroundings
 from elman.counts.smoothing import SMOOTHERS
 from elman.layers.outputs import OUTPUTS
 from elman.models import MODELS, model_class
@@ -88,8 +89,28 @@ VARIANTS = {
 NEURAL = {"embedding_size": 6, "init": "normal", "init_scale": 0.7}
 ADAPTER_SETTINGS = {
     "cache": ["cache:weight=0.3,window=4", "cache:weight=0.2,window=50,decay=0"],
+    "continuous-cache": [
+        "continuous-cache:theta=0.5,weight=0.3,window=4",
+        "continuous-cache:theta=0,weight=0.2,window=50",
+    ],
+    "documents": ["documents", "documents:lines=2", "documents:mark=see"],
+    "dynamic": [
+        "dynamic:rule=sgd,segment=3,rate=0.5",
+        "dynamic:segment=1,rate=0.001,decay=0.1,batches=3",
+        "dynamic:segment=20",
+    ],
     "mix": ["mix:run=other,weight=0.4"],
+    "monte-carlo": ["monte-carlo:samples=3"],
+    "temperature": ["temperature:value=0.7"],
 }
+ONLY_NEURAL = ("continuous-cache", "dynamic", "monte-carlo")
+DROPPING = {"dropout_input": 0.5, "dropout_output": 0.4, "dropout_words": 0.2}
+BASES = [
+    ("ngram", {"order": 3}),
+    ("recurrent", {"cell": "gru", **DROPPING, "weight_drop": 0.3}),
+    ("recurrent", {"cell": "lstm", "context": "line", "locked": False, **DROPPING, "zoneout": 0.2}),
+    ("feed-forward", {"order": 3, "hidden_size": 6, "dropout": 0.5}),
+]
 
 
 def fit(kind: str, settings: dict[str, object]) -> LanguageModel:
@@ -110,13 +131,13 @@ def build(kind: str, settings: dict[str, object]) -> NeuralModel:
 
 
 def parts_of(model: LanguageModel) -> list[LanguageModel]:
-    """The models that an adapter mixes."""
-    return getattr(model, "models", [])
+    """The model and those that it is made of."""
+    return [model, *(part for inner in getattr(model, "models", []) for part in parts_of(inner))]
 
 
 def same(model: LanguageModel, one: object, other: object) -> bool:
     """Whether two tensors or states agree: bit for bit, or up to rounding where a net is inside."""
-    exact = not any(isinstance(part, NeuralModel) for part in [model, *parts_of(model)])
+    exact = not any(isinstance(part, NeuralModel) for part in parts_of(model))
     return all(
         torch.equal(first, second)
         if exact or not first.is_floating_point()
@@ -127,7 +148,9 @@ def same(model: LanguageModel, one: object, other: object) -> bool:
 
 def around() -> Surroundings:
     other = fit("ngram", {"order": 2, "smoothing": "witten-bell"})
-    return Surroundings(lambda model: np.zeros(1), lambda path: other)
+    return Surroundings(
+        lambda model: np.zeros(1), lambda path: other, lambda: TEXT, WORDS.index, EOS
+    )
 
 
 def name_of(kind: str, settings: dict[str, object]) -> str:
@@ -140,12 +163,16 @@ KINDS: dict[str, tuple[str, dict[str, object]]] = {
     for settings in [{}, *VARIANTS.get(kind, [])]
 }
 ADAPTED: dict[str, Callable[[], LanguageModel]] = {
-    f"{kind}-{written}": lambda kind=kind, settings=settings, written=written: adapt(
-        fit(kind, settings), written, around()
+    f"{name_of(kind, settings)}-{written}": lambda kind=kind, settings=settings, written=written: (
+        adapt(fit(kind, settings), written.split("+"), around())
     )
-    for name in ADAPTERS
-    for written in ADAPTER_SETTINGS[name]
-    for kind, settings in [("ngram", {"order": 3}), ("recurrent", {"cell": "gru"})]
+    for written in [
+        *(written for name in ADAPTERS for written in ADAPTER_SETTINGS[name]),
+        "dynamic:segment=4+continuous-cache:theta=1,weight=0.3+mix:run=other,weight=0.5",
+        "cache:weight=0.2+monte-carlo:samples=2+temperature:value=2+documents",
+    ]
+    for kind, settings in BASES
+    if kind != "ngram" or not any(name in written for name in ONLY_NEURAL)
 }
 ALL = {name: partial(fit, *chosen) for name, chosen in KINDS.items()} | ADAPTED
 
@@ -189,6 +216,7 @@ def test_reading_nothing_changes_nothing(model: LanguageModel) -> None:
     scored, after_score = model.score(IDS[:, :0], state)
     everything, after_all = model.predict_all(IDS[:, :1], state)
     assert scored.shape == (3, 0)
+    assert model.predict_all(IDS[:, :0], state)[0].shape == (3, 0, SIZE)
     assert torch.equal(everything[:, 0].exp(), model.predict(state).exp())
     for after in (after_score, model.read(IDS[:, :0], state)):
         assert all(map(torch.equal, tensors(after), tensors(state)))
@@ -215,6 +243,20 @@ def test_predict_all_is_predict_at_every_step(model: LanguageModel) -> None:
     slowly, last = LanguageModel.predict_all(model, IDS, model.start(3))
     assert torch.allclose(everything.exp(), slowly.exp(), atol=1e-12)
     assert same(model, end, last)
+
+
+def test_vectors_are_those_that_predictions_are_made_from(model: LanguageModel) -> None:
+    if model.vector_size is None:
+        pytest.skip("this model has no vectors")
+    scored, vectors, end = model.score_and_vectors(IDS, model.start(3))
+    expected, last = model.score(IDS, model.start(3))
+    assert same(model, scored, expected)
+    assert same(model, end, last)
+    state = model.start(3)
+    for t in range(IDS.shape[1]):
+        assert same(model, vectors[:, t], model.vector(state))
+        state = model.read(IDS[:, t : t + 1], state)
+    assert vectors.shape == (3, 12, model.vector_size)
 
 
 def test_states_are_batch_first_and_selectable(model: LanguageModel) -> None:

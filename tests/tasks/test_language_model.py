@@ -164,8 +164,12 @@ def test_the_description_is_plain_data(model: TrainedModel) -> None:
 
 
 def test_an_adapter_needs_a_weight_or_text_to_fit_it_on(model: TrainedModel, files: Path) -> None:
-    with pytest.raises(InputError, match="give the weight, as in cache:weight=0.1"):
+    own = model.facts["data"]["name"]
+    model.facts["data"]["name"] = "no longer there"
+    with pytest.raises(InputError, match="run's own data, .* as in cache:weight=0.1"):
         model.with_adapters(["cache"])
+    model.facts["data"]["name"] = own
+    assert model.with_adapters(["cache"]).model.fitted  # on the data it was trained on
     given = model.with_adapters(["cache:weight=0.2"])
     assert given.model.describe()["weights"] == [0.8, 0.2]
     fitted = model.with_adapters(["cache"], str(files / "folder"))

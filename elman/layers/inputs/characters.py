@@ -67,7 +67,11 @@ class CharacterFilters(Input):
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         distinct, places = torch.unique(ids, return_inverse=True)
         vectors = self.spell_out(self.spelled[distinct].long())
-        return embedding(places, embedding_dropout(vectors, self.dropout_words, self.training))
+        # One mask for the vocabulary, so that it does not depend on which words are here.
+        kept = embedding_dropout(
+            vectors.new_ones(len(self.spelled), 1), self.dropout_words, self.training
+        )
+        return embedding(places, vectors * kept[distinct])
 
     def spell_out(self, spelled: torch.Tensor) -> torch.Tensor:
         """Vectors (N, size) of words in symbols (N, L)."""

@@ -1,0 +1,249 @@
+"""Dynamic evaluation: the model goes on learning from the text it reads (Mikolov et al. 2010).
+
+After each segment of the text has been predicted, and counted, the weights learn from it:
+
+    sgd    w ← w - η g                                        one step downhill (Mikolov)
+    rms    w ← w + λ D (w₀ - w) - η g / (RMS + ε)             and back to where they were (Krause)
+
+g is the gradient of the segment's mean loss; w₀ are the trained weights; RMS is the root mean
+square of gradients over training text, a number per weight, and D = RMS over its mean, at most 1/λ
+(Krause et al. 2018). There the mean is over each tensor's mean; here it is over all weights.
+
+The adapted weights live in the state, a copy per row, so the model stays as it is and forgetting
+is starting anew. A state is, for each row: what the model carried before the segment, the ids of
+the segment so far, (B, segment), -1 where none was read yet, and the weights, (B, all of them).
+The first id of a segment is the last of the one before: what follows it is predicted from it, read
+again with the new weights.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import torch
+
+from elman.adapters.gradient_statistics import root_mean_square
+from elman.adapters.worker import Worker
+from elman.adapters.wrapper import Wrapper
+from elman.errors import InputError, choose
+from elman.models.neural import NeuralModel
+from elman.state import State, detach, join, map_state, select
+
+if TYPE_CHECKING:
+    from elman.adapters.surroundings import Surroundings
+    from elman.models.contract import LanguageModel
+
+ABOUT = "goes on learning from the text it reads (Mikolov et al. 2010, Krause et al. 2018)"
+INNERMOST = True
+
+RULES = ("rms", "sgd")
+_RATES = {"rms": 5e-5, "sgd": 0.1}
+
+
+@dataclass(kw_only=True)
+class DynamicConfig:
+    """Dynamic evaluation."""
+
+    rule: str = "rms"  # rms or sgd
+    segment: int = 5  # tokens between updates
+    rate: float | None = None  # η; None: 5e-5 for rms, 0.1 for sgd
+    decay: float = 0.002  # λ of rms, back to the trained weights
+    epsilon: float = 2e-5  # of rms
+    batches: int = 200  # of training text, 100 segments each, for the gradients of rms
+
+    def __post_init__(self) -> None:
+        choose(dict.fromkeys(RULES), self.rule, "rule")
+        for name in ("segment", "batches"):
+            if getattr(self, name) < 1:
+                raise InputError(f"dynamic: {name}={getattr(self, name)} must be at least 1")
+        if self.rate is not None and not 0 <= self.rate < math.inf:
+            raise InputError(f"dynamic: rate={self.rate} must be 0 or more, and finite")
+        if not 0 <= self.decay <= 1:
+            raise InputError(f"dynamic: decay={self.decay} must be from 0 to 1")
+        if not 0 < self.epsilon < math.inf:
+            raise InputError(f"dynamic: epsilon={self.epsilon} must be above 0, and finite")
+
+
+Config = DynamicConfig
+
+
+def wrap(model: LanguageModel, config: DynamicConfig, around: Surroundings) -> DynamicEvaluation:
+    """The model, learning as it reads."""
+    if not isinstance(model, NeuralModel):
+        raise InputError("dynamic: goes around a neural run; counts have no gradients to learn by")
+    rate = _RATES[config.rule] if config.rate is None else config.rate
+    if config.rule == "sgd":
+        return DynamicEvaluation(model, config.segment, Sgd(rate))
+    ids = around.training_ids()
+    usual = root_mean_square(Worker(model), ids, config.segment, config.batches)
+    return DynamicEvaluation(model, config.segment, Rms(rate, config, usual))
+
+
+class Sgd:
+    """One step downhill."""
+
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+
+    def update(self, worker: Worker, gradients: list[torch.Tensor]) -> None:
+        """Change the worker's weights."""
+        for weights, gradient in zip(worker.cut(worker.weights), gradients, strict=True):
+            weights.sub_(gradient, alpha=self.rate)
+
+    def describe(self) -> dict[str, Any]:
+        return {"rule": "sgd", "rate": self.rate}
+
+
+class Rms:
+    """A step as large as the gradients of each weight usually are small, and one back."""
+
+    def __init__(self, rate: float, config: DynamicConfig, usual: torch.Tensor) -> None:
+        """usual: the size of each weight's gradients, (P,)."""
+        self.rate = rate
+        self.config = config
+        self._rates = rate / (usual + config.epsilon)
+        self._back = (config.decay * usual / usual.mean().clamp(min=1e-30)).clamp(max=1)
+
+    def update(self, worker: Worker, gradients: list[torch.Tensor]) -> None:
+        """Change the worker's weights. Bound by memory, so each weight is touched twice only."""
+        worker.weights.lerp_(worker.trained, self._back)
+        steps = zip(worker.cut(worker.weights), worker.cut(self._rates), gradients, strict=True)
+        for weights, rates, gradient in steps:
+            weights.addcmul_(rates, gradient, value=-1)
+
+    def describe(self) -> dict[str, Any]:
+        return {"rule": "rms", "rate": self.rate, "decay": self.config.decay}
+
+
+class DynamicEvaluation(Wrapper):
+    """A model that learns from what it reads."""
+
+    model: NeuralModel
+
+    def __init__(self, model: NeuralModel, segment: int, rule: Sgd | Rms) -> None:
+        super().__init__(model)
+        self.horizon = None
+        self.segment = segment
+        self.rule = rule
+        self._worker = Worker(model)
+
+    def start(self, batch_size: int, source: Any = None) -> State:
+        ids = torch.full((batch_size, self.segment), -1)
+        ids[:, 0] = self.model.eos_id
+        weights = self._worker.trained.expand(batch_size, -1)
+        return self.model.begin(batch_size), ids, weights
+
+    def predict(self, state: State) -> torch.Tensor:
+        worker = self._worker.model
+        return torch.cat([worker.predict(inner) for inner in self._inner_states(state)])
+
+    def vector(self, state: State) -> torch.Tensor:
+        worker = self._worker.model
+        return torch.cat([worker.vector(inner) for inner in self._inner_states(state)])
+
+    def read(self, ids: torch.Tensor, state: State) -> State:
+        return self.score(ids, state)[1]
+
+    def score(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
+        log_probs, _, after = self.score_and_vectors(ids, state)
+        return log_probs, after
+
+    def score_and_vectors(
+        self, ids: torch.Tensor, state: State
+    ) -> tuple[torch.Tensor, torch.Tensor, State]:
+        with _gradients_allowed():
+            rows = [
+                self._score_row(row, before) for row, before in zip(ids, _rows(state), strict=True)
+            ]
+        return (
+            torch.stack([log_probs for log_probs, _, _ in rows]),
+            torch.stack([vectors for _, vectors, _ in rows]),
+            join([after for _, _, after in rows]),
+        )
+
+    def _inner_states(self, state: State) -> Iterator[State]:
+        """The model's own state of each row; the worker has that row's weights meanwhile."""
+        with torch.no_grad():
+            for carried, ids, weights in _rows(state):
+                self._worker.weights.copy_(weights[0])
+                yield self._worker.model.advance(ids[:, : _filled(ids)], carried)[1]
+
+    def _score_row(
+        self, ids: torch.Tensor, state: tuple[State, torch.Tensor, torch.Tensor]
+    ) -> tuple[torch.Tensor, torch.Tensor, State]:
+        """Log probabilities (T,), vectors (T, size) and the state after one row of ids (T,)."""
+        carried, before, weights = state
+        worker = self._worker
+        worker.weights.copy_(weights[0])
+        known = _filled(before)
+        text = torch.cat([before[0, :known], ids])
+        log_probs, vectors = [], []
+        first = 0  # of the segment's ids in the text
+        while first + self.segment < len(text):
+            segment = text[None, first : first + self.segment + 1]
+            scores, predicted_from, carried = self._learn(segment, carried)
+            log_probs.append(scores)
+            vectors.append(predicted_from)
+            first += self.segment
+        rest = text[None, first:]
+        with torch.no_grad():
+            evidence, _ = worker.model.advance(rest, carried)
+            used = tuple(part[:, :-1] for part in evidence)
+            log_probs.append(worker.model.score_from(used, rest[:, 1:])[0])
+            vectors.append(used[0][0].flatten(1))
+        after = torch.full_like(before, -1)
+        after[0, : rest.shape[1]] = rest
+        new = slice(known - 1, None)  # what was in the state had been scored before
+        return (
+            torch.cat(log_probs)[new],
+            torch.cat(vectors)[new],
+            (carried, after, worker.weights[None].clone()),
+        )
+
+    def _learn(
+        self, segment: torch.Tensor, carried: State
+    ) -> tuple[torch.Tensor, torch.Tensor, State]:
+        """Score all ids but the first from those before them, then learn from them."""
+        worker = self._worker
+        with torch.enable_grad():
+            evidence, (_, carried) = worker.model.advance(segment[:, :-1], carried)
+            scores = worker.model.score_from(evidence, segment[:, 1:])
+            gradients = worker.gradients(-scores.mean())
+        self.rule.update(worker, gradients)
+        return scores[0].detach(), evidence[0][0].detach().flatten(1), detach(carried)
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "model": "dynamic",
+            "segment": self.segment,
+            **self.rule.describe(),
+            "around": self.model.describe(),
+        }
+
+
+def _rows(state: State) -> Iterator[tuple[State, torch.Tensor, torch.Tensor]]:
+    """Each row of a state by itself."""
+    carried, ids, weights = cast("tuple[State, torch.Tensor, torch.Tensor]", state)
+    for row in range(len(ids)):
+        rows = torch.tensor([row])
+        yield (
+            map_state(torch.clone, select(carried, rows)),
+            ids[row : row + 1],
+            weights[row : row + 1],
+        )
+
+
+def _filled(ids: torch.Tensor) -> int:
+    """How many ids of a segment (1, segment) have been read."""
+    return int((ids >= 0).sum())
+
+
+@contextmanager
+def _gradients_allowed() -> Iterator[None]:
+    """Evaluation runs in inference mode, where nothing can learn."""
+    with torch.inference_mode(False), torch.no_grad():
+        yield

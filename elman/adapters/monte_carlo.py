@@ -1,0 +1,108 @@
+"""Monte-Carlo dropout: the average of many thinned networks (Gal and Ghahramani 2016).
+
+    p(w) = 1/K Σ_k p(w | network k)
+
+A network is drawn by the dropout that the model was trained with; its masks stay the same through
+the whole text, so each of the K is one network that reads everything, with a state of its own.
+Which ones are drawn depends on the seed alone. Zoneout, which has no masks that could stay, keeps
+to its expectation.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import torch
+
+from elman.adapters.wrapper import Wrapper
+from elman.errors import InputError
+from elman.layers.dropout import one_network
+from elman.models.neural import NeuralModel
+from elman.state import State
+
+if TYPE_CHECKING:
+    from elman.adapters.surroundings import Surroundings
+    from elman.models.contract import LanguageModel
+
+ABOUT = "the average of networks thinned by dropout (Gal and Ghahramani 2016)"
+INNERMOST = True
+
+Result = TypeVar("Result")
+
+_APART = 1_000_003  # so that two seeds have no network in common
+
+
+@dataclass(kw_only=True)
+class MonteCarloConfig:
+    """Monte-Carlo dropout."""
+
+    samples: int = 20  # networks
+    seed: int = 0  # which ones
+
+    def __post_init__(self) -> None:
+        if self.samples < 1:
+            raise InputError(f"monte-carlo: samples={self.samples} must be at least 1")
+
+
+Config = MonteCarloConfig
+
+
+def wrap(model: LanguageModel, config: MonteCarloConfig, around: Surroundings) -> MonteCarlo:
+    """The average of thinned networks."""
+    if not isinstance(model, NeuralModel):
+        raise InputError("monte-carlo: goes around a neural run, which can be thinned by dropout")
+    return MonteCarlo(model, config.samples, config.seed)
+
+
+class MonteCarlo(Wrapper):
+    """Thinned networks, averaged."""
+
+    def __init__(self, model: NeuralModel, samples: int, seed: int) -> None:
+        super().__init__(model)
+        self.vector_size = None  # there are as many as networks
+        self.samples = samples
+        self.seed = seed
+        self._thinned = copy.deepcopy(model).train().requires_grad_(False)
+
+    def start(self, batch_size: int, source: Any = None) -> State:
+        nothing: State = (None,) * self.samples  # type: ignore[assignment]
+        return tuple(self._each(lambda _: self._thinned.start(batch_size, source), nothing))
+
+    def predict(self, state: State) -> torch.Tensor:
+        return _average(self._each(self._thinned.predict, state))
+
+    def read(self, ids: torch.Tensor, state: State) -> State:
+        return tuple(self._each(lambda inner: self._thinned.read(ids, inner), state))
+
+    def score(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
+        scored = self._each(lambda inner: self._thinned.score(ids, inner), state)
+        return _average([log_probs for log_probs, _ in scored]), tuple(s for _, s in scored)
+
+    def predict_all(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
+        done = self._each(lambda inner: self._thinned.predict_all(ids, inner), state)
+        return _average([log_probs for log_probs, _ in done]), tuple(s for _, s in done)
+
+    def _each(self, act: Callable[[State], Result], states: State) -> list[Result]:
+        """What each network makes of its state."""
+        results = []
+        for sample, state in enumerate(states):
+            with one_network(self.seed * _APART + sample):
+                results.append(act(state))
+        return results
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "model": "monte-carlo",
+            "samples": self.samples,
+            "seed": self.seed,
+            "around": self.model.describe(),
+        }
+
+
+def _average(log_probs: list[torch.Tensor]) -> torch.Tensor:
+    stacked = torch.stack([part.double() for part in log_probs])
+    return stacked.logsumexp(0) - math.log(len(log_probs))

@@ -1,0 +1,51 @@
+"""What adapters around one model share: they are like it, but for what they change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from elman.models.contract import LanguageModel
+
+if TYPE_CHECKING:
+    import torch
+
+    from elman.state import State
+
+
+class Wrapper(LanguageModel):
+    """A model around a model. As it stands it changes nothing, and its state is the model's."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self.model = model
+        self.vocabulary_size = model.vocabulary_size
+        self.horizon = model.horizon
+        self.resets_at_lines = model.resets_at_lines
+        self.vector_size = model.vector_size
+
+    @property
+    def models(self) -> list[LanguageModel]:
+        """What is inside."""
+        return [self.model]
+
+    def start(self, batch_size: int, source: Any = None) -> State:
+        return self.model.start(batch_size, source)
+
+    def predict(self, state: State) -> torch.Tensor:
+        return self.model.predict(state)
+
+    def read(self, ids: torch.Tensor, state: State) -> State:
+        return self.model.read(ids, state)
+
+    def score(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
+        return self.model.score(ids, state)
+
+    def vector(self, state: State) -> torch.Tensor:
+        return self.model.vector(state)
+
+    def score_and_vectors(
+        self, ids: torch.Tensor, state: State
+    ) -> tuple[torch.Tensor, torch.Tensor, State]:
+        return self.model.score_and_vectors(ids, state)
+
+    def describe(self) -> dict[str, Any]:
+        raise NotImplementedError
