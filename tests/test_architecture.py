@@ -19,7 +19,7 @@ FLOORS = [
     {"adapters"},
     {"evaluation", "decoding", "training"},
     {"tasks"},
-    {"tour", ""},
+    {"tour", "reproduce", ""},
     {"cli"},
     {"__main__"},
 ]

@@ -23,6 +23,7 @@ COMMANDS = {
     "evaluate": "evaluate",
     "compare": "compare",
     "regimes": "regimes",
+    "reproduce": "reproduce",
     "generate": "generate",
     "suggest": "suggest",
     "surprisal": "surprisal",

@@ -112,7 +112,7 @@ def _train(recipe: str, options: dict[str, Any], settings: dict[str, Any]) -> "T
             raise InputError(f"{recipe}: counting takes one process; leave out torchrun")
         with stages() as progress:
             return train_model(recipe, **options, progress=progress)
-    with _watched(settings) as (machine, progress):
+    with watched(settings) as (machine, progress):
         return train_model(recipe, **options, machine=machine, progress=progress)
 
 
@@ -121,13 +121,15 @@ def _resume(run: str, data: str | None, settings: dict[str, Any]) -> "TrainedMod
 
     from elman.tasks.neural_training import resume
 
-    with _watched(settings) as (machine, progress):
+    with watched(settings) as (machine, progress):
         return resume(Path(run), data=data, machine=machine, progress=progress)
 
 
 @contextmanager
-def _watched(settings: dict[str, Any]) -> Iterator[tuple["Machine", Callable[[str], None]]]:
-    """A machine and a line that shows what it does; of several processes, the first one's."""
+def watched(settings: dict[str, Any]) -> Iterator[tuple["Machine", Callable[[str], None]]]:
+    """A machine made of these settings, and a line that shows what it does; of several processes,
+    the first one's.
+    """
     from elman.tasks.neural_training import Machine
 
     if settings["processes"].rank:

@@ -1,0 +1,126 @@
+"""Every row with what is known of it: its result, the verdict, the cost.
+
+Takes tables and what is kept, gives `Standing`s; trains nothing and measures nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from elman.adapters import ADAPTERS
+from elman.reproduce.experiments import missing
+from elman.reproduce.registry import Row, Table, Tables
+from elman.reproduce.results import Cost, Kept, Result
+from elman.reproduce.trainings import is_finished, trainings_of
+from elman.reproduce.verdicts import (
+    NOT_RUN,
+    OTHER_TEXT,
+    QUOTED,
+    Verdict,
+    judge,
+    judge_order,
+)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What is known of a row."""
+
+    table: Table
+    row: Row
+    result: Result | None
+    verdict: Verdict
+    cost: Cost | None  # as it was, or as planned; None: not known
+
+
+def standings(tables: Tables, chosen: Iterable[Table], kept: Kept) -> list[Standing]:
+    """The rows of the chosen tables, in their order."""
+    found = []
+    for table in chosen:
+        for row in table.rows:
+            result = kept.of(table, row)
+            cost = spent(result) if result else row_cost(tables, table, row, kept)
+            found.append(Standing(table, row, result, _verdict(table, row, result, kept), cost))
+    return found
+
+
+def _verdict(table: Table, row: Row, result: Result | None, kept: Kept) -> Verdict:
+    if result is not None:
+        return verdict_on(table, row, result, kept)
+    return Verdict(QUOTED, row.quoted) if row.quoted else Verdict(NOT_RUN, obstacle(row))
+
+
+def verdict_on(table: Table, row: Row, result: Result, kept: Kept) -> Verdict:
+    """What to say about a result; `kept` has the other rows, where the order is judged."""
+    measured = math.inf if result.measured is None else result.measured
+    if row.experiment:
+        figures = {**_experiments(table, row.task, kept), row.name: measured}
+        published = {other.name: other.published or 0.0 for other in table.rows}
+        return judge_order(row.name, published, figures, row.tolerance)
+    if table.sha256 and result.data.get("test") != table.sha256:
+        return Verdict(OTHER_TEXT, "not the one of the publication")
+    return judge(
+        row.published,
+        measured,
+        metric=table.metric,
+        higher_is_better=table.higher_is_better,
+        near=row.tolerance,
+    )
+
+
+def _experiments(table: Table, task: str, kept: Kept) -> dict[str, float]:
+    """The kept figures of a table's experiments on a task."""
+    found = {row.name: kept.of(table, row) for row in table.rows if row.task == task}
+    return {
+        name: result.measured
+        for name, result in found.items()
+        if result is not None and result.measured is not None
+    }
+
+
+def obstacle(row: Row) -> str:
+    """Why a row cannot be run with this elman, whatever the text and the time; empty if it can."""
+    if row.quoted:
+        return f"quoted only: {row.quoted}"
+    if row.experiment:
+        return missing(row)
+    names = [adapter.partition(":")[0] for adapter in row.adapters]
+    lacking = [name for name in names if name not in ADAPTERS]
+    return f"needs the adapter {lacking[0]!r}, which this elman lacks" if lacking else ""
+
+
+def spent(result: Result) -> Cost | None:
+    """What a result has cost to train."""
+    if result.training_seconds is None:
+        return None
+    return Cost(
+        seconds=result.training_seconds, teraflop=result.teraflop, parameters=result.parameters
+    )
+
+
+def row_cost(
+    tables: Tables, table: Table, row: Row, kept: Kept, runs: Path | None = None
+) -> Cost | None:
+    """The planned cost of a row's trainings together, without those that are finished in `runs`.
+
+    None if one of them was never planned.
+    """
+    if not row.recipe:
+        return None
+    needed = {
+        training
+        for training in trainings_of(tables, table, row).values()
+        if runs is None or not is_finished(training, runs)
+    }
+    costs = [kept.costs.get(training.name) for training in needed]
+    known = [cost for cost in costs if cost is not None]
+    if len(known) < len(costs):
+        return None
+    operations = [cost.teraflop for cost in known if cost.teraflop is not None]
+    return Cost(
+        seconds=sum(cost.seconds for cost in known),
+        teraflop=sum(operations) if operations else None,
+    )

@@ -1,0 +1,92 @@
+"""Published and measured, in a word.
+
+Takes figures, gives a `Verdict`. A measured figure counts as reproduced if it is as near to the
+published one as the row's tolerance; nats are compared as the perplexities they stand for. Where
+the task is a smaller one than in the publication, the order of the rows is judged, not the value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_NEAR = 0.1  # of the published figure: what is worse by more is not reached
+
+REPRODUCED = "reproduced"
+BETTER = "better"
+WITHIN = "within"
+NOT_REACHED = "not reached"
+MEASURED = "measured"
+OTHER_TEXT = "other text"
+ORDER_HOLDS = "order holds"
+ORDER_DIFFERS = "order differs"
+NOT_RUN = "not run"
+QUOTED = "quoted only"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A kind, one of the words above, and what is to be said with it."""
+
+    kind: str
+    detail: str = ""
+
+    def __str__(self) -> str:
+        if self.kind in (WITHIN, BETTER):
+            return f"{self.kind} {self.detail}"
+        if self.kind in (REPRODUCED, ORDER_HOLDS, ORDER_DIFFERS) and self.detail:
+            return f"{self.kind} ({self.detail})"
+        return f"{self.kind}: {self.detail}" if self.detail else self.kind
+
+
+def judge(
+    published: float | None, measured: float, *, metric: str, higher_is_better: bool, near: float
+) -> Verdict:
+    """The verdict on a figure; `near` is how far from the published one is still the same."""
+    if published is None:
+        return Verdict(MEASURED)
+    if not math.isfinite(measured):
+        return Verdict(NOT_REACHED, "infinite")
+    if metric == "nats":
+        published, measured = math.exp(published), math.exp(min(measured, 700))
+    distance = (measured - published) / published
+    worse = -distance if higher_is_better else distance
+    if abs(distance) <= near:
+        return Verdict(REPRODUCED, "" if round(100 * distance, 1) == 0 else _percent(distance))
+    if worse < 0:
+        return Verdict(BETTER, f"by {_percent(abs(distance), sign=False)}")
+    if worse <= _NEAR:
+        return Verdict(WITHIN, _percent(abs(distance), sign=False))
+    return Verdict(NOT_REACHED, f"{_percent(abs(distance), sign=False)} off")
+
+
+def judge_order(
+    row: str, published: Mapping[str, float], measured: Mapping[str, float], near: float
+) -> Verdict:
+    """Whether a row stands above and below the same rows as in the publication.
+
+    Rows that were published as near to this one as `near` are not counted, since they could as
+    well have come the other way round.
+    """
+    own = published[row]
+    others = [
+        name
+        for name in measured
+        if name != row and abs(published[name] - own) > near * max(published[name], own)
+    ]
+    if not others:
+        return Verdict(MEASURED, "an order needs another row")
+    right = sum(
+        (published[name] < own) == (measured[name] < measured[row])
+        and measured[name] != measured[row]
+        for name in others
+    )
+    kind = ORDER_HOLDS if right == len(others) else ORDER_DIFFERS
+    return Verdict(kind, f"{right} of {len(others)} pairs")
+
+
+def _percent(share: float, *, sign: bool = True) -> str:
+    digits = 2 if abs(share) < 0.001 else 1
+    text = f"{100 * share:+.{digits}f}" if sign else f"{100 * share:.{digits}f}"
+    return text.replace("-", "−") + " %"

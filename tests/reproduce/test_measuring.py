@@ -1,0 +1,180 @@
+"""Rows from recipe to result: trained once, resumed, shared, kept."""
+
+import math
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from elman.errors import InputError
+from elman.reproduce import experiments, trainings
+from elman.reproduce.measuring import Workshop, reproduce_row
+from elman.reproduce.registry import Row, Table, read_tables
+from elman.reproduce.results import Result, read_kept
+from elman.reproduce.standing import standings
+from elman.tasks.language_model import load
+from elman.tasks.neural_training import Machine
+
+
+@pytest.fixture
+def workshop(place: Path) -> Workshop:
+    return Workshop(read_tables(), place / "out", place / "out" / "results.json")
+
+
+def run(workshop: Workshop, name: str, again: bool = False) -> Result:
+    table = workshop.tables["toy"]
+    return reproduce_row(workshop, table, table.row(name), "texts/toy", again=again)
+
+
+def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args, **kwargs):
+        raise AssertionError("trained again")
+
+    monkeypatch.setattr(trainings, "train", refuse)
+    monkeypatch.setattr("elman.tasks.neural_training.resume", refuse)
+
+
+def test_a_count_row_and_one_that_shares_its_run(workshop, monkeypatch) -> None:
+    result = run(workshop, "counts")
+    (folder,) = workshop.runs.iterdir()
+    assert folder.name == "toy-ngram-2-words"
+    measured = load(folder).evaluate("texts/toy")
+    assert result.measured == measured.perplexity
+    assert result.protocol == str(measured.protocol)
+    assert result.data["test"].startswith(measured.protocol.text[-12:])
+    assert result.valid == load(folder).facts["validation"]["perplexity"]
+    assert result.tokens == measured.tokens
+    assert result.verdict.startswith("reproduced")
+    no_training(monkeypatch)
+    cached = run(workshop, "counts-cache")
+    assert cached.measured != result.measured
+    assert cached.model["weights"]
+    assert cached.valid is None
+    assert cached.verdict.startswith("not reached")
+    assert len(list(workshop.runs.iterdir())) == 1
+
+
+def test_a_neural_row_and_a_mixture(workshop, monkeypatch) -> None:
+    neural = run(workshop, "neural")
+    assert neural.verdict == "measured"
+    assert neural.teraflop is not None
+    assert neural.parameters
+    mixed = run(workshop, "both")
+    assert mixed.measured is not None
+    assert sorted(folder.name for folder in workshop.runs.iterdir()) == [
+        "toy-ngram-2-words",
+        "toy-tiny",
+    ]
+    assert mixed.adapters == ("mix:run={counts}",)  # no folder of this machine
+    no_training(monkeypatch)
+    assert run(workshop, "both") == mixed
+    again = run(workshop, "both", again=True)
+    assert again.measured == mixed.measured
+
+
+def test_kept_rows_are_not_measured(workshop, monkeypatch) -> None:
+    result = run(workshop, "counts")
+    monkeypatch.setattr("elman.reproduce.measuring.measure_row", None)
+    assert run(workshop, "counts") == result
+    changed = Row(name="counts", published=6.5, recipe="ngram", settings=("model.order=3",))
+    assert read_kept(workshop.results).of(workshop.tables["toy"], changed) is None
+
+
+def test_a_stopped_training_goes_on(workshop) -> None:
+    def stop(progress: object) -> None:
+        raise KeyboardInterrupt
+
+    workshop.machine = Machine(watch=stop)
+    with pytest.raises(KeyboardInterrupt):
+        run(workshop, "neural")
+    (folder,) = workshop.runs.iterdir()
+    assert not load(folder).facts["training"]["finished"]
+    assert not trainings.is_finished(trainings.Training("toy", "tiny.toml"), workshop.runs)
+    workshop.machine = Machine()
+    stopped = run(workshop, "neural")
+    other = Workshop(workshop.tables, workshop.out / "other", workshop.out / "other.json")
+    assert run(other, "neural").measured == stopped.measured
+
+
+def test_runs_of_other_settings_or_texts_stay(workshop, place) -> None:
+    run(workshop, "neural")
+    recipe = place / "tiny.toml"
+    recipe.write_text(recipe.read_text().replace("epochs = 3", "epochs = 4"))
+    with pytest.raises(InputError, match="toy-tiny: was trained with other settings"):
+        run(workshop, "neural", again=True)
+    recipe.write_text(recipe.read_text().replace("epochs = 4", "epochs = 3"))
+    with (place / "texts" / "toy" / "train.txt").open("a") as file:
+        file.write("a b\n")
+    with pytest.raises(InputError, match="toy-tiny: was trained on another text"):
+        run(workshop, "neural", again=True)
+
+
+def test_another_text_is_said(workshop) -> None:
+    table = workshop.tables["toy"]
+    table.sha256 = "0" * 64
+    assert run(workshop, "counts").verdict == "other text: not the one of the publication"
+
+
+@pytest.mark.parametrize(
+    ("row", "culprit"),
+    [("said", "quoted only: nobody knows how"), ("later", "needs the adapter 'of-tomorrow'")],
+)
+def test_what_cannot_be_run_is_refused_before_the_work(workshop, row, culprit) -> None:
+    with pytest.raises(InputError, match=culprit):
+        run(workshop, row)
+    assert not workshop.runs.exists()
+
+
+def ablation_table() -> Table:
+    cells = {"low": 0.3, "middle": 0.6, "high": 0.9}
+    rows = [
+        Row(name=name, published=value, experiment="ablation", task="sums", cell=name)
+        for name, value in cells.items()
+    ]
+    return Table(name="cells", title="", source="", metric="accuracy", rows=tuple(rows))
+
+
+def test_experiments_are_judged_by_their_order(workshop, monkeypatch) -> None:
+    means = {"low": 0.2, "middle": 0.5, "high": 0.4}
+
+    def run_ablation(cells, task, seeds, out, progress):
+        runs = [SimpleNamespace(parameters=10, seconds=2.0) for _ in seeds]
+        assert task == "sums"
+        return [SimpleNamespace(mean=means[cells[0]], spread=0.01, runs=runs)]
+
+    room = SimpleNamespace(run_ablation=run_ablation)
+    monkeypatch.setattr(experiments, "import_module", lambda name: room)
+    monkeypatch.setattr(experiments, "find_spec", lambda name: room)
+    table = ablation_table()
+    verdicts = [reproduce_row(workshop, table, row, "").verdict for row in table.rows]
+    assert verdicts == [
+        "measured: an order needs another row",
+        "order holds (1 of 1 pairs)",
+        "order differs (1 of 2 pairs)",
+    ]
+    kept = read_kept(workshop.results)
+    found = {s.row.name: str(s.verdict) for s in standings(workshop.tables, [table], kept)}
+    assert found == {
+        "low": "order holds (2 of 2 pairs)",
+        "middle": "order differs (1 of 2 pairs)",
+        "high": "order differs (1 of 2 pairs)",
+    }
+    assert {result.row: result.verdict for result in kept.results.values()} == found
+    assert kept.results["cells/low"].training_seconds == 6.0
+
+
+def test_an_experiment_that_is_not_there(workshop, monkeypatch) -> None:
+    monkeypatch.setattr(experiments, "find_spec", lambda name: None)
+    table = ablation_table()
+    with pytest.raises(InputError, match="has no task for it"):
+        reproduce_row(workshop, table, table.rows[0], "")
+
+
+def test_infinite_perplexity_is_kept(workshop) -> None:
+    table = workshop.tables["toy"]
+    settings = ("model.order=5", "model.smoothing=maximum-likelihood", "text.tokenizer=words")
+    row = Row(name="ml", published=5.0, recipe="ngram", settings=settings)
+    result = reproduce_row(workshop, table, row, "texts/toy")
+    assert result.measured is None
+    assert result.verdict == "not reached: infinite"
+    assert math.isfinite(result.training_seconds or math.nan)

@@ -1,0 +1,170 @@
+"""The shipped tables: every figure of the decks is there, and every recipe can be built."""
+
+from pathlib import Path
+
+import pytest
+
+from elman.adapters import adapter_module
+from elman.cells import CELLS
+from elman.config import apply_overrides, build
+from elman.errors import InputError
+from elman.reproduce.experiments import EXPERIMENTS
+from elman.reproduce.registry import Row, fill_in, read_tables, references, resolve
+from elman.tasks.recipes import load_recipe
+
+TABLES = read_tables()
+ROWS = [(table, row) for table in TABLES.values() for row in table.rows]
+# Copied from the decks by hand, line by line; a second pair of eyes on the TOML files.
+PTB = {
+    "kn5": 141.2,
+    "kn5-cache": 125.7,
+    "feed-forward": 140.2,
+    "log-bilinear": 144.5,
+    "syntactical": 131.3,
+    "recurrent": 124.7,
+    "rnn-lda": 113.7,
+}
+PTB_NEURAL = {  # parameters, valid, test
+    "rnn-lda-kn5-cache": ("9M", None, 92.0),
+    "zaremba-medium": ("20M", 86.2, 82.7),
+    "variational-mc": ("20M", None, 78.6),
+    "char-cnn": ("19M", None, 78.9),
+    "pointer-sentinel": ("21M", 72.4, 70.9),
+    "continuous-cache": ("", None, 72.1),
+    "tied-augmented": ("24M", 75.7, 73.2),
+    "rhn": ("23M", 67.9, 65.4),
+    "nas": ("25M", None, 64.0),
+    "melis": ("24M", 60.9, 58.3),
+    "awd-lstm": ("24M", 60.7, 58.8),
+    "awd-lstm-finetuned": ("24M", 60.0, 57.3),
+    "mos": ("22M", 58.08, 55.97),
+    "mos-finetuned": ("22M", 56.54, 54.44),
+    "awd-lstm-cache": ("24M", 53.9, 52.8),
+    "awd-lstm-dynamic": ("24M", 51.6, 51.1),
+    "mos-dynamic": ("22M", 48.33, 47.69),
+}
+LM1B = [67.6, 51.3, 68.3, 52.9, 43.7, 30.0, 43.9, 39.8]
+CELL_ROWS = {  # arithmetic, XML, Penn Treebank; 5M test, 10M valid, 20M valid, 20M test, perplexity
+    "tanh": (0.29493, 0.32050, 0.08782, 4.811, 4.729, 4.635, 4.582, 97.7),
+    "lstm": (0.89228, 0.42470, 0.08912, 4.699, 4.511, 4.437, 4.399, 81.4),
+    "lstm-f": (0.29292, 0.23356, 0.08808, 4.785, 4.752, 4.658, 4.606, 100.8),
+    "lstm-i": (0.75109, 0.41371, 0.08662, 4.755, 4.558, 4.480, 4.444, 85.1),
+    "lstm-o": (0.86747, 0.42117, 0.08933, 4.708, 4.496, 4.447, 4.411, 82.3),
+    "lstm-b": (0.90163, 0.44434, 0.08952, 4.698, 4.437, 4.423, 4.380, 79.83),
+    "gru": (0.89565, 0.45963, 0.09069, 4.684, 4.554, 4.559, 4.519, 91.7),
+    "mut1": (0.92135, 0.47483, 0.08968, 4.699, 4.605, 4.594, 4.550, 94.6),
+    "mut2": (0.89735, 0.47324, 0.09036, 4.707, 4.539, 4.538, 4.503, 90.2),
+    "mut3": (0.90728, 0.46478, 0.09161, 4.692, 4.523, 4.530, 4.494, 89.47),
+}
+ELMO = {  # previous best, baseline, with ELMo, ±, increase, relative
+    "squad": (84.4, 81.1, 85.8, None, 4.7, 24.9),
+    "snli": (88.6, 88.0, 88.7, 0.17, 0.7, 5.8),
+    "srl": (81.7, 81.4, 84.6, None, 3.2, 17.2),
+    "coref": (67.2, 67.2, 70.4, None, 3.2, 9.8),
+    "ner": (91.93, 90.15, 92.22, 0.10, 2.06, 21.0),
+    "sst-5": (53.7, 51.4, 54.7, 0.5, 3.3, 6.8),
+}
+
+
+def test_penn_treebank() -> None:
+    assert {row.name: row.published for row in TABLES["ptb"].rows} == PTB
+    later = {r.name: (r.parameters, r.valid, r.published) for r in TABLES["ptb-neural"].rows}
+    assert later == PTB_NEURAL
+
+
+def test_one_billion_words() -> None:
+    assert [row.published for row in TABLES["lm1b"].rows] == LM1B
+
+
+def test_cells() -> None:
+    ablation, mut = TABLES["ablation"], TABLES["mut"]
+    assert len(ablation.rows) == 2 * len(CELL_ROWS)
+    assert len(mut.rows) == 3 * len(CELL_ROWS)
+    for name, figures in CELL_ROWS.items():
+        first, xml = ablation.row(name), ablation.row(f"{name}-xml")
+        five, ten, twenty = (mut.row(f"{name}-{size}m") for size in (5, 10, 20))
+        assert first.also is not None
+        assert twenty.also is not None
+        found = (first.published, xml.published, first.also["ptb"], five.published, ten.published)
+        assert (*found, twenty.valid, twenty.published, twenty.also["perplexity"]) == figures
+        assert ten.split == "valid"
+        assert first.cell == xml.cell
+        assert f"model.cell={first.cell}" in five.settings
+
+
+def test_elmo() -> None:
+    assert {row.name for row in TABLES["elmo"].rows} == set(ELMO)
+    for name, figures in ELMO.items():
+        row = TABLES["elmo"].row(name)
+        also = row.also or {}
+        before = (also["previous"], also["baseline"], row.published, row.spread)
+        assert (*before, also["increase"], also["relative"]) == figures
+    assert (TABLES["elmo"].row("ner").also or {})["previous_spread"] == 0.19
+
+
+def test_attention() -> None:
+    found = {row.name: row.published for row in TABLES["attention"].rows}
+    assert found == {
+        "rnnsearch-50": 26.75,
+        "rnnsearch-30": 21.5,
+        "rnnenc-50": 17.82,
+        "rnnenc-30": 13.93,
+    }
+
+
+@pytest.mark.parametrize(("table", "row"), ROWS, ids=lambda thing: thing.name)
+def test_every_row_can_be_built(table, row) -> None:
+    if row.recipe:
+        load_recipe(row.recipe, row.settings)
+    if row.experiment:
+        assert row.experiment in EXPERIMENTS
+        assert row.cell in CELLS
+    for written in row.adapters:
+        run_of = dict.fromkeys(references(written), "folder")
+        name, _, settings = fill_in(written, run_of).partition(":")
+        words = [word for word in settings.split(",") if word]
+        build(adapter_module(name).Config, apply_overrides({}, words), name)
+
+
+def test_the_largest_settings_fit_together() -> None:
+    """Options of an output are kept when the output is not changed."""
+    row = TABLES["lm1b"].row("rnn-maxent")
+    config = load_recipe(row.recipe, row.settings)
+    assert config.model.output_options["order"] == 9
+
+
+def test_references() -> None:
+    assert references("mix:run={ptb/kn5}") == ["ptb/kn5"]
+    assert fill_in("mix:run={kn5},weight=0.5", {"kn5": "runs/a"}) == "mix:run=runs/a,weight=0.5"
+    table, row = resolve(TABLES, TABLES["ours"], "ptb/kn5")
+    assert (table.name, row.name) == ("ptb", "kn5")
+
+
+HEAD = 'title = "t"\nsource = "s"\nmetric = "perplexity"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "culprit"),
+    [
+        ("title = ", "not a TOML file"),
+        (HEAD.replace("perplexity", "perplex"), "did you mean 'perplexity'"),
+        (HEAD + '[rows.a]\nrecipe = "ngram"\nquoted = "no"', "recipe and quoted"),
+        (HEAD + "[rows.a]\npublished = 1.0", "has none"),
+        (HEAD + '[rows.a]\nquoted = "no"', "neither"),
+        (HEAD + '[rows.a]\nrecipe = "ngram"\ntolerance = 2', "tolerance"),
+        (HEAD + '[rows.a]\nrecipe = "ngram"\npublihsed = 2', "did you mean 'published'"),
+        (HEAD + '[rows.a]\nexperiment = "ablation"\npublished = 1', "task and cell"),
+        (HEAD + '[rows.a]\nrecipe = "ngram"\nadapters = ["mix:run={b}"]', "unknown row of bad"),
+        (HEAD + '[rows.a]\nrecipe = "ngram"\nadapters = ["mix:run={b/c}"]', "unknown table"),
+    ],
+)
+def test_bad_tables_are_refused(tmp_path: Path, text: str, culprit: str) -> None:
+    (tmp_path / "bad.toml").write_text(text)
+    with pytest.raises(InputError, match=culprit):
+        read_tables(tmp_path)
+
+
+def test_a_row_is_found_by_its_name() -> None:
+    with pytest.raises(InputError, match="did you mean 'kn5'"):
+        TABLES["ptb"].row("kn55")
+    assert Row(name="a", recipe="ngram").trial == ""
