@@ -41,7 +41,8 @@ ABOUT = "goes on learning from the text it reads (Mikolov et al. 2010, Krause et
 INNERMOST = True
 
 RULES = ("rms", "sgd")
-_RATES = {"rms": 7e-5, "sgd": 0.1}
+_RMS_RATE = 7e-5
+_SGD_RATE = 0.1  # for each word of a segment (Mikolov et al. 2010)
 
 
 @dataclass(kw_only=True)
@@ -50,7 +51,7 @@ class DynamicConfig:
 
     rule: str = "rms"  # rms or sgd
     segment: int = 5  # tokens between updates
-    rate: float | None = None  # η; None: 7e-5 for rms, 0.1 for sgd
+    rate: float | None = None  # η; None: 7e-5 for rms, 0.1 a word for sgd
     decay: float = 0.002  # λ of rms, back to the trained weights
     epsilon: float = 2e-5  # of rms
     batches: int = 200  # of training text, 100 segments each, for the gradients of rms
@@ -75,12 +76,15 @@ def wrap(model: LanguageModel, config: DynamicConfig, around: Surroundings) -> D
     """The model, learning as it reads."""
     if not isinstance(model, NeuralModel):
         raise InputError("dynamic: goes around a neural run; counts have no gradients to learn by")
-    rate = _RATES[config.rule] if config.rate is None else config.rate
+    rate = config.rate
     if config.rule == "sgd":
-        return DynamicEvaluation(model, config.segment, Sgd(rate))
+        downhill = Sgd(_SGD_RATE * config.segment if rate is None else rate)
+        return DynamicEvaluation(model, config.segment, downhill)
     ids = around.training_ids()
     usual = root_mean_square(Worker(model), ids, config.segment, config.batches)
-    return DynamicEvaluation(model, config.segment, Rms(rate, config, usual))
+    return DynamicEvaluation(
+        model, config.segment, Rms(_RMS_RATE if rate is None else rate, config, usual)
+    )
 
 
 class Sgd:

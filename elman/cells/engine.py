@@ -23,6 +23,10 @@ from elman.cells.second_derivative import refuse_second_derivative
 
 # Shorter sequences than this do not pay for the set-up of all steps in one call on a CPU.
 _WORTH_FUSING = 3
+# The way back through all steps in one call rearranges the matrices first: with large ones that
+# takes as long as a dozen steps of one row, as dynamic evaluation has them.
+_LARGE_MATRIX = 300_000
+_FEW_PRODUCTS = 12
 
 
 @dataclass
@@ -61,12 +65,21 @@ def run(
         check_lengths(lengths, batch_size, time)
         if bool((lengths == time).all()):
             lengths = None  # nothing is padded
-    if fuse and lengths is None and not trace and time >= _WORTH_FUSING:
+    if fuse and lengths is None and not trace and _worth_fusing(cell, weights, batch_size, time):
         fused = cell.fused(inputs.flip(1) if reverse else inputs, state, weights)
         if fused is not None:
             outputs = fused.outputs.flip(1) if reverse else fused.outputs
             return Run(outputs, fused.state)
     return _run_steps(cell, weights, inputs, state, lengths, reverse, trace)
+
+
+def _worth_fusing(cell: Cell, weights: Weights, batch_size: int, time: int) -> bool:
+    if time < _WORTH_FUSING:
+        return False
+    if not torch.is_grad_enabled() or batch_size * time > _FEW_PRODUCTS:
+        return True
+    recurrent = [weights[f"{name}_state"] for name, p in cell.products.items() if p.state_size]
+    return not any(w.requires_grad and w.numel() >= _LARGE_MATRIX for w in recurrent)
 
 
 def _run_steps(

@@ -132,13 +132,20 @@ class _SoftmaxScores(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, above: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         hidden, weight, bias, targets, normalisers, *kept = ctx.saved_tensors
+
+        def slopes(rows: slice) -> torch.Tensor:
+            logits = kept[0] if kept else torch.addmm(bias, hidden[rows], weight.t())
+            slopes = (logits - normalisers[rows, None]).exp_().mul_(-above[rows, None])
+            return slopes.scatter_add_(1, targets[rows, None], above[rows, None])
+
+        if kept:  # nothing to add up, so nothing to fill with zeros first
+            all_slopes = slopes(slice(None))
+            return all_slopes @ weight, all_slopes.t() @ hidden, all_slopes.sum(0), None
         for_hidden = torch.empty_like(hidden)
         for_weight, for_bias = torch.zeros_like(weight), torch.zeros_like(bias)
         for rows in chunks(len(hidden), len(weight), hidden):
-            logits = kept[0] if kept else torch.addmm(bias, hidden[rows], weight.t())
-            slopes = (logits - normalisers[rows, None]).exp_().mul_(-above[rows, None])
-            slopes.scatter_add_(1, targets[rows, None], above[rows, None])
-            torch.mm(slopes, weight, out=for_hidden[rows])
-            for_weight.addmm_(slopes.t(), hidden[rows])
-            for_bias += slopes.sum(0)
+            some_slopes = slopes(rows)
+            torch.mm(some_slopes, weight, out=for_hidden[rows])
+            for_weight.addmm_(some_slopes.t(), hidden[rows])
+            for_bias += some_slopes.sum(0)
         return for_hidden, for_weight, for_bias, None
