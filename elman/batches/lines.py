@@ -7,6 +7,10 @@ of a batch is padding.
 
     <eos> the cat sleeps   →   the cat sleeps <eos>
     <eos> it rains  ·      →   it rains <eos>  ·          · padding, never counted
+
+With a mark, only what follows it in its line is learned, and what stands before it is read:
+
+    <eos> 1 7 + 4 = 2 1    →   · · · · · 2 1 <eos>        mark =
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ import torch
 
 from elman.batches.batch import Batch, Batches
 from elman.errors import InputError
+from elman.text.marks import after_mark
 
 _BATCHES_PER_POOL = 50
 
@@ -27,13 +32,25 @@ class Lines(Batches):
 
     carries_state = False
 
-    def __init__(self, ids: np.ndarray, *, batch_size: int, eos_id: int, seed: int = 0) -> None:
+    def __init__(
+        self,
+        ids: np.ndarray,
+        *,
+        batch_size: int,
+        eos_id: int,
+        seed: int = 0,
+        mark: int | None = None,
+    ) -> None:
         if len(ids) == 0:
             raise InputError("there are no lines to train on")
         ends = np.flatnonzero(ids == eos_id) + 1
         if len(ends) == 0 or ends[-1] != len(ids):  # a last line that no newline ends
             ids, ends = np.append(ids, eos_id), np.append(ends, len(ids) + 1)
         self._ids = ids
+        self._learned = None if mark is None else after_mark(ids, mark, eos_id)
+        if self._learned is not None and not self._learned[ends - 1].all():
+            line = int(np.flatnonzero(~self._learned[ends - 1])[0]) + 1
+            raise InputError(f"line {line}: has no mark to learn after (training.learn_after)")
         self._starts = np.concatenate([[0], ends[:-1]])
         self._lengths = ends - self._starts
         self._batch_size = batch_size
@@ -71,7 +88,17 @@ class Lines(Batches):
         places = np.where(within, self._starts[rows][:, None] + steps, 0)
         targets = np.where(within, self._ids[places], self._eos_id)
         inputs = np.concatenate([np.full((len(rows), 1), self._eos_id), targets[:, :-1]], axis=1)
-        return Batch(torch.from_numpy(inputs), torch.from_numpy(targets), torch.from_numpy(lengths))
+        learned = None if self._learned is None else torch.from_numpy(self._learned[places])
+        return Batch(
+            torch.from_numpy(inputs),
+            torch.from_numpy(targets),
+            torch.from_numpy(lengths),
+            learned=learned,
+        )
+
+    @property
+    def learned_per_epoch(self) -> int:
+        return len(self._ids) if self._learned is None else int(self._learned.sum())
 
     def position(self) -> dict[str, Any]:
         return {"epoch": self._epoch, "number": self._number}

@@ -145,9 +145,11 @@ class NeuralModel(nn.Module, LanguageModel):
             evidence, targets = _rows(evidence), targets.flatten()
         else:
             real = real_tokens(evidence[0], batch.lengths)
+            if batch.learned is not None:
+                real = real & batch.learned
             evidence, targets = tuple(part[real] for part in evidence), targets[real]
         nats = self.output.loss(evidence, targets, self._table())
-        return Loss(nats, batch.tokens, penalty), detach(carried)
+        return Loss(nats, len(targets), penalty), detach(carried)
 
     def begin(self, batch_size: int) -> State:
         """What is carried along before anything was read."""

@@ -269,7 +269,7 @@ class _Run:
         if math.isfinite(trainer.best_nats) and trainer.validation is not None:
             self.facts["validation"] = {
                 "perplexity": math.exp(min(trainer.best_nats, 700)),
-                "tokens": trainer.validation.tokens_per_epoch,
+                "tokens": trainer.validation.learned_per_epoch,
             }
 
     def _tensorboard(self, out: Path | None) -> Any:
@@ -318,22 +318,26 @@ def build_trainer(
     if model is None:
         family = model_class(config.kind)
         model = family.build(config.model, ids, tokenizer.tokens, tokenizer.eos_id)
-    batches = make_batches(config, ids, tokenizer.eos_id)
+    batches = make_batches(config, ids, tokenizer)
     validation = None
     if "valid" in corpus.documents:
         valid_ids = tokenizer.encode(corpus.documents["valid"].text)
-        validation = _validation_batches(config, valid_ids, tokenizer.eos_id)
+        validation = _validation_batches(config, valid_ids, tokenizer)
     model.to(device)
     processes.copy_first(model.state_dict().values())  # other machines may have drawn others
     processes.seed(config.seed)
     return Trainer(model, batches, config.training, validation, processes)
 
 
-def make_batches(config: RunConfig, ids: np.ndarray, eos_id: int) -> Batches:
+def make_batches(config: RunConfig, ids: np.ndarray, tokenizer: Tokenizer) -> Batches:
     """The batches that the settings ask for."""
     training = config.training
     if config.model.context == "line":
-        return Lines(ids, batch_size=training.batch_size, eos_id=eos_id, seed=config.seed)
+        return _lines(config, ids, tokenizer, config.seed)
+    if training.learn_after:
+        raise InputError(
+            f"training.learn_after={training.learn_after!r}: is of lines; set model.context=line"
+        )
     return Stream(
         ids,
         batch_size=training.batch_size,
@@ -343,13 +347,24 @@ def make_batches(config: RunConfig, ids: np.ndarray, eos_id: int) -> Batches:
     )
 
 
-def _validation_batches(config: RunConfig, ids: np.ndarray, eos_id: int) -> Batches | None:
+def _lines(config: RunConfig, ids: np.ndarray, tokenizer: Tokenizer, seed: int) -> Lines:
+    mark = config.training.learn_after
+    return Lines(
+        ids,
+        batch_size=config.training.batch_size,
+        eos_id=tokenizer.eos_id,
+        seed=seed,
+        mark=tokenizer.single_id(mark) if mark else None,
+    )
+
+
+def _validation_batches(config: RunConfig, ids: np.ndarray, tokenizer: Tokenizer) -> Batches | None:
     """Side by side, for speed: a column's first words have less before them than in the text."""
     if len(ids) < 2:
         return None
     training = config.training
     if config.model.context == "line":
-        return Lines(ids, batch_size=training.batch_size, eos_id=eos_id)
+        return _lines(config, ids, tokenizer, 0)
     columns = max(1, min(training.batch_size, len(ids) // _FEWEST_PER_COLUMN))
     return Stream(ids, batch_size=columns, window=_VALIDATION_WINDOW)
 

@@ -175,6 +175,7 @@ class _SeveralProcesses(Processes):
             inputs=batch.inputs[rows],
             targets=batch.targets[rows],
             lengths=None if batch.lengths is None else batch.lengths[rows],
+            learned=None if batch.learned is None else batch.learned[rows],
         )
         return own, counts
 
