@@ -8,9 +8,7 @@ of a batch is padding.
     <eos> the cat sleeps   →   the cat sleeps <eos>
     <eos> it rains  ·      →   it rains <eos>  ·          · padding, never counted
 
-With a mark, only what follows it in its line is learned, and what stands before it is read:
-
-    <eos> 1 7 + 4 = 2 1    →   · · · · · 2 1 <eos>        mark =
+Where it is said which tokens are `learned`, the others are only read.
 """
 
 from __future__ import annotations
@@ -22,7 +20,6 @@ import torch
 
 from elman.batches.batch import Batch, Batches
 from elman.errors import InputError
-from elman.text.marks import after_mark
 
 _BATCHES_PER_POOL = 50
 
@@ -39,18 +36,16 @@ class Lines(Batches):
         batch_size: int,
         eos_id: int,
         seed: int = 0,
-        mark: int | None = None,
+        learned: np.ndarray | None = None,  # bool, of each id; None: all
     ) -> None:
         if len(ids) == 0:
             raise InputError("there are no lines to train on")
         ends = np.flatnonzero(ids == eos_id) + 1
         if len(ends) == 0 or ends[-1] != len(ids):  # a last line that no newline ends
             ids, ends = np.append(ids, eos_id), np.append(ends, len(ids) + 1)
+            learned = None if learned is None else np.append(learned, True)
         self._ids = ids
-        self._learned = None if mark is None else after_mark(ids, mark, eos_id)
-        if self._learned is not None and not self._learned[ends - 1].all():
-            line = int(np.flatnonzero(~self._learned[ends - 1])[0]) + 1
-            raise InputError(f"line {line}: has no mark to learn after (training.learn_after)")
+        self._learned = learned
         self._starts = np.concatenate([[0], ends[:-1]])
         self._lengths = ends - self._starts
         self._batch_size = batch_size

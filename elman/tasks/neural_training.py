@@ -34,6 +34,7 @@ from elman.tasks.recipes import RunConfig
 from elman.tasks.training import data_facts, learn_tokenizer
 from elman.text import tokenizer_from_data, tokenizer_to_data
 from elman.text.corpora import Corpus, open_corpus
+from elman.text.marks import after_mark
 from elman.text.tokenizer import Tokenizer
 from elman.training.history import CURVES, History, draw_curves
 from elman.training.loop import Loop, Progress, Record, Stopped
@@ -332,30 +333,29 @@ def build_trainer(
 def make_batches(config: RunConfig, ids: np.ndarray, tokenizer: Tokenizer) -> Batches:
     """The batches that the settings ask for."""
     training = config.training
+    eos_id, size, seed = tokenizer.eos_id, training.batch_size, config.seed
+    learned = _learned(config, ids, tokenizer)
     if config.model.context == "line":
-        return _lines(config, ids, tokenizer, config.seed)
-    if training.learn_after:
-        raise InputError(
-            f"training.learn_after={training.learn_after!r}: is of lines; set model.context=line"
-        )
+        return Lines(ids, batch_size=size, eos_id=eos_id, seed=seed, learned=learned)
     return Stream(
         ids,
-        batch_size=training.batch_size,
+        batch_size=size,
         window=training.window,
         jitter=training.window_jitter,
-        seed=config.seed,
-    )
-
-
-def _lines(config: RunConfig, ids: np.ndarray, tokenizer: Tokenizer, seed: int) -> Lines:
-    mark = config.training.learn_after
-    return Lines(
-        ids,
-        batch_size=config.training.batch_size,
-        eos_id=tokenizer.eos_id,
         seed=seed,
-        mark=tokenizer.single_id(mark) if mark else None,
+        learned=learned,
     )
+
+
+def _learned(config: RunConfig, ids: np.ndarray, tokenizer: Tokenizer) -> np.ndarray | None:
+    """Which ids are learned, where not all of them are."""
+    mark = config.training.learn_after
+    if not mark:
+        return None
+    learned = after_mark(ids, tokenizer.single_id(mark), tokenizer.eos_id)
+    if not learned.any():
+        raise InputError(f"training.learn_after={mark!r}: nothing in the text stands after it")
+    return learned
 
 
 def _validation_batches(config: RunConfig, ids: np.ndarray, tokenizer: Tokenizer) -> Batches | None:
@@ -363,10 +363,12 @@ def _validation_batches(config: RunConfig, ids: np.ndarray, tokenizer: Tokenizer
     if len(ids) < 2:
         return None
     training = config.training
+    learned = _learned(config, ids, tokenizer)
     if config.model.context == "line":
-        return _lines(config, ids, tokenizer, 0)
+        size, eos_id = training.batch_size, tokenizer.eos_id
+        return Lines(ids, batch_size=size, eos_id=eos_id, learned=learned)
     columns = max(1, min(training.batch_size, len(ids) // _FEWEST_PER_COLUMN))
-    return Stream(ids, batch_size=columns, window=_VALIDATION_WINDOW)
+    return Stream(ids, batch_size=columns, window=_VALIDATION_WINDOW, learned=learned)
 
 
 def _same_tokens(

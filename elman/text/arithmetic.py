@@ -63,8 +63,8 @@ def about(config: ArithmeticConfig | None = None) -> str:
     """One line: what the problems are."""
     config = config or ArithmeticConfig()
     return (
-        f"sums and differences of two numbers of up to {config.digits} digits, up to "
-        f"{config.distractors} letters after each character of the problem; no problem is in two "
+        f"sums and differences of two numbers, digits up to {config.digits}, letters after each "
+        f"character of the problem up to {config.distractors}; no problem is in two "
         f"splits; what stands after {ANSWER_MARK!r} is determined: elman evaluate --accuracy "
         f"--after {ANSWER_MARK}"
     )

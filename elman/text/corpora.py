@@ -113,6 +113,8 @@ def _embedded(name: str) -> Corpus:
     words = [word for word in settings.split(",") if word]
     if words and embedded.config_class is None:
         raise InputError(f"{name}: {corpus} has no settings; write --data {corpus}")
+    if not all("=" in word for word in words):
+        raise InputError(f"{name}: write settings as {corpus}:key=value,key=value")
     if embedded.config_class is not None:
         config: Any = build(embedded.config_class, apply_overrides({}, words), corpus)
         embedded = embedded.with_settings(config)
