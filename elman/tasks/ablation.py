@@ -142,13 +142,21 @@ def run_ablation(
 
 def _train(folder: Path, recipe: str, data: str, settings: list[str], seed: int) -> None:
     """A finished run in the folder: it is there already, goes on, or is trained from the start."""
-    words = ["--resume", str(folder)]
+    config = load_recipe(recipe, settings, seed)
     if not folder.exists():
-        given = [word for setting in settings for word in ("--set", setting)]
-        words = [recipe, "--data", data, "--out", str(folder), "--seed", str(seed), *given]
-    elif _is_finished(folder, load_recipe(recipe, settings, seed), data):
-        return
-    command = [sys.executable, "-m", "elman", "train", *words, "--threads", "1"]
+        _train_apart(folder, recipe, data, settings, seed)
+    elif not _is_finished(folder, config, data):
+        _run_elman(["train", "--resume", str(folder)], folder)
+
+
+def _train_apart(folder: Path, recipe: str, data: str, settings: list[str], seed: int) -> None:
+    words = ["train", recipe, "--data", data, "--out", str(folder), "--seed", str(seed)]
+    _run_elman([*words, *(word for setting in settings for word in ("--set", setting))], folder)
+
+
+def _run_elman(words: list[str], folder: Path) -> None:
+    """A command in a process of its own, with one thread."""
+    command = [sys.executable, "-m", "elman", *words, "--threads", "1"]
     one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
     ended = subprocess.run(command, env=one_thread, capture_output=True, text=True, check=False)
     if ended.returncode:
