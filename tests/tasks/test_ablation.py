@@ -1,6 +1,7 @@
 """Cells side by side: every cell and seed once, finished runs kept, and the order of the study."""
 
 import math
+import time
 from pathlib import Path
 
 import pytest
@@ -142,3 +143,16 @@ def test_the_tasks_and_cells_are_there() -> None:
         assert load_recipe(task.recipe).training is not None
         corpus = open_corpus(task.data + ",lines=100")
         assert task.after is None or task.after in corpus.split("test").text
+
+
+@pytest.mark.slow
+def test_the_order_of_the_study_on_the_arithmetic_task(tmp_path: Path) -> None:
+    started = time.perf_counter()
+    means = {result.cell: result.mean for result in run_ablation(out=tmp_path)}
+    assert time.perf_counter() - started < 30 * 60
+    gated = ("lstm-b", "gru", "mut1", "mut2", "mut3")
+    poor = ("elman", "lstm-f")
+    # Without a forget gate an LSTM is no better than no gates at all; all else is far above both.
+    assert max(means[cell] for cell in poor) < min(means[c] for c in STUDIED if c not in poor) - 0.1
+    assert means["lstm-b"] > means["lstm"]
+    assert all(abs(means[cell] - means["lstm-b"]) < 0.1 for cell in gated)
