@@ -50,7 +50,7 @@ class Task:
 
 
 TASKS = {
-    "arithmetic": Task("arithmetic", "arithmetic:digits=2,distractors=2,lines=100000", "="),
+    "arithmetic": Task("arithmetic", "arithmetic:digits=2,distractors=5,lines=60000", "="),
     "xml": Task("xml", "xml:longest_name=4,steps=10,lines=20000"),
 }
 
