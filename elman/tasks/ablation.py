@@ -37,7 +37,6 @@ STUDIED = (
     "mut2",
     "mut3",
 )
-_ROWS = 100  # of test text side by side; of no consequence for the result
 
 
 @dataclass(frozen=True)
@@ -175,7 +174,7 @@ def _is_finished(folder: Path, config: RunConfig, data: str) -> bool:
 
 def _measure(folder: Path, data: str, after: str | None, seed: int) -> CellRun:
     trained = load(folder)
-    found = trained.accuracy(data, split="test", after=after, batch_size=_ROWS)
+    found = trained.accuracy(data, split="test", after=after)
     return CellRun(
         seed=seed,
         accuracy=found.accuracy,
