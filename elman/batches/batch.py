@@ -17,6 +17,7 @@ class Batch:
     targets: torch.Tensor
     lengths: torch.Tensor | None = None  # (B,) tokens of each row; None: all rows are full
     rate_factor: float = 1.0  # of the learning rate: short windows take short steps
+    learned: torch.Tensor | None = None  # (B, T) targets that are learned; None: all
 
     @property
     def tokens(self) -> int:
@@ -27,7 +28,8 @@ class Batch:
         """The same on a device."""
         lengths = None if self.lengths is None else self.lengths.to(device)
         inputs, targets = self.inputs.to(device), self.targets.to(device)
-        return Batch(inputs, targets, lengths, self.rate_factor)
+        learned = None if self.learned is None else self.learned.to(device)
+        return Batch(inputs, targets, lengths, self.rate_factor, learned)
 
 
 class Batches(ABC):
@@ -35,6 +37,11 @@ class Batches(ABC):
 
     carries_state: bool  # whether a batch goes on where the one before it ended
     tokens_per_epoch: int
+
+    @property
+    def learned_per_epoch(self) -> int:
+        """Tokens that are learned; all of them, unless some are only read."""
+        return self.tokens_per_epoch
 
     @abstractmethod
     def next(self) -> Batch | None:

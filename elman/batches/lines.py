@@ -7,6 +7,8 @@ of a batch is padding.
 
     <eos> the cat sleeps   →   the cat sleeps <eos>
     <eos> it rains  ·      →   it rains <eos>  ·          · padding, never counted
+
+Where it is said which tokens are `learned`, the others are only read.
 """
 
 from __future__ import annotations
@@ -27,13 +29,23 @@ class Lines(Batches):
 
     carries_state = False
 
-    def __init__(self, ids: np.ndarray, *, batch_size: int, eos_id: int, seed: int = 0) -> None:
+    def __init__(
+        self,
+        ids: np.ndarray,
+        *,
+        batch_size: int,
+        eos_id: int,
+        seed: int = 0,
+        learned: np.ndarray | None = None,  # bool, of each id; None: all
+    ) -> None:
         if len(ids) == 0:
             raise InputError("there are no lines to train on")
         ends = np.flatnonzero(ids == eos_id) + 1
         if len(ends) == 0 or ends[-1] != len(ids):  # a last line that no newline ends
             ids, ends = np.append(ids, eos_id), np.append(ends, len(ids) + 1)
+            learned = None if learned is None else np.append(learned, True)
         self._ids = ids
+        self._learned = learned
         self._starts = np.concatenate([[0], ends[:-1]])
         self._lengths = ends - self._starts
         self._batch_size = batch_size
@@ -71,7 +83,17 @@ class Lines(Batches):
         places = np.where(within, self._starts[rows][:, None] + steps, 0)
         targets = np.where(within, self._ids[places], self._eos_id)
         inputs = np.concatenate([np.full((len(rows), 1), self._eos_id), targets[:, :-1]], axis=1)
-        return Batch(torch.from_numpy(inputs), torch.from_numpy(targets), torch.from_numpy(lengths))
+        learned = None if self._learned is None else torch.from_numpy(self._learned[places])
+        return Batch(
+            torch.from_numpy(inputs),
+            torch.from_numpy(targets),
+            torch.from_numpy(lengths),
+            learned=learned,
+        )
+
+    @property
+    def learned_per_epoch(self) -> int:
+        return len(self._ids) if self._learned is None else int(self._learned.sum())
 
     def position(self) -> dict[str, Any]:
         return {"epoch": self._epoch, "number": self._number}

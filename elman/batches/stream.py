@@ -7,6 +7,7 @@
 
 Each window goes on where the one before it ended, so a state carried along has read everything
 before it in its column. The tokens that do not fill a column are left out, at most `batch_size`.
+Where it is said which tokens are `learned`, the others are only read.
 """
 
 from __future__ import annotations
@@ -32,7 +33,14 @@ class Stream(Batches):
     carries_state = True
 
     def __init__(
-        self, ids: np.ndarray, *, batch_size: int, window: int, jitter: float = 0.0, seed: int = 0
+        self,
+        ids: np.ndarray,
+        *,
+        batch_size: int,
+        window: int,
+        jitter: float = 0.0,
+        seed: int = 0,
+        learned: np.ndarray | None = None,  # bool, of each id; None: all
     ) -> None:
         length = len(ids) // batch_size
         if length < 2:
@@ -40,8 +48,8 @@ class Stream(Batches):
                 f"the text has {len(ids):,} tokens, too few for training.batch_size={batch_size}; "
                 "give more text or a smaller batch"
             )
-        kept = np.ascontiguousarray(ids[: length * batch_size])
-        self._columns = torch.from_numpy(kept).view(batch_size, length)
+        self._columns = _columns(ids, batch_size, length)
+        self._learned = None if learned is None else _columns(learned, batch_size, length)
         self._window = window
         self._jitter = jitter
         self._random = np.random.default_rng(seed)
@@ -60,6 +68,7 @@ class Stream(Batches):
             self._columns[:, begin:end],
             self._columns[:, begin + 1 : end + 1],
             rate_factor=length / self._window if self._jitter else 1.0,
+            learned=None if self._learned is None else self._learned[:, begin + 1 : end + 1],
         )
 
     def _draw_length(self) -> int:
@@ -68,9 +77,20 @@ class Stream(Batches):
         mean = self._window if self._random.random() < 0.95 else self._window / 2
         return max(_SHORTEST, int(self._random.normal(mean, self._jitter)))
 
+    @property
+    def learned_per_epoch(self) -> int:
+        if self._learned is None:
+            return self.tokens_per_epoch
+        return int(self._learned[:, 1:].sum())
+
     def position(self) -> dict[str, Any]:
         return {"offset": self._offset, "random": self._random.bit_generator.state}
 
     def go_to(self, position: dict[str, Any]) -> None:
         self._offset = position["offset"]
         self._random.bit_generator.state = position["random"]
+
+
+def _columns(values: np.ndarray, batch_size: int, length: int) -> torch.Tensor:
+    kept = np.ascontiguousarray(values[: length * batch_size])
+    return torch.from_numpy(kept).view(batch_size, length)

@@ -4,6 +4,7 @@ from typing import Any
 
 from elman.cli.arguments import Adapters, WholeNumber
 from elman.cli.output import counted, note, print_json, print_table
+from elman.errors import InputError
 
 
 def evaluate(
@@ -16,6 +17,9 @@ def evaluate(
     reset: str = "stream",
     batch_size: WholeNumber = 1,
     window: WholeNumber | None = None,
+    accuracy: bool = False,
+    after: str | None = None,
+    until: str | None = None,
     json: bool = False,
 ) -> None:
     """Perplexity, surprisal, bits per character and per byte of a run on a text.
@@ -25,6 +29,7 @@ def evaluate(
       elman evaluate runs/ptb --data ptb --with cache
       elman evaluate runs/ptb --data ptb --with cache:decay=0.02,window=500 --json
       elman evaluate runs/ptb --data ptb --with mix:run=runs/other
+      elman evaluate runs/sums --data arithmetic --accuracy --after =
 
     Parameters
     ----------
@@ -43,10 +48,19 @@ def evaluate(
         Rows scored side by side. Never changes the result.
     window
         Tokens scored at a time. Never changes the result.
+    accuracy
+        Also count how often the likeliest token is the one that comes.
+    after
+        Of these, only tokens after this one in their line, like = before a result.
+    until
+        And only up to the next of these.
     json
         Print the result as JSON.
     """
     from elman.tasks.language_model import load
+
+    if (after is not None or until is not None) and not accuracy:
+        raise InputError("--after and --until say what --accuracy counts; give that too")
 
     trained = load(run)
     if with_:
@@ -56,8 +70,21 @@ def evaluate(
         measurement = trained.evaluate(
             data, split=split, reset=reset, batch_size=batch_size, window=window, progress=progress
         )
+    found = None
+    if accuracy:
+        with counted("predicting, tokens") as progress:
+            found = trained.accuracy(
+                data,
+                split=split,
+                after=after,
+                until=until,
+                reset=reset,
+                batch_size=batch_size,
+                progress=progress,
+            )
     if json:
-        print_json({"run": run, **measurement.to_data(), "model": trained.model.describe()})
+        result = {"run": run, **measurement.to_data(), "model": trained.model.describe()}
+        print_json(result if found is None else {**result, "accuracy": found.to_data()})
         return
     if trained.trained_on(trained.choose_split(trained.open(data), split)):
         note("this is the text that the run was trained on; measure on text it has not seen")
@@ -74,9 +101,17 @@ def evaluate(
         ["of them unknown", measurement.unknown],
         ["lines", measurement.lines],
     ]
+    if found is not None:
+        numbers += [
+            ["accuracy", found.accuracy],
+            ["tokens that count", found.counted],
+            ["lines all right", found.line_accuracy],
+        ]
     print_table(["measure", run], numbers)
     if with_:
         print(f"with: {_settings(trained.model.describe())}")
+    if found is not None:
+        print(f"accuracy: the likeliest token is the one that comes; counted: {found.what}")
     print(f"protocol: {measurement.protocol}")
     print(f"text: {measurement.protocol.text}")
 

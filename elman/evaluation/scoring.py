@@ -1,4 +1,4 @@
-"""Log probability of every token of a text under any model.
+"""Log probability of every token of a text under any model, or any other number per token.
 
 Takes a model and ids, gives one number per token, in order. The result does not depend on how the
 work is cut up:
@@ -25,6 +25,8 @@ from elman.models.contract import LanguageModel
 from elman.state import State, join
 
 DEFAULT_WINDOW = 1 << 12  # tokens: often enough to show progress where a model is slow
+# Takes ids (B, T) and the state before them, gives a number for each (B, T) and the state after.
+Measure = Callable[[torch.Tensor, State], tuple[torch.Tensor, State]]
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,30 @@ def score_ids(
     progress: Callable[[int, int], None] = lambda tokens, of: None,
 ) -> np.ndarray:
     """Natural-log probabilities of ids, float64, same length."""
+    return each_token(
+        model,
+        ids,
+        model.score,
+        eos_id=eos_id,
+        reset=reset,
+        batch_size=batch_size,
+        window=window,
+        progress=progress,
+    )
+
+
+def each_token(
+    model: LanguageModel,
+    ids: np.ndarray,
+    measure: Measure,
+    *,
+    eos_id: int,
+    reset: str = "stream",
+    batch_size: int = 1,
+    window: int | None = DEFAULT_WINDOW,
+    progress: Callable[[int, int], None] = lambda tokens, of: None,
+) -> np.ndarray:
+    """What `measure` gives for each of the ids, float64, same length."""
     for name, size in (("batch_size", batch_size), ("window", window)):
         if size is not None and size < 1:
             raise InputError(f"{name}={size}: must be at least 1")
@@ -58,12 +84,12 @@ def score_ids(
     result = np.empty(len(ids))
     with torch.inference_mode():
         for batch in _batches(rows, batch_size):
-            for offset, log_probs in _score_rows(model, ids, batch, eos_id, window):
-                for row, scores in zip(batch, log_probs, strict=True):
+            for offset, values in _measure_rows(model, ids, measure, batch, eos_id, window):
+                for row, own in zip(batch, values, strict=True):
                     begin = min(row.first + offset, row.last)
-                    end = min(begin + len(scores), row.last)
-                    result[begin:end] = scores[: end - begin]
-                progress(log_probs.size, len(ids))
+                    end = min(begin + len(own), row.last)
+                    result[begin:end] = own[: end - begin]
+                progress(values.size, len(ids))
     return result
 
 
@@ -92,10 +118,15 @@ def _batches(rows: list[Row], size: int) -> Iterator[list[Row]]:
         yield rows[first : first + size]
 
 
-def _score_rows(
-    model: LanguageModel, ids: np.ndarray, rows: list[Row], padding: int, window: int | None
+def _measure_rows(
+    model: LanguageModel,
+    ids: np.ndarray,
+    measure: Measure,
+    rows: list[Row],
+    padding: int,
+    window: int | None,
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """Scores of rows side by side, window by window, padded at the end."""
+    """What is measured in rows side by side, window by window, padded at the end."""
     longest = max(row.last - row.first for row in rows)
     padded = np.full((len(rows), longest), padding)
     for place, row in zip(padded, rows, strict=True):
@@ -104,8 +135,8 @@ def _score_rows(
     state = _state_before(model, ids, rows)
     window = window or longest
     for offset in range(0, longest, window):
-        log_probs, state = model.score(batch[:, offset : offset + window], state)
-        yield offset, log_probs.double().numpy()
+        values, state = measure(batch[:, offset : offset + window], state)
+        yield offset, values.double().numpy()
 
 
 def _state_before(model: LanguageModel, ids: np.ndarray, rows: list[Row]) -> State:

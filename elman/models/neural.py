@@ -147,13 +147,16 @@ class NeuralModel(nn.Module, LanguageModel):
             carried = self.begin(len(batch.inputs))
         evidence, carried, penalty = self._encode(batch.inputs, carried, batch.lengths)
         targets = batch.targets
-        if batch.lengths is None:
+        counted = batch.learned
+        if batch.lengths is not None:
+            real = real_tokens(evidence[0], batch.lengths)
+            counted = real if counted is None else real & counted
+        if counted is None:
             evidence, targets = _rows(evidence), targets.flatten()
         else:
-            real = real_tokens(evidence[0], batch.lengths)
-            evidence, targets = tuple(part[real] for part in evidence), targets[real]
+            evidence, targets = tuple(part[counted] for part in evidence), targets[counted]
         nats = self.output.loss(evidence, targets, self._table())
-        return Loss(nats, batch.tokens, penalty), detach(carried)
+        return Loss(nats, len(targets), penalty), detach(carried)
 
     def begin(self, batch_size: int) -> State:
         """What is carried along before anything was read."""

@@ -27,6 +27,7 @@ from elman.text.reader import Document, named
 from elman.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
+    from elman.evaluation.accuracy import Accuracy
     from elman.evaluation.measurement import Measurement
     from elman.evaluation.surprisal import WordSurprisal
     from elman.tasks.generation import Generated
@@ -145,6 +146,37 @@ class TrainedModel:
             self.tokenizer.eos_id,
             self.tokenizer.count_unknown(document.text, ids),
         )
+
+    def accuracy(
+        self,
+        data: str,
+        *,
+        split: str | None = None,
+        after: str | None = None,
+        until: str | None = None,
+        reset: str = "stream",
+        batch_size: int = 1,
+        progress: Callable[[int, int], None] = lambda tokens, of: None,
+    ) -> Accuracy:
+        """How often the likeliest token is the one that comes, on a file, a folder or a corpus.
+
+        With `after`, only what follows this token in its line counts; with `until` too, only up to
+        the next of those.
+        """
+        from elman.evaluation.accuracy import Counted, measure_accuracy
+
+        _check_reset(reset)
+        document = self.choose_split(self.open(data), split)
+        with named(document):
+            return measure_accuracy(
+                self.model,
+                self.tokenizer,
+                document.text,
+                Counted(after, until),
+                reset=reset,
+                batch_size=batch_size,
+                progress=progress,
+            )
 
     def surprisal(
         self,

@@ -34,6 +34,7 @@ from elman.tasks.recipes import RunConfig
 from elman.tasks.training import data_facts, learn_tokenizer
 from elman.text import tokenizer_from_data, tokenizer_to_data
 from elman.text.corpora import Corpus, open_corpus
+from elman.text.marks import after_mark
 from elman.text.tokenizer import Tokenizer
 from elman.training.history import CURVES, History, draw_curves
 from elman.training.loop import Loop, Progress, Record, Stopped
@@ -269,7 +270,7 @@ class _Run:
         if math.isfinite(trainer.best_nats) and trainer.validation is not None:
             self.facts["validation"] = {
                 "perplexity": math.exp(min(trainer.best_nats, 700)),
-                "tokens": trainer.validation.tokens_per_epoch,
+                "tokens": trainer.validation.learned_per_epoch,
             }
 
     def _tensorboard(self, out: Path | None) -> Any:
@@ -318,40 +319,56 @@ def build_trainer(
     if model is None:
         family = model_class(config.kind)
         model = family.build(config.model, ids, tokenizer.tokens, tokenizer.eos_id)
-    batches = make_batches(config, ids, tokenizer.eos_id)
+    batches = make_batches(config, ids, tokenizer)
     validation = None
     if "valid" in corpus.documents:
         valid_ids = tokenizer.encode(corpus.documents["valid"].text)
-        validation = _validation_batches(config, valid_ids, tokenizer.eos_id)
+        validation = _validation_batches(config, valid_ids, tokenizer)
     model.to(device)
     processes.copy_first(model.state_dict().values())  # other machines may have drawn others
     processes.seed(config.seed)
     return Trainer(model, batches, config.training, validation, processes)
 
 
-def make_batches(config: RunConfig, ids: np.ndarray, eos_id: int) -> Batches:
+def make_batches(config: RunConfig, ids: np.ndarray, tokenizer: Tokenizer) -> Batches:
     """The batches that the settings ask for."""
     training = config.training
+    eos_id, size, seed = tokenizer.eos_id, training.batch_size, config.seed
+    learned = _learned(config, ids, tokenizer)
     if config.model.context == "line":
-        return Lines(ids, batch_size=training.batch_size, eos_id=eos_id, seed=config.seed)
+        return Lines(ids, batch_size=size, eos_id=eos_id, seed=seed, learned=learned)
     return Stream(
         ids,
-        batch_size=training.batch_size,
+        batch_size=size,
         window=training.window,
         jitter=training.window_jitter,
-        seed=config.seed,
+        seed=seed,
+        learned=learned,
     )
 
 
-def _validation_batches(config: RunConfig, ids: np.ndarray, eos_id: int) -> Batches | None:
+def _learned(config: RunConfig, ids: np.ndarray, tokenizer: Tokenizer) -> np.ndarray | None:
+    """Which ids are learned, where not all of them are."""
+    mark = config.training.learn_after
+    if not mark:
+        return None
+    learned = after_mark(ids, tokenizer.single_id(mark), tokenizer.eos_id)
+    if not learned.any():
+        raise InputError(f"training.learn_after={mark!r}: nothing in the text stands after it")
+    return learned
+
+
+def _validation_batches(config: RunConfig, ids: np.ndarray, tokenizer: Tokenizer) -> Batches | None:
     """Side by side, for speed: a column's first words have less before them than in the text."""
     if len(ids) < 2:
         return None
     training = config.training
+    learned = _learned(config, ids, tokenizer)
     if config.model.context == "line":
-        return Lines(ids, batch_size=training.batch_size, eos_id=eos_id)
+        size, eos_id = training.batch_size, tokenizer.eos_id
+        return Lines(ids, batch_size=size, eos_id=eos_id, learned=learned)
     columns = max(1, min(training.batch_size, len(ids) // _FEWEST_PER_COLUMN))
-    return Stream(ids, batch_size=columns, window=_VALIDATION_WINDOW)
+    return Stream(ids, batch_size=columns, window=_VALIDATION_WINDOW, learned=learned)
 
 
 def _same_tokens(

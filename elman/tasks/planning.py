@@ -113,7 +113,7 @@ def _tokens_per_second(trainer: Trainer) -> float:
         trainer.step()
     started, tokens = time.perf_counter(), 0
     for _ in range(_MOST_STEPS):
-        tokens += trainer.step().tokens
+        tokens += trainer.step().read
         if time.perf_counter() - started > _PROBE_SECONDS:
             break
     return tokens / (time.perf_counter() - started)

@@ -10,11 +10,13 @@ import random
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
+from elman.config import apply_overrides, build
 from elman.errors import InputError, nearest
-from elman.text import grammar, python_docs
+from elman.text import arithmetic, grammar, python_docs, xml
 from elman.text.reader import Document, read_document
 
 SPLITS = ("train", "valid", "test")
@@ -50,11 +52,17 @@ class Corpus:
 
 @dataclass(frozen=True)
 class Embedded:
-    """A corpus that needs no file."""
+    """A corpus that needs no file; one with a `config_class` can be asked for in many forms."""
 
-    text: Callable[[str], str]
+    text: Callable[..., str]  # of a split (and of settings)
     about: str
-    details: Callable[[], str]
+    details: Callable[..., str]
+    config_class: type | None = None
+
+    def with_settings(self, config: Any) -> Embedded:
+        """The same corpus in one of its forms."""
+        text = partial(self.text, config=config)
+        return Embedded(text, self.about, partial(self.details, config=config))
 
 
 CORPORA = {
@@ -63,6 +71,18 @@ CORPORA = {
     ),
     "python-docs": Embedded(
         python_docs.python_docs_text, "the language reference inside this Python", python_docs.about
+    ),
+    "arithmetic": Embedded(
+        arithmetic.arithmetic_text,
+        "sums and differences among distractors: arithmetic:digits=3,lines=5000",
+        arithmetic.about,
+        arithmetic.ArithmeticConfig,
+    ),
+    "xml": Embedded(
+        xml.xml_text,
+        "nested tags of random names: xml:longest_name=4,steps=10",
+        xml.about,
+        xml.XmlConfig,
     ),
 }
 
@@ -73,9 +93,9 @@ def open_corpus(data: str, *, labelled: bool = False) -> Corpus:
         raise InputError("--data is empty; name a text file, a folder or a built-in corpus")
     if labelled and os.path.isdir(data):
         return _open_labelled(Path(data))
-    if data in CORPORA:
-        return _embedded(data)
     path = Path(data)
+    if data in CORPORA or (data.partition(":")[0] in CORPORA and not os.path.exists(path)):
+        return _embedded(data)
     if os.path.isdir(path):  # unlike Path.is_dir, at ease with names too long for a file
         return _open_folder(path)
     if not os.path.exists(path):
@@ -87,7 +107,17 @@ def open_corpus(data: str, *, labelled: bool = False) -> Corpus:
 
 @cache
 def _embedded(name: str) -> Corpus:
-    embedded = CORPORA[name]
+    """A corpus by its name as written, like `arithmetic` or `arithmetic:digits=3,lines=5000`."""
+    corpus, _, settings = name.partition(":")
+    embedded = CORPORA[corpus]
+    words = [word for word in settings.split(",") if word]
+    if words and embedded.config_class is None:
+        raise InputError(f"{name}: {corpus} has no settings; write --data {corpus}")
+    if not all("=" in word for word in words):
+        raise InputError(f"{name}: write settings as {corpus}:key=value,key=value")
+    if embedded.config_class is not None:
+        config: Any = build(embedded.config_class, apply_overrides({}, words), corpus)
+        embedded = embedded.with_settings(config)
     documents = {split: Document(f"{name} ({split})", embedded.text(split)) for split in SPLITS}
     return Corpus(name, documents, notes=[embedded.details()])
 

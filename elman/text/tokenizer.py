@@ -106,6 +106,13 @@ class Tokenizer(ABC):
         """The text as its tokens stand for it: what decoding brings back of known words."""
         return lower(text) if self.lowercase else text
 
+    def single_id(self, text: str) -> int:
+        """The id of a text that is one known token, like `=` among characters."""
+        ids = self.encode(text)
+        if len(ids) != 1 or ids[0] == self.unknown_id:
+            raise InputError(f"{text!r}: is not one token of this vocabulary ({self.name})")
+        return int(ids[0])
+
     def count_unknown(self, text: str, ids: np.ndarray) -> int:
         """How many tokens stand for something that the vocabulary does not have."""
         return 0 if self.unknown_id is None else int(np.count_nonzero(ids == self.unknown_id))

@@ -100,7 +100,7 @@ class Loop:
         """A step, if one is left, and a validation if it is due."""
         trainer = self.trainer
         if not trainer.finished:
-            self._timed_tokens += trainer.step().tokens
+            self._timed_tokens += trainer.step().read
             self._trust_saved()
             if time.perf_counter() - self._shown_at > _PROGRESS_SECONDS:
                 self._show_progress()
@@ -132,7 +132,7 @@ class Loop:
                 epochs=trainer.epochs_done,
                 of_epochs=trainer.config.epochs,
                 tokens_per_second=speed,
-                perplexity=_perplexity(meter.nats / meter.tokens),
+                perplexity=_perplexity(meter.nats / max(meter.tokens, 1)),
                 validation=self._last_validation,
                 seconds_left=tokens_left / max(speed, 1e-9),
                 learning_rate=meter.learning_rate,
@@ -147,7 +147,7 @@ class Loop:
             {
                 "step": trainer.step_number,
                 "epoch": trainer.epochs_done,
-                "train_perplexity": _perplexity(meter.nats / meter.tokens),
+                "train_perplexity": _perplexity(meter.nats / max(meter.tokens, 1)),
                 "learning_rate": meter.learning_rate,
                 "gradient_norm": meter.norms / meter.steps,
                 "largest_gradient_norm": meter.largest_norm,

@@ -175,6 +175,7 @@ class _SeveralProcesses(Processes):
             inputs=batch.inputs[rows],
             targets=batch.targets[rows],
             lengths=None if batch.lengths is None else batch.lengths[rows],
+            learned=None if batch.learned is None else batch.learned[rows],
         )
         return own, counts
 
@@ -204,7 +205,9 @@ class _SeveralProcesses(Processes):
         *sums, rest = torch.split(flat, [*(p.numel() for p in learned), len(numbers) + 1])
         all_nats, all_weights, all_tokens, *known = rest.tolist()
         for parameter, summed, somewhere in zip(learned, sums, known, strict=True):
-            parameter.grad = (summed / all_weights).view_as(parameter) if somewhere else None
+            parameter.grad = (
+                (summed / max(all_weights, 1)).view_as(parameter) if somewhere else None
+            )
         return all_nats, round(all_tokens)
 
     def first(self, value: float) -> float:

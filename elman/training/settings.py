@@ -36,6 +36,7 @@ class TrainingConfig:
     window: int = 35  # tokens of a window, as far as gradients go back
     window_jitter: float = 0.0  # standard deviation of random window lengths; 0: all alike
     loss_per: str = "token"  # token: mean over all; row: summed over time, mean over rows (Zaremba)
+    learn_after: str = ""  # only what follows this token in its line is learned; "": everything
     regime: str = "teacher-forcing"  # elman list regimes
     regime_options: dict[str, Any] = field(default_factory=dict)  # like final = 0.5
     clip: float = 0.25  # largest norm of the gradient; 0: none

@@ -55,7 +55,8 @@ class Step:
     """What one step of training showed."""
 
     nats: float
-    tokens: int
+    tokens: int  # that were learned
+    read: int  # all tokens of the batch
     gradient_norm: float  # before clipping
     clipped: bool
     learning_rate: float
@@ -157,7 +158,8 @@ class Trainer:
         own, counts = self.processes.share(batch)
         progress = min(1.0, self.epochs_done / self.config.epochs)
         loss, carried = self.regime.loss(self.model, own.to(self.device), self.carried, progress)
-        objective, weight = loss.nats / loss.tokens + loss.penalty, loss.tokens
+        # A batch of which nothing is learned has no nats either.
+        objective, weight = loss.nats / max(loss.tokens, 1) + loss.penalty, loss.tokens
         if self.config.loss_per == "row":
             weight = len(own.inputs)
             objective = objective * (loss.tokens / weight)
@@ -176,7 +178,7 @@ class Trainer:
         self.carried = carried if self.batches.carries_state else None
         self.step_number += 1
         self.tokens_in_epoch += batch.tokens
-        step = Step(nats, tokens, norm, 0 < self.config.clip < norm, rate)
+        step = Step(nats, tokens, batch.tokens, norm, 0 < self.config.clip < norm, rate)
         self.meter.add(step)
         return step
 

@@ -159,3 +159,18 @@ def test_only_the_stream_carries_a_state() -> None:
 
     assert Stream.carries_state
     assert not Lines.carries_state
+
+
+def test_tokens_that_are_only_read_are_marked_so() -> None:
+    ids = np.array([1, 2, EOS, 3, 4, 5, 6])  # the last line has no end
+    learned = np.array([False, True, True, False, False, True, True])
+    lines = Lines(ids, batch_size=2, eos_id=EOS, learned=learned)
+    (batch,) = epoch(lines)
+    order = batch.lengths.argsort()
+    assert batch.targets[order].tolist() == [[1, 2, EOS, EOS, EOS], [3, 4, 5, 6, EOS]]
+    assert batch.learned[order][0, :3].tolist() == [False, True, True]
+    assert batch.learned[order][1].tolist() == [False, False, True, True, True]
+    assert lines.tokens_per_epoch == 8
+    assert lines.learned_per_epoch == 5
+    assert batch.tokens == 8
+    assert Lines(ids, batch_size=2, eos_id=EOS).learned_per_epoch == 8

@@ -185,3 +185,18 @@ def test_a_batch_moves_whole() -> None:
     moved = batch.to(torch.device("meta"))
     assert {each.device.type for each in (moved.inputs, moved.targets, moved.lengths)} == {"meta"}
     assert moved.rate_factor == 0.5
+
+
+def test_tokens_that_are_only_read_are_marked_so() -> None:
+    ids, learned = np.arange(13), np.arange(13) % 3 == 0
+    stream = Stream(ids, batch_size=2, window=3, learned=learned)
+    found = []
+    while (batch := stream.next()) is not None:
+        assert batch.learned is not None
+        assert torch.equal(batch.learned, batch.targets % 3 == 0)
+        assert batch.to(torch.device("cpu")).learned is not None
+        found += batch.targets[batch.learned].tolist()
+    # Columns 0 … 5 and 6 … 11; their first tokens are nobody's targets.
+    assert sorted(found) == [3, 9]
+    assert stream.learned_per_epoch == 2
+    assert stream.tokens_per_epoch == 10

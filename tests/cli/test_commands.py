@@ -170,6 +170,20 @@ def test_evaluate_options(gives: Any) -> None:
     assert valid["protocol"]["state"] == "every line by itself"
 
 
+def test_evaluate_accuracy(gives: Any, says: Any) -> None:
+    command = ("evaluate", "letters", "--data", "data", "--accuracy")
+    found = gives(*command)["accuracy"]
+    assert found["counted"] == gives("evaluate", "letters", "--data", "data")["tokens"]
+    assert 0 < found["accuracy"] < 1
+    assert found["accuracy"] == found["right"] / found["counted"]
+    after = gives(*command, "--after", "t", "--until", " ")["accuracy"]
+    assert 0 < after["counted"] < found["counted"]
+    shown = says(*command, "--after", "t")
+    assert "accuracy" in shown
+    assert "counted: tokens after 't' in their line, the line end too" in shown
+    assert gives(*command, "--batch-size", "3", "--reset", "line")["accuracy"]["counted"]
+
+
 def test_evaluate_with_adapters(says: Any, gives: Any) -> None:
     cache = ("evaluate", "laplace", "--data", "data", "--with", "cache:window=50")
     assert re.search(r"\nwith: \d\.\d{3} ngram \+ \d\.\d{3} cache\n", says(*cache))
@@ -450,6 +464,9 @@ def test_regimes(says: Any, gives: Any, tmp_path: Path) -> None:
         ("regimes --seeds 0", "--seeds 0: must be at least 1"),
         ("regimes --sentences 3", "--sentences 3: must be at least 50"),
         ("evaluate nowhere --data data", "nowhere: no such run"),
+        ("evaluate words --data data --after x", "give that too"),
+        ("evaluate letters --data data --accuracy --after the", "'the': is not one token"),
+        ("evaluate letters --data data --accuracy --until t", "give both"),
         ("evaluate words --data nowhere", "nowhere: no such file, folder or embedded corpus"),
         ("evaluate words", "data"),
         ("evaluate words --data data --split best", "no 'best' split"),

@@ -1,5 +1,7 @@
 """Neural families: what they learn from is what they score, and their formulas are the papers'."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -91,6 +93,22 @@ def test_the_loss_of_lines_is_minus_the_score_of_each_from_a_fresh_start(
     for row, length in zip(batch.targets, batch.lengths, strict=True):
         expected -= model.score(row[None, :length], model.start(1))[0].sum()
     assert torch.allclose(loss.nats, expected, rtol=1e-12, atol=0)
+
+
+def test_what_is_only_read_costs_nothing_but_is_read(model: NeuralModel) -> None:
+    for batches in (Lines(TEXT, batch_size=6, eos_id=EOS), Stream(TEXT, batch_size=B, window=12)):
+        batch = batches.next()
+        learned = batch.targets % 2 == 0
+        some, carried = model.loss(replace(batch, learned=learned), None)
+        others, _ = model.loss(replace(batch, learned=~learned), None)
+        everything, after = model.loss(batch, None)
+        assert some.tokens + others.tokens == everything.tokens == batch.tokens
+        assert 0 < some.tokens < everything.tokens
+        assert torch.allclose(some.nats + others.nats, everything.nats, rtol=1e-12, atol=0)
+        for one, other in zip(tensors(carried), tensors(after), strict=True):
+            assert torch.equal(one, other)
+        nothing, _ = model.loss(replace(batch, learned=learned & ~learned), None)
+        assert (nothing.nats.item(), nothing.tokens) == (0.0, 0)
 
 
 def test_padding_does_not_matter(model: NeuralModel) -> None:

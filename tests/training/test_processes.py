@@ -332,6 +332,16 @@ def test_rows_are_shared_out_and_no_row_twice() -> None:
     assert (own.inputs.tolist(), counts) == ([[0, 1, 2]], 0)
 
 
+def test_what_is_learned_is_shared_out_with_its_rows() -> None:
+    ids = torch.arange(12).view(4, 3)
+    batch = Batch(ids, ids, learned=ids % 2 == 0)
+    processes = object.__new__(_SeveralProcesses)
+    processes.rank, processes.count = 1, 2
+    own, _ = processes.share(batch)
+    assert own.targets.tolist() == [[3, 4, 5], [9, 10, 11]]
+    assert torch.equal(own.learned, own.targets % 2 == 0)
+
+
 def test_a_batch_that_cannot_be_shared_out_is_refused() -> None:
     processes = object.__new__(_SeveralProcesses)
     processes.count = 3

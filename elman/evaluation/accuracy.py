@@ -1,0 +1,140 @@
+"""Next-step accuracy: how often the likeliest token is the one that comes.
+
+Takes a model, ids and which of them count, gives an `Accuracy`. For texts in which something is
+determined by what stands before it (a result, a closing tag) this says more than perplexity, which
+is mostly of what cannot be known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from elman.errors import InputError
+from elman.evaluation.scoring import cut_lines, each_token
+from elman.models.contract import LanguageModel
+from elman.state import State
+from elman.text.marks import after_mark
+from elman.text.tokenizer import Tokenizer
+
+_AT_ONCE = 1 << 22  # numbers of distributions held in memory
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How many tokens were the likeliest before they came."""
+
+    right: int
+    counted: int
+    lines_right: int  # in which every counted token was
+    lines: int  # in which a token counted
+    what: str  # which tokens count
+
+    @property
+    def accuracy(self) -> float:
+        return self.right / self.counted
+
+    @property
+    def line_accuracy(self) -> float:
+        return self.lines_right / self.lines
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"accuracy": self.accuracy, "line_accuracy": self.line_accuracy, **vars(self)}
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Which tokens count: all, or those after a mark in their line, up to another one."""
+
+    after: str | None = None
+    until: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.until is not None and self.after is None:
+            raise InputError("--until is the end of what begins with --after; give both")
+
+    def choose(self, ids: np.ndarray, tokenizer: Tokenizer) -> np.ndarray:
+        """Of the ids of a text, those that count; bool, same length."""
+        if self.after is None:
+            return np.ones(len(ids), dtype=bool)
+        until = None if self.until is None else tokenizer.single_id(self.until)
+        return after_mark(ids, tokenizer.single_id(self.after), tokenizer.eos_id, until)
+
+    def __str__(self) -> str:
+        if self.after is None:
+            return "every token, line ends too"
+        if self.until is None:
+            return f"tokens after {self.after!r} in their line, the line end too"
+        return f"tokens after {self.after!r}, up to and with {self.until!r}"
+
+
+def measure_accuracy(
+    model: LanguageModel,
+    tokenizer: Tokenizer,
+    text: str,
+    counted: Counted,
+    *,
+    reset: str = "stream",
+    batch_size: int = 1,
+    progress: Callable[[int, int], None] = lambda tokens, of: None,
+) -> Accuracy:
+    """The next-step accuracy of a model on a text."""
+    ids = tokenizer.encode(text)
+    counts = counted.choose(ids, tokenizer)
+    if not counts.any():
+        raise InputError(f"nothing counts: the text has no {counted}")
+    right = (
+        likeliest(
+            model,
+            ids,
+            eos_id=tokenizer.eos_id,
+            reset=reset,
+            batch_size=batch_size,
+            progress=progress,
+        )
+        == ids
+    )
+    lines = cut_lines(ids, tokenizer.eos_id)
+    starts = [line.first for line in lines]
+    wrong_in_line = np.add.reduceat(counts & ~right, starts)
+    counted_in_line = np.add.reduceat(counts, starts) > 0
+    return Accuracy(
+        right=int(np.count_nonzero(right & counts)),
+        counted=int(np.count_nonzero(counts)),
+        lines_right=int(np.count_nonzero(counted_in_line & (wrong_in_line == 0))),
+        lines=int(np.count_nonzero(counted_in_line)),
+        what=str(counted),
+    )
+
+
+def likeliest(
+    model: LanguageModel,
+    ids: np.ndarray,
+    *,
+    eos_id: int,
+    reset: str = "stream",
+    batch_size: int = 1,
+    progress: Callable[[int, int], None] = lambda tokens, of: None,
+) -> np.ndarray:
+    """The likeliest id before each id was read, same length."""
+
+    def measure(batch: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
+        log_probs, state = model.predict_all(batch, state)
+        return log_probs.argmax(2), state
+
+    found = each_token(
+        model,
+        ids,
+        measure,
+        eos_id=eos_id,
+        reset=reset,
+        batch_size=batch_size,
+        window=max(1, _AT_ONCE // (model.vocabulary_size * batch_size)),
+        progress=progress,
+    )
+    return found.astype(np.int64)

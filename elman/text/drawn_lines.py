@@ -1,0 +1,58 @@
+"""Corpora whose lines are drawn one by one, each line independent of the others.
+
+Takes a function that draws one line, gives the text of a split. A line belongs to one split for
+ever, whatever the seed and the size: a fingerprint of what it asks decides. So no model, however
+much of the training text it has seen, has met a line of the test text.
+"""
+
+from __future__ import annotations
+
+import random
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from elman.errors import InputError, choose
+
+# Of 20 lines drawn, how many go to which split.
+_SHARES = {"train": range(2, 20), "valid": range(1), "test": range(1, 2)}
+_HELD_OUT_SHARE = 20  # valid and test text have one line for so many of the training text
+
+
+class Line(NamedTuple):
+    """A line, and what makes it another than other lines (its problem without decoration)."""
+
+    text: str
+    identity: str
+
+
+@dataclass(kw_only=True)
+class DrawnConfig:
+    """What all such corpora can be asked for."""
+
+    lines: int = 20_000  # of the training text; validation and test text have a twentieth each
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        at_least(self, "lines", _HELD_OUT_SHARE)
+        at_least(self, "seed", 0)
+
+
+def draw_text(draw: Callable[[random.Random], Line], split: str, config: DrawnConfig) -> str:
+    """The text of a split (train, valid or test), one line per draw that belongs to it."""
+    share = choose(_SHARES, split, "split")
+    number = config.lines if split == "train" else config.lines // _HELD_OUT_SHARE
+    chance = random.Random(f"{split} {config.seed}")
+    texts: list[str] = []
+    while len(texts) < number:
+        line = draw(chance)
+        if zlib.crc32(line.identity.encode()) % _HELD_OUT_SHARE in share:
+            texts.append(line.text)
+    return "".join(f"{text}\n" for text in texts)
+
+
+def at_least(config: DrawnConfig, name: str, least: int) -> None:
+    """Refuse a setting that is too small."""
+    if getattr(config, name) < least:
+        raise InputError(f"{name}={getattr(config, name)}: must be at least {least}")
