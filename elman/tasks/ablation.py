@@ -49,7 +49,7 @@ class Task:
 
 
 TASKS = {
-    "arithmetic": Task("arithmetic", "arithmetic:digits=2,distractors=5,lines=60000", "="),
+    "arithmetic": Task("arithmetic", "arithmetic:digits=2,distractors=8,lines=60000", "="),
     "xml": Task("xml", "xml:longest_name=4,steps=10,lines=20000"),
 }
 
