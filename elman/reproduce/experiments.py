@@ -15,7 +15,7 @@ from pathlib import Path
 from elman.errors import choose
 from elman.reproduce.registry import Row
 
-SEEDS = (0, 1, 2)
+SEEDS = (1, 2, 3)  # the settings were chosen with seed 0
 _ABLATION = "elman.tasks.ablation"  # looked up when it is needed
 
 

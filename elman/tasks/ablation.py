@@ -38,6 +38,8 @@ STUDIED = (
     "mut3",
 )
 
+SEEDS = (1, 2, 3)  # the settings were chosen by looking at seed 0
+
 
 @dataclass(frozen=True)
 class Task:
@@ -95,7 +97,7 @@ class CellResult:
 def run_ablation(
     cells: Iterable[str] = STUDIED,
     task: str = "arithmetic",
-    seeds: Sequence[int] = (0, 1, 2),
+    seeds: Sequence[int] = SEEDS,
     out: str | Path = "runs/ablation",
     *,
     overrides: Iterable[str] = (),
