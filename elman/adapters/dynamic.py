@@ -80,8 +80,9 @@ def wrap(model: LanguageModel, config: DynamicConfig, around: Surroundings) -> D
     if config.rule == "sgd":
         downhill = Sgd(_SGD_RATE * config.segment if rate is None else rate)
         return DynamicEvaluation(model, config.segment, downhill)
-    ids = around.training_ids()
-    usual = root_mean_square(Worker(model), ids, config.segment, config.batches)
+    usual = root_mean_square(
+        Worker(model), around.training_ids(), config.segment, config.batches, around.progress
+    )
     return DynamicEvaluation(
         model, config.segment, Rms(_RMS_RATE if rate is None else rate, config, usual)
     )

@@ -6,6 +6,7 @@ weight. Called by dynamic evaluation.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +21,13 @@ if TYPE_CHECKING:
 _COLUMNS = 100  # as in the authors' code
 
 
-def root_mean_square(worker: Worker, ids: np.ndarray, steps: int, batches: int) -> torch.Tensor:
+def root_mean_square(
+    worker: Worker,
+    ids: np.ndarray,
+    steps: int,
+    batches: int,
+    progress: Callable[[int, int], None] = lambda tokens, of: None,
+) -> torch.Tensor:
     """Over at most so many batches of 100 segments of so many steps, the state carried on."""
     columns = min(_COLUMNS, len(ids) // (steps + 1))
     if columns < 1:
@@ -38,4 +45,5 @@ def root_mean_square(worker: Worker, ids: np.ndarray, steps: int, batches: int) 
             gradients = worker.gradients(loss.nats / loss.tokens)
             for place, gradient in zip(places, gradients, strict=True):
                 place.addcmul_(gradient, gradient)
+            progress(columns * steps, columns * steps * batches)
     return (squares / batches).sqrt()

@@ -256,6 +256,7 @@ class TrainedModel:
             lambda: ids_of("train"),
             self._id_of,
             self.tokenizer.eos_id,
+            progress,
         )
         model = adapt(self.model, written, around)
         return TrainedModel(
