@@ -121,19 +121,29 @@ def counted(what: str) -> Iterator[Callable[[int, int], None]]:
     """Progress of countable work, as (how many more, of how many): a bar in a terminal, a plain
     line now and then elsewhere.
     """
+    done = of = 0
+
+    def add(amount: int, total: int) -> int:
+        """How many are done of this total; several pieces of work may follow each other."""
+        nonlocal done, of
+        if done >= of or total != of:
+            done, of = 0, total
+        done += amount
+        return done
+
     if sys.stderr.isatty():
         from rich.console import Console
         from rich.progress import Progress
 
         with Progress(console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task(what, total=None)
-            yield lambda amount, total: bar.update(task, advance=amount, total=total)
+            yield lambda amount, total: bar.update(task, completed=add(amount, total), total=total)
         return
-    done, last = 0, time.monotonic()
+    last = time.monotonic()
 
     def say(amount: int, total: int) -> None:
-        nonlocal done, last
-        done += amount
+        nonlocal last
+        done = add(amount, total)
         if time.monotonic() - last > _PATIENCE:
             print(f"{what}: {done:,} of {total:,}", file=sys.stderr)
             last = time.monotonic() + _PATIENCE  # the first soon, the others now and then
