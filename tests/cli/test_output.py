@@ -73,6 +73,7 @@ def test_notes_and_progress_do_not_disturb_a_pipe(
     with counted("scoring") as advance:
         advance(4, 10)
         advance(6, 10)
+        advance(5, 20)
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.splitlines() == [
@@ -80,6 +81,7 @@ def test_notes_and_progress_do_not_disturb_a_pipe(
         "reading …",
         "scoring: 4 of 10",
         "scoring: 10 of 10",
+        "scoring: 5 of 20",
     ]
 
 
