@@ -384,7 +384,7 @@ def test_export_does_not_overwrite(call: Any, tmp_path: Path) -> None:
 
 def test_data(says: Any, call: Any, gives: Any, tmp_path: Path) -> None:
     assert "grammar" in says("data")
-    assert set(gives("data")) == {"grammar", "python-docs"}
+    assert set(gives("data")) == {"arithmetic", "grammar", "python-docs", "xml"}
     assert "looks like text for the tokenizer: words" in says("data", "data")
     found = gives("data", "data")
     assert found["splits"]["train"]["lines"] == 200

@@ -152,8 +152,6 @@ def test_the_order_of_the_study_on_the_arithmetic_task(tmp_path: Path) -> None:
     assert time.perf_counter() - started < 30 * 60
     poor = ("elman", "lstm-f")
     # Without a forget gate an LSTM is no better than no gates at all; all else is far above both.
-    assert (
-        max(means[cell] for cell in poor) < min(means[c] for c in STUDIED if c not in poor) - 0.05
-    )
+    assert max(means[cell] for cell in poor) < min(means[c] for c in STUDIED if c not in poor) - 0.1
     assert means["lstm-b"] > means["lstm"]
     assert all(abs(means[cell] - means["lstm-b"]) < 0.1 for cell in ("gru", "mut1", "mut2", "mut3"))
