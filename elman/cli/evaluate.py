@@ -1,10 +1,14 @@
 """`elman evaluate`: perplexity and bits per byte of a run on a text."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from elman.cli.arguments import Adapters, WholeNumber
 from elman.cli.output import counted, note, print_json, print_table
 from elman.errors import InputError
+
+if TYPE_CHECKING:
+    from elman.evaluation.accuracy import Accuracy
+    from elman.evaluation.measurement import Measurement
 
 
 def evaluate(
@@ -92,6 +96,13 @@ def evaluate(
         note("unknown words count as one word <unk>, so bits per byte look better than they are")
     if measurement.impossible:
         note(f"{measurement.impossible:,} tokens have probability zero: the perplexity is infinite")
+    _print(run, measurement, found, trained.model.describe() if with_ else {})
+
+
+def _print(
+    run: str, measurement: "Measurement", found: "Accuracy | None", adapted: dict[str, Any]
+) -> None:
+    """The measures as a table, and how they were obtained; `adapted` describes the adapters."""
     numbers = [
         ["perplexity", measurement.perplexity],
         ["bits per token", measurement.surprisal],
@@ -108,8 +119,8 @@ def evaluate(
             ["lines all right", found.line_accuracy],
         ]
     print_table(["measure", run], numbers)
-    if with_:
-        print(f"with: {_settings(trained.model.describe())}")
+    if adapted:
+        print(f"with: {_settings(adapted)}")
     if found is not None:
         print(f"accuracy: the likeliest token is the one that comes; counted: {found.what}")
     print(f"protocol: {measurement.protocol}")
