@@ -1,0 +1,195 @@
+"""Tiny trainings that must come out as they always did, bit for bit.
+
+Each case is a short run with a fixed seed: every cell, model family, input, output, regime,
+optimizer, schedule and average, and one of everything else. `curves.json` beside this file has what
+each of them showed, as hexadecimal floating point; a clean-up that changed nothing leaves it as it
+is. Where a change is meant to change figures, write it anew and look at what has become different:
+
+    python tests/golden/test_golden_curves.py
+
+Other processors, or another torch, round otherwise: there, the curves only have to be close.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from elman.cells import CELLS
+from elman.layers.connections import CONNECTIONS
+from elman.layers.inputs import INPUTS
+from elman.layers.outputs import OUTPUTS
+from elman.models import MODELS
+from elman.tasks.neural_training import Machine
+from elman.tasks.training import train
+from elman.training.averaging import AVERAGES
+from elman.training.optimizers import OPTIMIZERS
+from elman.training.regimes import REGIMES
+from elman.training.schedules import SCHEDULES
+
+CURVES = Path(__file__).with_name("curves.json")
+RECIPE = """
+[text]
+tokenizer = "words"
+
+[model]
+kind = "{kind}"
+embedding_size = 12
+{hidden_size}
+
+[training]
+epochs = 2
+batch_size = 4
+window = 7
+learning_rate = 1.0
+clip = 1.0
+validate_every = 0.25
+"""
+GENTLE = "training.learning_rate=0.01"  # for rules that divide by the size of the gradient
+UNTIED = "model.tied=false"  # some have no table of word vectors to share
+EVERYTHING = (
+    "model.num_layers=2",
+    "model.tied=true",
+    "model.dropout_input=0.1",
+    "model.dropout_hidden=0.1",
+    "model.dropout_output=0.1",
+    "model.dropout_words=0.1",
+    "model.weight_drop=0.1",
+    "model.activation_penalty=1",
+    "model.temporal_penalty=1",
+    "model.layer_norm=true",
+    "training.window_jitter=2",
+    "training.weight_decay=1e-4",
+)
+
+
+def _cases() -> dict[str, tuple[str, ...]]:
+    """Name to settings."""
+    cases: dict[str, tuple[str, ...]] = {}
+    for cell in CELLS:
+        cases[f"cell {cell}"] = (f"model.cell={cell}",)
+    for kind in MODELS:
+        if kind != "ngram":
+            cases[f"model {kind}"] = (f"model.kind={kind}",)
+    for name in INPUTS:
+        cases[f"input {name}"] = (f"model.input={name}", UNTIED)
+    for name in OUTPUTS:
+        cases[f"output {name}"] = (f"model.output={name}", UNTIED, *OUTPUT_SETTINGS.get(name, ()))
+    for name in REGIMES:
+        cases[f"regime {name}"] = (f"training.regime={name}",)
+    for name in OPTIMIZERS:
+        rate = () if name == "sgd" else (GENTLE,)
+        cases[f"optimizer {name}"] = (f"training.optimizer={name}", *rate)
+    for name in SCHEDULES:
+        cases[f"schedule {name}"] = (f"training.schedule={name}",)
+    for name in AVERAGES:
+        cases[f"average {name}"] = (f"training.average={name}", "training.trigger=1")
+    for name in CONNECTIONS:
+        cases[f"connection {name}"] = (f"model.connection={name}", "model.num_layers=2")
+    for name in ("zoneout", "recurrent_dropout"):
+        cases[name] = (f"model.{name}=0.2",)
+    cases["lines"] = ("model.context=line",)
+    cases["topics"] = ("model.topics=3",)
+    cases["everything"] = EVERYTHING
+    return cases
+
+
+OUTPUT_SETTINGS = {
+    "adaptive": ("model.output_options={cutoffs=[4]}",),
+    "sampled": ("model.output_options={samples=5}",),
+    "nce": ("model.output_options={samples=5}",),
+    "blackout": ("model.output_options={samples=5}",),
+}
+CASES = _cases()
+
+
+def sentences(lines: int, seed: int) -> str:
+    drawn = np.random.default_rng(seed)
+    nouns, verbs = ("cat", "dog", "bird"), ("sees", "hears", "likes")
+    return "".join(
+        f"the {nouns[a]} {verbs[a - 1]} a {nouns[b]} .\n"
+        for a, b in drawn.integers(0, 3, (lines, 2))
+    )
+
+
+def arithmetic() -> str:
+    """A hash of a few results: alike where this processor and torch round alike."""
+    drawn = torch.from_numpy(np.random.default_rng(0).normal(size=(2, 65, 65)).astype(np.float32))
+    left, right = drawn
+    results = [left @ right, left.tanh(), left.exp(), left.sigmoid(), left.logsumexp(1), left.sum()]
+    bits = b"".join(result.numpy().tobytes() for result in results)
+    return hashlib.sha256(bits + torch.__version__.encode()).hexdigest()[:16]
+
+
+def curve(case: str, folder: Path) -> list[float]:
+    """Everything that the history of a run records, and one number of its weights."""
+    data = folder / "data"
+    data.mkdir(exist_ok=True)
+    for seed, (split, lines) in enumerate({"train": 120, "valid": 20}.items()):
+        (data / f"{split}.txt").write_text(sentences(lines, seed))
+    kind = next((w.partition("=")[2] for w in CASES[case] if "model.kind=" in w), "recurrent")
+    recipe = folder / "recipe.toml"
+    hidden_size = "" if kind == "log-bilinear" else "hidden_size = 12"
+    recipe.write_text(RECIPE.format(kind=kind, hidden_size=hidden_size))
+    records: list[dict[str, Any]] = []
+    machine = Machine(threads=1, record=records.append)
+    trained = train(str(recipe), data=str(data), overrides=CASES[case], seed=1, machine=machine)
+    elapsed = ("tokens_per_second", "seconds")
+    found = [
+        float(value)
+        for record in records
+        for name, value in record.items()
+        if name not in elapsed and isinstance(value, int | float)
+    ]
+    arrays = trained.model.arrays()  # type: ignore[attr-defined]
+    return [*found, sum(float(np.abs(arrays[name]).sum()) for name in sorted(arrays))]
+
+
+@pytest.fixture(scope="module")
+def golden() -> dict[str, Any]:
+    kept: dict[str, Any] = json.loads(CURVES.read_text())
+    return kept
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_training_comes_out_as_it_always_did(
+    case: str, golden: dict[str, Any], tmp_path: Path
+) -> None:
+    assert case in golden["curves"], "write the curves anew, as the head of this file says"
+    expected = [float.fromhex(value) for value in golden["curves"][case]]
+    found = curve(case, tmp_path)
+    if golden["arithmetic"] == arithmetic():
+        assert [value.hex() for value in found] == golden["curves"][case]
+    else:
+        np.testing.assert_allclose(found, expected, rtol=0.01)
+
+
+def test_no_curve_is_left_over(golden: dict[str, Any]) -> None:
+    assert golden["curves"].keys() == CASES.keys()
+
+
+def test_the_runs_learn_and_differ(golden: dict[str, Any]) -> None:
+    cells = [tuple(golden["curves"][f"cell {cell}"]) for cell in CELLS]
+    assert len(set(cells)) == len(cells)
+
+
+def write() -> None:
+    """Run every case and keep what it showed."""
+    torch.set_num_threads(1)
+    curves = {}
+    for case in CASES:
+        with tempfile.TemporaryDirectory() as folder:
+            curves[case] = [value.hex() for value in curve(case, Path(folder))]
+    lines = ",\n".join(f"{json.dumps(case)}: {json.dumps(curves[case])}" for case in curves)
+    CURVES.write_text(f'{{"arithmetic": "{arithmetic()}", "curves": {{\n{lines}\n}}}}\n')
+
+
+if __name__ == "__main__":
+    write()
