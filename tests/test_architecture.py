@@ -1,6 +1,7 @@
 """Imports point downwards only: the rooms of the house, and which way they may look."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ PACKAGE = Path(elman.__file__).parent
 # From the ground up; a module may import from lower floors and from its own room.
 FLOORS = [
     {"errors", "version", "state", "page"},
-    {"config"},
+    {"config", "registry"},
     {"text", "runs"},
     {"counts", "cells", "batches"},
     {"layers"},
@@ -23,6 +24,7 @@ FLOORS = [
     {"cli"},
     {"__main__"},
 ]
+PLACE = re.compile(r"elman(\.\w+)+(:\w+)?")
 MODULES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
 
 
@@ -54,6 +56,8 @@ def imports(path: Path, *, top_level_only: bool) -> set[str]:
             found |= {name if name in known else node.module for name in names}
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names if alias.name.startswith("elman")}
+        elif isinstance(node, ast.Constant) and PLACE.fullmatch(str(node.value)):
+            found.add(node.value.partition(":")[0])  # of a registry, imported on use
     return found
 
 
@@ -83,6 +87,7 @@ def test_no_import_cycle() -> None:
 
 def test_the_check_sees_imports() -> None:
     assert "elman.counts.estimate" in imports(Path("models/ngram.py"), top_level_only=True)
+    assert "elman.models.ngram" in imports(Path("models/__init__.py"), top_level_only=False)
 
 
 def test_no_grab_bags() -> None:

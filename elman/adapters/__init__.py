@@ -4,34 +4,32 @@ Takes a model and settings written as `name:key=value,…`, gives a model. What 
 besides, validation text to fit its weights or another run, it asks of the `Surroundings`.
 
 Each is a file that has `ABOUT`, the dataclass of its settings as `Config`, and
-`wrap(model, config, around)`; it is imported on use, because some of them import torch.
+`wrap(model, config, around)`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib import import_module
 from typing import Any
 
 from elman.adapters.surroundings import Surroundings
 from elman.config import apply_overrides, build
-from elman.errors import InputError, choose
+from elman.errors import InputError
 from elman.models.contract import LanguageModel
+from elman.registry import Registry
 
-ADAPTERS = {
-    "cache": "elman.adapters.cache",
-    "continuous-cache": "elman.adapters.continuous_cache",
-    "dynamic": "elman.adapters.dynamic",
-    "documents": "elman.adapters.documents",
-    "mix": "elman.adapters.mix",
-    "monte-carlo": "elman.adapters.monte_carlo",
-    "temperature": "elman.adapters.temperature",
-}
-
-
-def adapter_module(name: str) -> Any:
-    """The file of an adapter."""
-    return import_module(choose(ADAPTERS, name, "adapter"))
+ADAPTERS = Registry(
+    "adapter",
+    {
+        "cache": "elman.adapters.cache",
+        "continuous-cache": "elman.adapters.continuous_cache",
+        "dynamic": "elman.adapters.dynamic",
+        "documents": "elman.adapters.documents",
+        "mix": "elman.adapters.mix",
+        "monte-carlo": "elman.adapters.monte_carlo",
+        "temperature": "elman.adapters.temperature",
+    },
+)
 
 
 def adapt(model: LanguageModel, written: Iterable[str], around: Surroundings) -> LanguageModel:
@@ -49,7 +47,7 @@ def adapt(model: LanguageModel, written: Iterable[str], around: Surroundings) ->
 def _read(written: str) -> tuple[Any, Any]:
     """An adapter's file and its settings."""
     name, _, settings = written.partition(":")
-    module = adapter_module(name)
+    module = ADAPTERS.choose(name)
     words = [word for word in settings.split(",") if word]
     if not all("=" in word for word in words):
         raise InputError(f"{written}: write settings as {name}:key=value,key=value")

@@ -5,6 +5,7 @@ from importlib import import_module
 
 from elman.cli.output import print_json, print_table
 from elman.errors import choose
+from elman.registry import Registry
 
 
 def list(kind: str | None = None, /, *, json: bool = False) -> None:
@@ -39,21 +40,11 @@ def _about(room: str, name: str) -> Callable[[], dict[str, str]]:
 
     def members() -> dict[str, str]:
         family = getattr(import_module(f"elman.{room}"), name)
+        if isinstance(family, Registry):
+            return family.abouts()
         return {key: getattr(member, "about", member) for key, member in family.items()}
 
     return members
-
-
-def _adapters() -> dict[str, str]:
-    from elman.adapters import ADAPTERS, adapter_module
-
-    return {name: adapter_module(name).ABOUT for name in ADAPTERS}
-
-
-def _models() -> dict[str, str]:
-    from elman.models import MODELS, model_class
-
-    return {name: model_class(name).about for name in MODELS}
 
 
 def _optimizers() -> dict[str, str]:
@@ -69,13 +60,13 @@ def _recipes() -> dict[str, str]:
 
 
 _FAMILIES: dict[str, Callable[[], dict[str, str]]] = {
-    "adapters": _adapters,
+    "adapters": _about("adapters", "ADAPTERS"),
     "averages": _about("training.averaging", "AVERAGES"),
     "cells": _about("cells", "CELLS"),
     "connections": _about("layers", "CONNECTIONS"),
     "corpora": _about("text.corpora", "CORPORA"),
     "decoding": _about("decoding", "STRATEGIES"),
-    "models": _models,
+    "models": _about("models", "MODELS"),
     "optimizers": _optimizers,
     "inputs": _about("layers.inputs", "INPUTS"),
     "outputs": _about("layers.outputs", "OUTPUTS"),

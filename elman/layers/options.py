@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from elman.config import convert
-from elman.errors import InputError, choose, nearest
+from elman.errors import InputError, nearest
+from elman.registry import Registry
 
 _GIVEN = {  # by what it is put in
     "self",
@@ -26,18 +27,16 @@ _GIVEN = {  # by what it is put in
 }
 
 
-def check_options(
-    family: dict[str, Any], what: str, name: str, options: dict[str, Any]
-) -> dict[str, Any]:
+def check_options(family: Registry, name: str, options: dict[str, Any]) -> dict[str, Any]:
     """The options in the types that a member of a family wants.
 
-    An InputError if it does not have them; what, name: as in messages, "cell" and "lstm".
+    An InputError if it does not have them.
     """
-    known = known_options(choose(family, name, what))
+    known = known_options(family.choose(name))
     for option in options:
         if option not in known:
             hint = nearest(str(option), known) if known else "it has none"
-            raise InputError(f"unknown option {option!r} of the {what} {name!r}; {hint}")
+            raise InputError(f"unknown option {option!r} of the {family.what} {name!r}; {hint}")
     return {
         option: value
         if known[option] is None

@@ -52,7 +52,7 @@ class StackConfig:
 
     def __post_init__(self) -> None:
         check_types(self)
-        self.options = check_options(CELLS, "cell", self.cell, self.options)
+        self.options = check_options(CELLS, self.cell, self.options)
         choose(CONNECTIONS, self.connection, "connection")
         for name in _RATES:
             check_rate(getattr(self, name), name)

@@ -55,8 +55,8 @@ class NeuralConfig:
 
     def __post_init__(self) -> None:
         check_types(self)
-        self.input_options = check_options(INPUTS, "input", self.input, self.input_options)
-        self.output_options = check_options(OUTPUTS, "output", self.output, self.output_options)
+        self.input_options = check_options(INPUTS, self.input, self.input_options)
+        self.output_options = check_options(OUTPUTS, self.output, self.output_options)
         choose(dict.fromkeys(INITIALISERS), self.init, "init")
         choose(dict.fromkeys(CONTEXTS), self.context, "context")
         check_rate(self.dropout_words, "dropout_words")

@@ -113,7 +113,7 @@ def run_ablation(
     """
     names = list(cells)
     for name in names:
-        choose(CELLS, name, "cell")
+        CELLS.check(name)
     if not names or not seeds:
         raise InputError("an ablation needs at least one cell and one seed")
     chosen = choose(TASKS, task, "task")

@@ -17,7 +17,7 @@ import numpy as np
 from elman.adapters import adapt
 from elman.adapters.surroundings import Surroundings
 from elman.errors import InputError
-from elman.models import model_class
+from elman.models import MODELS
 from elman.models.contract import LanguageModel
 from elman.runs.folder import read_run, write_run
 from elman.tasks.recipes import RunConfig, config_from_data
@@ -317,7 +317,7 @@ def saved_run(path: Path, contents: dict[str, Any]) -> TrainedModel:
         config = config_from_data(contents["config.json"])
         tokenizer = tokenizer_from_data(contents["tokenizer.json"])
         facts = contents["facts.json"]
-        model = model_class(config.kind).restore(
+        model = MODELS.choose(config.kind).restore(
             config.model, contents["weights.safetensors"], facts["model"]
         )
         whole = len(tokenizer) == model.vocabulary_size

@@ -26,7 +26,7 @@ import torch
 
 from elman.batches import Batches, Lines, Stream
 from elman.errors import InputError
-from elman.models import model_class
+from elman.models import MODELS
 from elman.models.neural import NeuralModel
 from elman.runs.folder import only_writer, read_run, update_run, write_run
 from elman.tasks.language_model import TrainedModel, saved_run
@@ -317,7 +317,7 @@ def build_trainer(
     processes = processes or Processes()
     torch.manual_seed(config.seed)
     if model is None:
-        family = model_class(config.kind)
+        family = MODELS.choose(config.kind)
         model = family.build(config.model, ids, tokenizer.tokens, tokenizer.eos_id)
     batches = make_batches(config, ids, tokenizer)
     validation = None

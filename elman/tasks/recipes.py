@@ -13,7 +13,7 @@ from typing import Any
 
 from elman.config import apply_overrides, as_data, build, convert, read_toml
 from elman.errors import InputError, nearest
-from elman.models import model_class
+from elman.models import MODELS
 from elman.text.tokenizer import TextConfig
 
 _FOLDER = Path(__file__).parent.parent / "recipes"
@@ -92,7 +92,7 @@ def config_from_data(data: dict[str, Any]) -> RunConfig:
     if isinstance(model, dict):
         kind = convert(model.get("kind", kind), str, "model.kind")
         model = {name: value for name, value in model.items() if name != "kind"}
-    family = model_class(kind)
+    family = MODELS.choose(kind)
     return RunConfig(
         recipe=convert(data["recipe"], str, "recipe"),
         seed=convert(data["seed"], int, "seed"),

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from elman.errors import InputError, choose
+from elman.errors import InputError
 from elman.evaluation.drift import Drift, measure_drift
 from elman.evaluation.exposure import IMPOSSIBLE, Exposure, measure_exposure, rows_of_text
 from elman.tasks.neural_training import Machine
@@ -118,7 +118,7 @@ def limit() -> float:
 
 def _parse(name: str) -> tuple[str, tuple[str, ...]]:
     regime, _, options = name.partition(":")
-    choose(REGIMES, regime, "regime")
+    REGIMES.check(regime)
     return regime, tuple(option for option in options.split(",") if option)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from elman.errors import InputError
-from elman.models import model_class
+from elman.models import MODELS
 from elman.runs.folder import refuse_existing
 from elman.tasks.language_model import TrainedModel, load
 from elman.tasks.recipes import RunConfig, load_recipe
@@ -76,7 +76,7 @@ def _train_counts(
     corpus = open_corpus(str(data), labelled=config.text.labelled)
     progress("tokenizing")
     tokenizer, ids = learn_tokenizer(corpus.split("train"), config)
-    model = model_class(config.kind).fit(
+    model = MODELS.choose(config.kind).fit(
         ids,
         config.model,
         vocabulary_size=len(tokenizer),

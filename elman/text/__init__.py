@@ -8,22 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from elman.errors import InputError, choose
-from elman.text.bytes import Bytes
-from elman.text.characters import Characters
-from elman.text.raw_words import RawWords
-from elman.text.subwords import BytePairs, Unigram
+from elman.errors import InputError
+from elman.registry import Registry
 from elman.text.tokenizer import TextConfig, Tokenizer, no_surrogates
-from elman.text.words import Words
 
-TOKENIZERS: dict[str, type[Tokenizer]] = {
-    "words": Words,
-    "raw-words": RawWords,
-    "characters": Characters,
-    "bytes": Bytes,
-    "bpe": BytePairs,
-    "unigram": Unigram,
-}
+TOKENIZERS = Registry(
+    "tokenizer",
+    {
+        "words": "elman.text.words:Words",
+        "raw-words": "elman.text.raw_words:RawWords",
+        "characters": "elman.text.characters:Characters",
+        "bytes": "elman.text.bytes:Bytes",
+        "bpe": "elman.text.subwords:BytePairs",
+        "unigram": "elman.text.subwords:Unigram",
+    },
+)
 
 # In tokenized English, abbreviations alone end in a mark: 3 % of Penn Treebank's words. In raw
 # English every clause does: about 15 %.
@@ -35,7 +34,8 @@ def train_tokenizer(text: str, config: TextConfig) -> tuple[Tokenizer, np.ndarra
     """The tokenizer that a configuration asks for, fitted to a text, and the ids of that text."""
     no_surrogates(text)
     name = guess_tokenizer(text) if config.tokenizer == "auto" else config.tokenizer
-    return choose(TOKENIZERS, name, "tokenizer").learn(text, config)
+    learned: tuple[Tokenizer, np.ndarray] = TOKENIZERS.choose(name).learn(text, config)
+    return learned
 
 
 def guess_tokenizer(text: str) -> str:
@@ -57,6 +57,6 @@ def tokenizer_from_data(data: dict[str, Any]) -> Tokenizer:
     """The tokenizer that gave this data."""
     data = dict(data)
     try:
-        return choose(TOKENIZERS, data.pop("tokenizer"), "tokenizer").from_data(data)
+        return TOKENIZERS.choose(data.pop("tokenizer")).from_data(data)
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"tokenizer.json: not a tokenizer of elman ({error})") from None

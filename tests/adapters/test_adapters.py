@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from elman.adapters import ADAPTERS, adapt, adapter_module
+from elman.adapters import ADAPTERS, adapt
 from elman.adapters.cache import UnigramCache
 from elman.adapters.mixture import Mixture
 from elman.adapters.surroundings import Surroundings
@@ -120,7 +120,7 @@ def test_what_cannot_be_mixed_is_refused_before_the_long_work() -> None:
 
 
 def test_every_adapter_says_what_it_is() -> None:
-    assert all(adapter_module(name).ABOUT for name in ADAPTERS)
+    assert all(ADAPTERS.choose(name).ABOUT for name in ADAPTERS)
 
 
 def test_weights_of_all_models_are_fitted_together() -> None:

@@ -20,9 +20,7 @@ def test_an_ablation_has_the_options_of_the_lstm(cell) -> None:
 
 
 def test_values_become_what_the_option_is() -> None:
-    found = check_options(
-        CELLS, "cell", "lstm", {"forget_bias": 1, "projection": 2.0, "cell_clip": None}
-    )
+    found = check_options(CELLS, "lstm", {"forget_bias": 1, "projection": 2.0, "cell_clip": None})
     assert found == {"forget_bias": 1.0, "projection": 2, "cell_clip": None}
     assert [type(value) for value in found.values()] == [float, int, type(None)]
 
@@ -33,7 +31,7 @@ def test_an_option_without_a_type_is_handed_on_as_it_is(monkeypatch) -> None:
             super().__init__(input_size, hidden_size)
 
     monkeypatch.setitem(CELLS, "own", Own)
-    assert check_options(CELLS, "cell", "own", {"flag": True}) == {"flag": True}
+    assert check_options(CELLS, "own", {"flag": True}) == {"flag": True}
 
 
 @pytest.mark.parametrize(
@@ -54,14 +52,14 @@ def test_an_option_without_a_type_is_handed_on_as_it_is(monkeypatch) -> None:
 )
 def test_others_are_refused(cell, options, message) -> None:
     with pytest.raises(InputError, match=message):
-        check_options(CELLS, "cell", cell, options)
+        check_options(CELLS, cell, options)
 
 
 def test_inputs_and_outputs_have_options_too() -> None:
     assert known_options(OUTPUTS["full"]) == {}
     assert known_options(OUTPUTS["nce"]) == {"samples": int, "noise_power": float}
     assert set(known_options(INPUTS["characters"])) >= {"widths", "filters", "highways"}
-    found = check_options(INPUTS, "input", "characters", {"widths": [1, 2], "filters": [3, 4]})
+    found = check_options(INPUTS, "characters", {"widths": [1, 2], "filters": [3, 4]})
     assert found == {"widths": (1, 2), "filters": (3, 4)}
     with pytest.raises(InputError, match="unknown option 'sample' of the output 'nce'"):
-        check_options(OUTPUTS, "output", "nce", {"sample": 3})
+        check_options(OUTPUTS, "nce", {"sample": 3})

@@ -16,7 +16,7 @@ from elman.adapters import ADAPTERS, adapt
 from elman.adapters.surroundings import Surroundings
 from elman.counts.smoothing import SMOOTHERS
 from elman.layers.outputs import OUTPUTS
-from elman.models import MODELS, model_class
+from elman.models import MODELS
 from elman.models.contract import LanguageModel
 from elman.models.neural import NeuralModel
 from elman.runs.folder import read_run, write_run
@@ -114,7 +114,7 @@ BASES = [
 
 
 def fit(kind: str, settings: dict[str, object]) -> LanguageModel:
-    cls = model_class(kind)
+    cls = MODELS.choose(kind)
     if not issubclass(cls, NeuralModel):
         return cls.fit(TEXT, cls.config_class(**settings), vocabulary_size=SIZE, eos_id=EOS)
     return build(kind, settings).double().requires_grad_(False)
@@ -122,7 +122,7 @@ def fit(kind: str, settings: dict[str, object]) -> LanguageModel:
 
 def build(kind: str, settings: dict[str, object]) -> NeuralModel:
     """A neural model as it comes out of a training: with the precision and the weights it has."""
-    cls = model_class(kind)
+    cls = MODELS.choose(kind)
     sizes = {"hidden_size": 6} if kind == "recurrent" else {}
     torch.manual_seed(3)
     config = cls.config_class(**({**NEURAL, **sizes, **settings} if settings else {}))

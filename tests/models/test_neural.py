@@ -10,7 +10,7 @@ from elman.batches import Batch, Lines, Stream
 from elman.errors import InputError
 from elman.layers.inputs import Material
 from elman.layers.penalties import activation_penalty, temporal_penalty
-from elman.models import MODELS, model_class
+from elman.models import MODELS
 from elman.models.neural import INITIALISERS, NeuralModel
 from elman.state import tensors
 from elman.tasks.recipes import load_recipe
@@ -45,7 +45,7 @@ FAMILIES = {
 def make(kind: str, **settings) -> NeuralModel:
     """In double precision, with weights so large that every word makes a difference."""
     torch.manual_seed(1)
-    cls = model_class(kind)
+    cls = MODELS.choose(kind)
     sizes = {"hidden_size": 6} if kind == "recurrent" else {}
     usual = {"embedding_size": 5, "init": "normal", "init_scale": 0.6, **sizes}
     return cls.build(cls.config_class(**(usual | settings)), TEXT, WORDS, EOS).double().eval()
@@ -66,7 +66,7 @@ def score_from_first(model: NeuralModel, batch: Batch) -> torch.Tensor:
 
 
 def test_every_registered_family_is_here() -> None:
-    neural = {kind for kind in MODELS if issubclass(model_class(kind), NeuralModel)}
+    neural = {kind for kind in MODELS if issubclass(MODELS.choose(kind), NeuralModel)}
     assert {kind for kind, _ in FAMILIES.values()} == neural
 
 
@@ -368,7 +368,7 @@ def built_from(recipe: str) -> NeuralModel:
     """On no device: nothing is computed or stored."""
     config = load_recipe(recipe)
     with torch.device("meta"):
-        cls = model_class(config.kind)
+        cls = MODELS.choose(config.kind)
         return cls(config.model, Material(torch.ones(10_000, dtype=torch.long), EOS))
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from elman.adapters import adapter_module
+from elman.adapters import ADAPTERS
 from elman.cells import CELLS
 from elman.config import apply_overrides, build
 from elman.errors import InputError
@@ -123,7 +123,7 @@ def test_every_row_can_be_built(table, row) -> None:
         run_of = dict.fromkeys(references(written), "folder")
         name, _, settings = fill_in(written, run_of).partition(":")
         words = [word for word in settings.split(",") if word]
-        build(adapter_module(name).Config, apply_overrides({}, words), name)
+        build(ADAPTERS.choose(name).Config, apply_overrides({}, words), name)
 
 
 def test_the_largest_settings_fit_together() -> None:

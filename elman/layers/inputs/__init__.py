@@ -1,12 +1,14 @@
 """Input layers, one per file: from ids to vectors that a network can read."""
 
-from elman.layers.inputs.characters import CharacterFilters
 from elman.layers.inputs.input import Input, Material
-from elman.layers.inputs.words import WordVectors
+from elman.registry import Registry
 
 __all__ = ["INPUTS", "Input", "Material"]
 
-INPUTS: dict[str, type[Input]] = {
-    "words": WordVectors,
-    "characters": CharacterFilters,
-}
+INPUTS = Registry(
+    "input",
+    {
+        "words": "elman.layers.inputs.words:WordVectors",
+        "characters": "elman.layers.inputs.characters:CharacterFilters",
+    },
+)

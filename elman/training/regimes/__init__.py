@@ -13,26 +13,25 @@ import typing
 from typing import Any
 
 from elman.config import convert
-from elman.errors import InputError, choose, nearest
-from elman.training.regimes.free_running import FreeRunning
-from elman.training.regimes.minimum_risk import MinimumRisk
-from elman.training.regimes.professor_forcing import ProfessorForcing
+from elman.errors import InputError, nearest
+from elman.registry import Registry
 from elman.training.regimes.regime import Regime
-from elman.training.regimes.scheduled_sampling import ScheduledSampling
-from elman.training.regimes.teacher_forcing import TeacherForcing
 
-REGIMES: dict[str, type[Regime]] = {
-    "teacher-forcing": TeacherForcing,
-    "free-running": FreeRunning,
-    "scheduled-sampling": ScheduledSampling,
-    "professor-forcing": ProfessorForcing,
-    "minimum-risk": MinimumRisk,
-}
+REGIMES = Registry(
+    "regime",
+    {
+        "teacher-forcing": "elman.training.regimes.teacher_forcing:TeacherForcing",
+        "free-running": "elman.training.regimes.free_running:FreeRunning",
+        "scheduled-sampling": "elman.training.regimes.scheduled_sampling:ScheduledSampling",
+        "professor-forcing": "elman.training.regimes.professor_forcing:ProfessorForcing",
+        "minimum-risk": "elman.training.regimes.minimum_risk:MinimumRisk",
+    },
+)
 
 
 def check_options(regime: str, options: dict[str, Any]) -> dict[str, Any]:
     """The options in the types that the regime wants; an InputError if they cannot be."""
-    kind = choose(REGIMES, regime, "regime").options_class
+    kind = REGIMES.choose(regime).options_class
     known = [field.name for field in dataclasses.fields(kind)]
     for name in options:
         if name not in known:
@@ -49,5 +48,5 @@ def check_options(regime: str, options: dict[str, Any]) -> dict[str, Any]:
 
 def make_regime(regime: str, options: dict[str, Any], model: Any) -> Regime:
     """The regime of that name, for a model."""
-    kind = choose(REGIMES, regime, "regime")
+    kind = REGIMES.choose(regime)
     return kind(kind.options_class(**options), model)
