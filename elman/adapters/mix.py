@@ -1,4 +1,4 @@
-"""Interpolation with other runs: the ensemble of whatever predicts the same words."""
+"""Interpolation with other runs: a mixture of whatever predicts the same words."""
 
 from __future__ import annotations
 
