@@ -11,11 +11,10 @@ import time
 
 import torch
 
-from elman.tasks.neural_training import build_trainer
 from elman.tasks.planning import plan
 from elman.tasks.recipes import load_recipe, recipe_names
-from elman.tasks.training import learn_tokenizer
-from elman.text.corpora import open_corpus
+from elman.tasks.trainers import build_trainer
+from elman.tasks.training_text import read_training_text
 
 STEPS, SECONDS, COMPARED = 60, 90.0, 5
 
@@ -23,9 +22,7 @@ STEPS, SECONDS, COMPARED = 60, 90.0, 5
 def losses(recipe, data):
     """Nats per token of the first steps."""
     config = load_recipe(recipe)
-    corpus = open_corpus(data)
-    tokenizer, ids = learn_tokenizer(corpus.split("train"), config)
-    trainer = build_trainer(config, corpus, tokenizer, ids, torch.device("cpu"))
+    trainer = build_trainer(config, read_training_text(data, config), torch.device("cpu"))
     found, started = [], time.perf_counter()
     while len(found) < STEPS and time.perf_counter() - started < SECONDS:
         step = trainer.step()

@@ -14,11 +14,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from elman.tasks.neural_training import Machine, build_trainer, make_batches, train_neural
 from elman.tasks.planning import plan
 from elman.tasks.recipes import load_recipe
-from elman.tasks.training import learn_tokenizer
-from elman.text.corpora import open_corpus
+from elman.tasks.trainers import build_trainer, make_batches
+from elman.tasks.training import train
+from elman.tasks.training_text import read_training_text
 
 STEPS, TURNS = 30, 6
 
@@ -76,12 +76,11 @@ def _seconds(work):
 
 def compare_loops(data):
     config = load_recipe("zaremba-small")
-    corpus = open_corpus(data)
-    tokenizer, ids = learn_tokenizer(corpus.split("train"), config)
-    trainer = build_trainer(config, corpus, tokenizer, ids, torch.device("cpu"))
-    plain = PlainModel(len(tokenizer), 200)
+    text = read_training_text(data, config)
+    trainer = build_trainer(config, text, torch.device("cpu"))
+    plain = PlainModel(len(text.tokenizer), 200)
     optimizer = torch.optim.SGD(plain.parameters(), lr=1.0)
-    batches = make_batches(config, ids, tokenizer.eos_id)
+    batches = make_batches(config, text.ids, text.tokenizer)
     ours, theirs = [], []
     for _ in range(TURNS):
         theirs.append(plain_loop(batches, plain, optimizer))
@@ -99,9 +98,7 @@ def compare_plans(data, recipes=("zaremba-small", "quick", "bengio")):
     for recipe in recipes:
         overrides = ["training.epochs=0.1", "training.validate_every=0.1"]
         foretold = plan(recipe, data=data, overrides=overrides)
-        config = load_recipe(recipe, overrides)
-        trained = train_neural(config, data, out=None, machine=Machine())
-        took = trained.facts["seconds"]
+        took = train(recipe, data=data, overrides=overrides).facts["seconds"]
         print(f"  {recipe:14} plan {foretold.seconds:6.1f} s, truth {took:6.1f} s, ", end="")
         print(f"off by {100 * (foretold.seconds / took - 1):+.0f} %")
 

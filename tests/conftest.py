@@ -1,6 +1,8 @@
-"""What all tests share: where the measured corpora are, and quiet threads."""
+"""What all tests share: the measured corpora, quiet threads, no pictures, and a small disk."""
 
 import os
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,3 +31,28 @@ def penn_treebank() -> Path:
 @pytest.fixture(scope="session")
 def shakespeare() -> Path:
     return corpus_folder("tinyshakespeare") / "input.txt"
+
+
+@pytest.fixture(scope="module")
+def without_curves() -> Iterator[None]:
+    """Trainings draw no pictures of their curves, which take longer than they do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("elman.tasks.training_run.draw_curves", lambda records, path: None)
+        yield
+
+
+@pytest.fixture
+def small_disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """A disk of one megabyte, or of the size that a test gives as an indirect parameter."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    size = getattr(request, "param", "1m")
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)]
+    try:
+        mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
+    except OSError:
+        mounted = False
+    if not mounted:
+        pytest.skip("needs the right to mount a small disk")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -26,10 +27,18 @@ class Batch:
 
     def to(self, device: torch.device) -> Batch:
         """The same on a device."""
-        lengths = None if self.lengths is None else self.lengths.to(device)
-        inputs, targets = self.inputs.to(device), self.targets.to(device)
-        learned = None if self.learned is None else self.learned.to(device)
-        return Batch(inputs, targets, lengths, self.rate_factor, learned)
+        return self._changed(lambda tensor: tensor.to(device))
+
+    def rows(self, rows: slice) -> Batch:
+        """Some of its rows."""
+        return self._changed(lambda tensor: tensor[rows])
+
+    def _changed(self, change: Callable[[torch.Tensor], torch.Tensor]) -> Batch:
+        """With the same done to every tensor."""
+        changed: dict[str, Any] = {
+            name: change(value) for name, value in vars(self).items() if torch.is_tensor(value)
+        }
+        return replace(self, **changed)
 
 
 class Batches(ABC):

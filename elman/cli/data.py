@@ -29,7 +29,7 @@ def data(
     json
         Print the result as JSON.
     """
-    from elman.tasks.training import count_empty_lines
+    from elman.tasks.training_text import count_empty_lines
     from elman.text import guess_tokenizer
     from elman.text.corpora import CORPORA, open_corpus
 

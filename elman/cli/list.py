@@ -47,12 +47,6 @@ def _about(room: str, name: str) -> Callable[[], dict[str, str]]:
     return members
 
 
-def _optimizers() -> dict[str, str]:
-    from elman.training.optimizers import OPTIMIZERS
-
-    return {name: make.__doc__ or "" for name, make in OPTIMIZERS.items()}
-
-
 def _recipes() -> dict[str, str]:
     from elman.tasks.recipes import recipe_names
 
@@ -67,7 +61,7 @@ _FAMILIES: dict[str, Callable[[], dict[str, str]]] = {
     "corpora": _about("text.corpora", "CORPORA"),
     "decoding": _about("decoding", "STRATEGIES"),
     "models": _about("models", "MODELS"),
-    "optimizers": _optimizers,
+    "optimizers": _about("training.optimizers", "OPTIMIZERS"),
     "inputs": _about("layers.inputs", "INPUTS"),
     "outputs": _about("layers.outputs", "OUTPUTS"),
     "recipes": _recipes,

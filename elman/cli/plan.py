@@ -40,7 +40,7 @@ def plan(
     json
         Print the result as JSON.
     """
-    from elman.tasks.neural_training import Machine
+    from elman.tasks.machine import Machine
     from elman.tasks.planning import plan as make_plan
 
     with stages() as progress:

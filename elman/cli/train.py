@@ -12,7 +12,7 @@ from elman.errors import InputError
 
 if TYPE_CHECKING:
     from elman.tasks.language_model import TrainedModel
-    from elman.tasks.neural_training import Machine
+    from elman.tasks.machine import Machine
     from elman.training.loop import Progress
 
 _PROGRESS_SECONDS = 10.0  # between lines where there is no terminal
@@ -130,7 +130,7 @@ def watched(settings: dict[str, Any]) -> Iterator[tuple["Machine", Callable[[str
     """A machine made of these settings, and a line that shows what it does; of several processes,
     the first one's.
     """
-    from elman.tasks.neural_training import Machine
+    from elman.tasks.machine import Machine
 
     if settings["processes"].rank:
         yield Machine(**settings), lambda what: None

@@ -20,7 +20,7 @@ from elman.reproduce.registry import Row, Table, Tables, fill_in
 from elman.reproduce.results import Kept, Result, keep, read_kept, write_kept
 from elman.reproduce.standing import obstacle, verdict_on
 from elman.reproduce.trainings import ensure, trainings_of
-from elman.tasks.neural_training import Machine
+from elman.tasks.machine import Machine
 from elman.version import __version__
 
 

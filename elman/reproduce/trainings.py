@@ -21,7 +21,7 @@ from elman.tasks.training import train
 from elman.text.corpora import Corpus
 
 if TYPE_CHECKING:
-    from elman.tasks.neural_training import Machine
+    from elman.tasks.machine import Machine
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import torch
 
 from elman.errors import InputError
-from elman.tasks.neural_training import Machine, build_trainer, prepare_machine
+from elman.tasks.machine import Machine
 from elman.tasks.recipes import RunConfig, load_recipe
-from elman.tasks.training import learn_tokenizer
-from elman.text.corpora import open_corpus
+from elman.tasks.trainers import build_trainer
+from elman.tasks.training_text import read_training_text
 from elman.training.trainer import Trainer
 
 _WARM_UP_STEPS = 2
@@ -62,11 +62,8 @@ def plan(
     config = load_recipe(recipe, overrides, seed)
     if config.training is None:
         raise InputError(f"{recipe}: counting takes seconds; only trainings in steps are planned")
-    device = prepare_machine(machine or Machine())
-    progress("reading")
-    corpus = open_corpus(str(data), labelled=config.text.labelled)
-    tokenizer, ids = learn_tokenizer(corpus.split("train"), config)
-    trainer = build_trainer(config, corpus, tokenizer, ids, device)
+    device = (machine or Machine()).prepare()
+    trainer = build_trainer(config, read_training_text(str(data), config, progress), device)
     progress("measuring a few steps")
     speed = _tokens_per_second(trainer)
     validation_speed = _validation_speed(trainer)
@@ -78,7 +75,8 @@ def _plan(
 ) -> Plan:
     training, model = config.training, trainer.model
     tokens = trainer.batches.tokens_per_epoch
-    per_step = tokens / _steps_per_epoch(trainer)
+    steps_per_epoch = trainer.counters.step / trainer.epochs_done
+    per_step = tokens / steps_per_epoch
     per_token = model.multiplications(round(per_step))
     validated = 0.0
     if trainer.validation is not None:
@@ -131,11 +129,6 @@ def _validation_speed(trainer: Trainer) -> float:
         started = time.perf_counter()
         trainer.model.loss(batch.to(trainer.device), None)
     return batch.tokens / (time.perf_counter() - started)
-
-
-def _steps_per_epoch(trainer: Trainer) -> float:
-    done = trainer.epochs_done
-    return trainer.step_number / done
 
 
 def _peak_memory() -> float:

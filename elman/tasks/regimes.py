@@ -18,7 +18,7 @@ from pathlib import Path
 from elman.errors import InputError
 from elman.evaluation.drift import Drift, measure_drift
 from elman.evaluation.exposure import IMPOSSIBLE, Exposure, measure_exposure, rows_of_text
-from elman.tasks.neural_training import Machine
+from elman.tasks.machine import Machine
 from elman.tasks.training import train
 from elman.text.grammar import elman_grammar, grammar_text
 from elman.training.regimes import REGIMES

@@ -1,4 +1,4 @@
-"""Train a language model: corpus, tokenizer, ids, model, run folder.
+"""Train a language model: recipe and data to a trained model and its run folder.
 
 Takes a recipe and data, gives a `TrainedModel` and, if a place was named, a run folder. Count
 models are fitted here; neural ones are handed on to `neural_training.py`.
@@ -10,22 +10,15 @@ import math
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from elman.errors import InputError
 from elman.models import MODELS
 from elman.runs.folder import refuse_existing
 from elman.tasks.language_model import TrainedModel, load
+from elman.tasks.machine import Machine
 from elman.tasks.recipes import RunConfig, load_recipe
-from elman.text import train_tokenizer
-from elman.text.corpora import Corpus, open_corpus
-from elman.text.reader import Document, named
-from elman.text.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    from elman.tasks.neural_training import Machine
+from elman.tasks.training_text import TrainingText, read_training_text
 
 Progress = Callable[[str], None]
 
@@ -49,35 +42,37 @@ def train(
     vocabulary and weights a neural model begins with (fine-tuning).
     """
     config = load_recipe(recipe, overrides, seed)
-    if out is not None and (machine is None or machine.processes.rank == 0):
-        refuse_existing(Path(out), overwrite)  # before the work, not after it
-    if config.training is None:
-        if start_from is not None:
-            raise InputError(f"--from {start_from}: a count model has nothing to begin with")
-        return _train_counts(config, data, out, overwrite, progress)
-    from elman.tasks.neural_training import train_neural
+    machine = machine or Machine()
+    place = None if out is None else Path(out)
+    if place is not None and machine.processes.rank == 0:
+        refuse_existing(place, overwrite)  # before the work, not after it
+    if config.training is not None:
+        from elman.tasks.neural_training import train_neural  # with torch
 
-    return train_neural(
-        config,
-        str(data),
-        out=None if out is None else Path(out),
-        overwrite=overwrite,
-        before=None if start_from is None else load(start_from),
-        machine=machine,
-        progress=progress,
-    )
+        return train_neural(
+            config,
+            str(data),
+            out=place,
+            overwrite=overwrite,
+            before=None if start_from is None else load(start_from),
+            machine=machine,
+            progress=progress,
+        )
+    if start_from is not None:
+        raise InputError(f"--from {start_from}: a count model has nothing to begin with")
+    trained = _count(config, str(data), progress)
+    if place is not None:
+        progress("saving")
+        trained.save(place, overwrite=overwrite)
+    return trained
 
 
-def _train_counts(
-    config: RunConfig, data: str, out: str | Path | None, overwrite: bool, progress: Progress
-) -> TrainedModel:
+def _count(config: RunConfig, data: str, progress: Progress) -> TrainedModel:
     started = time.perf_counter()
-    progress("reading")
-    corpus = open_corpus(str(data), labelled=config.text.labelled)
-    progress("tokenizing")
-    tokenizer, ids = learn_tokenizer(corpus.split("train"), config)
+    text = read_training_text(data, config, progress)
+    tokenizer = text.tokenizer
     model = MODELS.choose(config.kind).fit(
-        ids,
+        text.ids,
         config.model,
         vocabulary_size=len(tokenizer),
         eos_id=tokenizer.eos_id,
@@ -86,50 +81,18 @@ def _train_counts(
     progress("validating")
     facts = {
         "model": model.facts(),
-        "data": data_facts(corpus, tokenizer, ids),
-        "validation": _validate(corpus, tokenizer, model),
+        "data": text.facts(),
+        "validation": _validate(text, model),
         "seconds": round(time.perf_counter() - started, 3),
     }
-    trained = TrainedModel(tokenizer, model, config, facts)
-    if out is not None:
-        progress("saving")
-        trained.save(out, overwrite=overwrite)
-    return trained
+    return TrainedModel(tokenizer, model, config, facts)
 
 
-def learn_tokenizer(document: Document, config: RunConfig) -> tuple[Tokenizer, np.ndarray]:
-    """The tokenizer of a training text and its ids; the settings then name the one it is."""
-    with named(document):
-        tokenizer, ids = train_tokenizer(document.text, config.text)
-    config.text.tokenizer = tokenizer.name
-    return tokenizer, ids
-
-
-def data_facts(corpus: Corpus, tokenizer: Tokenizer, ids: np.ndarray) -> dict[str, Any]:
-    """What is worth knowing later about the text that a model was trained on."""
-    document = corpus.split("train")
-    sources = [*corpus.documents.values(), *([corpus.whole] if corpus.whole else [])]
-    return {
-        "name": corpus.name,
-        "sha256": {source.name: source.sha256() for source in sources},
-        "lines": document.lines,
-        "empty_lines": count_empty_lines(document.text),
-        "tokens": len(ids),
-        "unknown_tokens": tokenizer.count_unknown(document.text, ids),
-        "notes": [*corpus.notes, *(n for d in corpus.documents.values() for n in d.notes)],
-    }
-
-
-def count_empty_lines(text: str) -> int:
-    """Lines without a character; each still counts as one line end."""
-    return text.split("\n")[:-1].count("")
-
-
-def _validate(corpus: Corpus, tokenizer: Tokenizer, model: Any) -> dict[str, Any] | None:
+def _validate(text: TrainingText, model: Any) -> dict[str, Any] | None:
     """Perplexity on the validation text, as a first idea; `evaluate` is the full measurement."""
-    if "valid" not in corpus.documents:
+    ids = text.validation_ids()
+    if ids is None:
         return None
-    ids = tokenizer.encode(corpus.documents["valid"].text)
     nats = float(-model.log_probs(ids).sum())
     perplexity = math.exp(nats / len(ids)) if math.isfinite(nats) else None
     return {"perplexity": perplexity, "tokens": len(ids)}

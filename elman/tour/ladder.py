@@ -16,7 +16,7 @@ from elman.evaluation.agreement import DistanceScore, agreement_by_distance
 from elman.evaluation.measurement import Measurement
 from elman.evaluation.surprisal import WordSurprisal
 from elman.tasks.language_model import TrainedModel
-from elman.tasks.neural_training import Machine
+from elman.tasks.machine import Machine
 from elman.tasks.training import train
 from elman.text.corpora import open_corpus
 from elman.text.grammar import elman_grammar

@@ -10,61 +10,80 @@ weights.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
+
+from elman.registry import Registry
+from elman.training.snapshot import Tensors, copied
 
 if TYPE_CHECKING:
     from elman.training.settings import TrainingConfig
 
-AVERAGES = {
-    "none": "no averages",
-    "nt-asgd": "the mean of all steps since validation stopped improving (Merity et al. 2018)",
-    "ema": "an exponentially forgetting mean from the first step on",
-}
-
 
 class Averages:
-    """The mean of the weights, if it is kept."""
+    """No averages; and what the others share, since all remember the validations."""
 
-    def __init__(self, config: TrainingConfig, weights: dict[str, torch.Tensor]) -> None:
-        self._kind = config.average
-        self._decay = config.average_decay
-        self._trigger = config.trigger
+    about: ClassVar[str] = "no averages"
+
+    def __init__(self, config: TrainingConfig, weights: Tensors) -> None:
+        self.config = config
         self._validations: list[float] = []
         self.steps = 0  # in the mean
-        self.weights: dict[str, torch.Tensor] | None = None
-        if self._kind == "ema":
-            self._begin(weights)
+        self.weights: Tensors | None = None  # the mean, once there is one
 
-    def _begin(self, weights: dict[str, torch.Tensor]) -> None:
-        self.weights = {name: weight.detach().clone() for name, weight in weights.items()}
-
-    def observe(self, nats: float, weights: dict[str, torch.Tensor]) -> None:
-        """Take note of a validation; averaging begins when the last few brought nothing."""
-        earlier = self._validations[: -self._trigger] if self._trigger else self._validations
-        waited = bool(earlier) and nats > min(earlier)
-        if self._kind == "nt-asgd" and self.weights is None and waited:
-            self._begin(weights)
+    def observe(self, nats: float, weights: Tensors) -> None:
+        """Take note of a validation, nats per token."""
         self._validations.append(nats)
 
-    def update(self, weights: dict[str, torch.Tensor]) -> None:
+    def update(self, weights: Tensors) -> None:
         """Take in the weights after a step."""
         if self.weights is None:
             return
         self.steps += 1
-        share = 1 / self.steps
-        if self._kind == "ema":  # at first a plain mean, so that the first weights are forgotten
-            share = max(share, 1 - self._decay)
         current = [weights[name].detach() for name in self.weights]
-        torch._foreach_lerp_(list(self.weights.values()), current, share)
+        torch._foreach_lerp_(list(self.weights.values()), current, self._share())
+
+    def _share(self) -> float:
+        """Of the weights after a step in the mean: as large as that of every step before it."""
+        return 1 / self.steps
 
     def to_data(self) -> dict[str, Any]:
         """What it remembers beside the tensors."""
         return {"steps": self.steps, "validations": self._validations}
 
-    def restore(self, data: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+    def restore(self, data: dict[str, Any], tensors: Tensors) -> None:
         """Remember what `to_data` and `weights` gave."""
         self.steps = data["steps"]
         self._validations = list(data["validations"])
-        self.weights = {name: tensor.clone() for name, tensor in tensors.items()} or None
+        self.weights = copied(tensors) or None
+
+
+class TriggeredMean(Averages):
+    """Non-monotonically triggered averaging of stochastic gradient descent."""
+
+    about = "the mean of all steps since validation stopped improving (Merity et al. 2018)"
+
+    def observe(self, nats: float, weights: Tensors) -> None:
+        """Averaging begins when the last few validations brought nothing."""
+        trigger = self.config.trigger
+        earlier = self._validations[:-trigger] if trigger else self._validations
+        if self.weights is None and earlier and nats > min(earlier):
+            self.weights = copied(weights)
+        super().observe(nats, weights)
+
+
+class ForgettingMean(Averages):
+    """At first a plain mean, so that the weights of the beginning are forgotten."""
+
+    about = "an exponentially forgetting mean from the first step on"
+
+    def __init__(self, config: TrainingConfig, weights: Tensors) -> None:
+        super().__init__(config, weights)
+        self.weights = copied(weights)
+
+    def _share(self) -> float:
+        return max(super()._share(), 1 - self.config.average_decay)
+
+
+AVERAGES = Registry("average", {"none": Averages, "nt-asgd": TriggeredMean, "ema": ForgettingMean})

@@ -13,18 +13,18 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from elman.errors import ElmanError
-from elman.training.trainer import Diverged, Meter, Snapshot, Trainer, undisturbed
+from elman.training.counters import Meter
+from elman.training.history import Record
+from elman.training.snapshot import Snapshot
+from elman.training.trainer import Diverged, Trainer, undisturbed
 
 _TRIES = 3  # from one good checkpoint
 _LOWER = 0.5  # times the rate, after a divergence
 _SAVING_SHARE = 20  # saving takes at most one part in so many of the time
 _PROGRESS_SECONDS = 1.0
 _HISTORY_STEPS = 50  # per record of training in the history
-
-Record = dict[str, Any]
 
 
 class Stopped(ElmanError):
@@ -93,8 +93,8 @@ class Loop:
                         raise Stopped("stopped", number)
 
     def _done(self) -> bool:
-        trainer = self.trainer
-        return trainer.finished and trainer.validated_step == trainer.step_number
+        counters = self.trainer.counters
+        return self.trainer.finished and counters.validated_step == counters.step
 
     def _advance(self) -> None:
         """A step, if one is left, and a validation if it is due."""
@@ -104,7 +104,7 @@ class Loop:
             self._trust_saved()
             if time.perf_counter() - self._shown_at > _PROGRESS_SECONDS:
                 self._show_progress()
-            if trainer.step_number % _HISTORY_STEPS == 0:
+            if trainer.counters.step % _HISTORY_STEPS == 0:
                 self._write_down()
             with undisturbed():
                 self._after_step(trainer)
@@ -123,7 +123,7 @@ class Loop:
     def _show_progress(self) -> None:
         """To whoever watches, every second or so."""
         self._shown_at = time.perf_counter()
-        trainer, meter = self.trainer, self.trainer.meter
+        trainer, meter = self.trainer, self.trainer.counters.meter
         speed = self._tokens_per_second()
         left = max(0.0, trainer.config.epochs - trainer.epochs_done)
         tokens_left = left * trainer.batches.tokens_per_epoch
@@ -132,22 +132,25 @@ class Loop:
                 epochs=trainer.epochs_done,
                 of_epochs=trainer.config.epochs,
                 tokens_per_second=speed,
-                perplexity=_perplexity(meter.nats / max(meter.tokens, 1)),
+                perplexity=perplexity(meter.nats / max(meter.tokens, 1)),
                 validation=self._last_validation,
                 seconds_left=tokens_left / max(speed, 1e-9),
                 learning_rate=meter.learning_rate,
             )
         )
 
+    def _moment(self) -> Record:
+        """When it is: what every record begins with."""
+        return {"step": self.trainer.counters.step, "epoch": self.trainer.epochs_done}
+
     def _write_down(self) -> None:
         """What the steps since the last record showed."""
         self._show_progress()
-        trainer, meter = self.trainer, self.trainer.meter
+        trainer, meter = self.trainer, self.trainer.counters.meter
         self._record(
             {
-                "step": trainer.step_number,
-                "epoch": trainer.epochs_done,
-                "train_perplexity": _perplexity(meter.nats / max(meter.tokens, 1)),
+                **self._moment(),
+                "train_perplexity": perplexity(meter.nats / max(meter.tokens, 1)),
                 "learning_rate": meter.learning_rate,
                 "gradient_norm": meter.norms / meter.steps,
                 "largest_gradient_norm": meter.largest_norm,
@@ -155,27 +158,28 @@ class Loop:
                 "tokens_per_second": round(self._tokens_per_second(), 1),
             }
         )
-        trainer.meter = Meter()
+        trainer.counters.meter = Meter()
         self._start_clock()
 
     def _validation_due(self) -> bool:
         trainer = self.trainer
         done = min(trainer.epochs_done, trainer.config.epochs)
         # A little early rather than late: the sum of many parts of an epoch is not exact.
-        return math.floor(done / trainer.config.validate_every + 1e-9) > trainer.validations
+        return (
+            math.floor(done / trainer.config.validate_every + 1e-9) > trainer.counters.validations
+        )
 
     def _validate(self) -> None:
         trainer = self.trainer
-        if trainer.meter.steps:
+        if trainer.counters.meter.steps:
             self._write_down()
         nats = trainer.validate()
-        better = trainer.best_step == trainer.step_number
+        better = trainer.best_step == trainer.counters.step
         if nats is not None:
-            self._last_validation = _perplexity(nats)
+            self._last_validation = perplexity(nats)
             self._record(
                 {
-                    "step": trainer.step_number,
-                    "epoch": trainer.epochs_done,
+                    **self._moment(),
                     "valid_perplexity": self._last_validation,
                     "averaged": trainer.averages.weights is not None,
                     "best": better,
@@ -208,7 +212,7 @@ class Loop:
         """Back to the last good checkpoint, with a lower rate."""
         assert self._good is not None, "taken before the first step"
         trainer = self.trainer
-        step = trainer.step_number + 1
+        step = trainer.counters.step + 1
         self._tries += 1
         if self._tries > _TRIES:
             raise ElmanError(
@@ -217,14 +221,13 @@ class Loop:
                 "Lower training.learning_rate or training.clip and train anew"
             )
         trainer.restore(self._good)
-        trainer.rate_factor = self._good.data["rate_factor"] * _LOWER**self._tries
+        trainer.counters.rate_factor = self._good.data["rate_factor"] * _LOWER**self._tries
         self._record(
             {
-                "step": trainer.step_number,
-                "epoch": trainer.epochs_done,
+                **self._moment(),
                 "diverged_at_step": step,
                 "problem": str(problem),
-                "rate_factor": trainer.rate_factor,
+                "rate_factor": trainer.counters.rate_factor,
             }
         )
         self._save()  # the lower rate, in place of what was saved but is not good
@@ -232,7 +235,8 @@ class Loop:
         self._start_clock()
 
 
-def _perplexity(nats: float) -> float:
+def perplexity(nats: float) -> float:
+    """Of so many nats per token; still a number where those are many."""
     return math.exp(min(nats, 700))
 
 

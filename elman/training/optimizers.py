@@ -11,81 +11,76 @@ With gradient g, rate ε and settings of the same names,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 import torch
+
+from elman.registry import Registry
 
 if TYPE_CHECKING:
     from elman.training.settings import TrainingConfig
 
-Parameters = Iterable[torch.nn.Parameter]
+
+@dataclass(frozen=True)
+class Rule:
+    """A torch optimizer, and which of its arguments follow from which settings.
+
+    The learning rate and the weight decay are every rule's.
+    """
+
+    about: str
+    optimizer: Callable[..., torch.optim.Optimizer]
+    arguments: Mapping[str, Callable[[TrainingConfig], Any]]
+
+    def __call__(
+        self, parameters: Iterable[torch.nn.Parameter], config: TrainingConfig
+    ) -> torch.optim.Optimizer:
+        own = {name: setting(config) for name, setting in self.arguments.items()}
+        rate, decay = config.learning_rate, config.weight_decay
+        return self.optimizer(parameters, lr=rate, weight_decay=decay, **own)
 
 
-def _sgd(parameters: Parameters, config: TrainingConfig) -> torch.optim.Optimizer:
-    """gradient descent, with momentum, dampening, Nesterov, weight decay"""
-    return torch.optim.SGD(
-        parameters,
-        lr=config.learning_rate,
-        momentum=config.momentum,
-        dampening=config.dampening,
-        nesterov=config.nesterov,
-        weight_decay=config.weight_decay,
-    )
+_MOMENTUM = {"momentum": attrgetter("momentum")}
+_EPSILON = {"eps": attrgetter("epsilon")}
+_ADAM = {"betas": attrgetter("beta1", "beta2"), **_EPSILON}
 
-
-def _adam(parameters: Parameters, config: TrainingConfig) -> torch.optim.Optimizer:
-    """running means of the gradient and of its square (Kingma and Ba 2015)"""
-    return torch.optim.Adam(
-        parameters,
-        lr=config.learning_rate,
-        betas=(config.beta1, config.beta2),
-        eps=config.epsilon,
-        weight_decay=config.weight_decay,
-    )
-
-
-def _adamw(parameters: Parameters, config: TrainingConfig) -> torch.optim.Optimizer:
-    """adam, with weight decay beside the gradient (Loshchilov and Hutter 2019)"""
-    return torch.optim.AdamW(
-        parameters,
-        lr=config.learning_rate,
-        betas=(config.beta1, config.beta2),
-        eps=config.epsilon,
-        weight_decay=config.weight_decay,
-    )
-
-
-def _rmsprop(parameters: Parameters, config: TrainingConfig) -> torch.optim.Optimizer:
-    """gradient over a running mean of its size (Hinton 2012)"""
-    return torch.optim.RMSprop(
-        parameters,
-        lr=config.learning_rate,
-        alpha=config.beta2,
-        momentum=config.momentum,
-        eps=config.epsilon,
-        weight_decay=config.weight_decay,
-    )
-
-
-def _adagrad(parameters: Parameters, config: TrainingConfig) -> torch.optim.Optimizer:
-    """gradient over the sum of all its sizes so far (Duchi et al. 2011)"""
-    return torch.optim.Adagrad(
-        parameters,
-        lr=config.learning_rate,
-        eps=config.epsilon,
-        weight_decay=config.weight_decay,
-        initial_accumulator_value=config.accumulator,
-    )
-
-
-OPTIMIZERS: dict[str, Callable[[Parameters, TrainingConfig], torch.optim.Optimizer]] = {
-    "sgd": _sgd,
-    "adam": _adam,
-    "adamw": _adamw,
-    "rmsprop": _rmsprop,
-    "adagrad": _adagrad,
-}
+OPTIMIZERS = Registry(
+    "optimizer",
+    {
+        "sgd": Rule(
+            "gradient descent, with momentum, dampening, Nesterov, weight decay",
+            torch.optim.SGD,
+            {
+                **_MOMENTUM,
+                "dampening": attrgetter("dampening"),
+                "nesterov": attrgetter("nesterov"),
+            },
+        ),
+        "adam": Rule(
+            "running means of the gradient and of its square (Kingma and Ba 2015)",
+            torch.optim.Adam,
+            _ADAM,
+        ),
+        "adamw": Rule(
+            "adam, with weight decay beside the gradient (Loshchilov and Hutter 2019)",
+            torch.optim.AdamW,
+            _ADAM,
+        ),
+        "rmsprop": Rule(
+            "gradient over a running mean of its size (Hinton 2012)",
+            torch.optim.RMSprop,
+            {"alpha": attrgetter("beta2"), **_MOMENTUM, **_EPSILON},
+        ),
+        "adagrad": Rule(
+            "gradient over the sum of all its sizes so far (Duchi et al. 2011)",
+            torch.optim.Adagrad,
+            {**_EPSILON, "initial_accumulator_value": attrgetter("accumulator")},
+        ),
+    },
+)
 
 
 def optimizer_tensors(

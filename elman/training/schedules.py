@@ -16,6 +16,8 @@ import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from elman.registry import Registry
+
 if TYPE_CHECKING:
     from elman.training.settings import TrainingConfig
 
@@ -155,12 +157,15 @@ def _half_cosine(done: float) -> float:
     return (1 + math.cos(math.pi * done)) / 2
 
 
-SCHEDULES: dict[str, type[Schedule]] = {
-    "constant": Constant,
-    "decay": Decay,
-    "plateau": Plateau,
-    "halving": Halving,
-    "linear": Linear,
-    "cosine": Cosine,
-    "one-cycle": OneCycle,
-}
+SCHEDULES = Registry(
+    "schedule",
+    {
+        "constant": Constant,
+        "decay": Decay,
+        "plateau": Plateau,
+        "halving": Halving,
+        "linear": Linear,
+        "cosine": Cosine,
+        "one-cycle": OneCycle,
+    },
+)

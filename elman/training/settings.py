@@ -1,4 +1,7 @@
-"""How a model is trained: everything that can be chosen."""
+"""How a model is trained: everything that can be chosen.
+
+The section `training` of a recipe, checked; the trainer and its parts read it.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,12 @@ from typing import Any
 from elman.config import check_types
 from elman.errors import InputError, choose
 from elman.training.averaging import AVERAGES
+from elman.training.limits import require, require_part
 from elman.training.optimizers import OPTIMIZERS
 from elman.training.regimes import check_options
 from elman.training.schedules import SCHEDULES
 
+_POSITIVE = ("epochs", "batch_size", "window", "learning_rate", "validate_every")
 _NOT_NEGATIVE = (
     "clip",
     "window_jitter",
@@ -65,24 +70,15 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         check_types(self)
         self.regime_options = check_options(self.regime, self.regime_options)
-        choose(OPTIMIZERS, self.optimizer, "optimizer")
-        choose(SCHEDULES, self.schedule, "schedule")
-        choose(AVERAGES, self.average, "average")
+        OPTIMIZERS.check(self.optimizer)
+        SCHEDULES.check(self.schedule)
+        AVERAGES.check(self.average)
         choose(dict.fromkeys(("token", "row")), self.loss_per, "training.loss_per")
-        for name in ("epochs", "batch_size", "window", "learning_rate", "validate_every"):
-            if not getattr(self, name) > 0:  # nor is it NaN
-                raise InputError(f"training.{name}={getattr(self, name)}: must be above 0")
-        for name in _NOT_NEGATIVE:
-            if not getattr(self, name) >= 0:
-                raise InputError(f"training.{name}={getattr(self, name)}: must not be negative")
-        for name in ("momentum", "average_decay", "warm_up"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InputError(f"training.{name}={getattr(self, name)}: must be from 0 to 1")
-        for name in ("beta1", "beta2"):
-            if not 0 <= getattr(self, name) < 1:
-                raise InputError(
-                    f"training.{name}={getattr(self, name)}: must be from 0 to below 1"
-                )
+        require(self, "training", _POSITIVE, lambda value: value > 0, "must be above 0")
+        require(self, "training", _NOT_NEGATIVE, lambda value: value >= 0, "must not be negative")
+        require_part(self, "training", "momentum", "average_decay", "warm_up")
+        betas = ("beta1", "beta2")
+        require(self, "training", betas, lambda value: 0 <= value < 1, "must be from 0 to below 1")
         if self.schedule == "linear" and self.hold > 1:
             raise InputError(
                 f"training.hold={self.hold}: is a part of the training, so must be from 0 to 1"

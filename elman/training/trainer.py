@@ -1,4 +1,4 @@
-"""One step of training after another, and all of it in a snapshot.
+"""One step of training after another, and validations; all of it in a snapshot.
 
 A trainer holds everything that changes while a model is trained: weights, optimizer, averages,
 schedule, regime, position in the data, carried state, the state of every random generator, and the
@@ -12,87 +12,33 @@ import copy
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from dataclasses import asdict, replace
+from typing import Any
 
 import torch
 
 from elman.batches import Batch, Batches
 from elman.state import State, from_named, map_state, named_tensors
-from elman.training.averaging import Averages
+from elman.training.averaging import AVERAGES, Averages
+from elman.training.counters import Counters, Step
 from elman.training.optimizers import OPTIMIZERS, optimizer_tensors, restore_optimizer
 from elman.training.processes import Processes
 from elman.training.regimes import make_regime
-from elman.training.schedules import SCHEDULES
+from elman.training.schedules import SCHEDULES, Schedule
 from elman.training.settings import TrainingConfig
-
-Tensors = dict[str, torch.Tensor]
-
-
-class Loss(Protocol):
-    """Sums and counts of one step."""
-
-    @property
-    def nats(self) -> torch.Tensor: ...
-    @property
-    def tokens(self) -> int: ...
-    @property
-    def penalty(self) -> torch.Tensor | float: ...
-
-
-class Trainable(Protocol):
-    """All that the loop knows of a model; a torch module besides."""
-
-    def loss(self, batch: Batch, carried: State | None) -> tuple[Loss, State]: ...
+from elman.training.snapshot import (
+    Snapshot,
+    Tensors,
+    copied,
+    put_under,
+    random_states,
+    restore_random_states,
+    take_from,
+)
 
 
 class Diverged(Exception):
     """A loss or a gradient was no number; the step was not applied."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """What one step of training showed."""
-
-    nats: float
-    tokens: int  # that were learned
-    read: int  # all tokens of the batch
-    gradient_norm: float  # before clipping
-    clipped: bool
-    learning_rate: float
-
-
-@dataclass
-class Meter:
-    """Sums over the steps since the last record of the history."""
-
-    nats: float = 0.0
-    tokens: int = 0
-    steps: int = 0
-    clipped: int = 0
-    norms: float = 0.0
-    largest_norm: float = 0.0
-    learning_rate: float = 0.0  # of the last step
-
-    def add(self, step: Step) -> None:
-        """Take in a step."""
-        self.nats += step.nats
-        self.tokens += step.tokens
-        self.steps += 1
-        self.clipped += step.clipped
-        self.norms += step.gradient_norm
-        self.largest_norm = max(self.largest_norm, step.gradient_norm)
-        self.learning_rate = step.learning_rate
-
-
-@dataclass
-class Snapshot:
-    """Everything that changes, at one moment."""
-
-    weights: Tensors  # as training goes on with them
-    best: Tensors  # as they validated best; those of now before any validation
-    memory: Tensors  # of optimizer, averages, regime, carried state and random generators
-    data: dict[str, Any]  # positions, schedule and numbers; plain data
 
 
 class Trainer:
@@ -114,46 +60,63 @@ class Trainer:
         self._validation_start = validation.position() if validation else {}
         self.device = next(model.parameters()).device
         self._names = {parameter: name for name, parameter in model.named_parameters()}
-        self.optimizer = OPTIMIZERS[config.optimizer](model.parameters(), config)
-        self.schedule = SCHEDULES[config.schedule](config)
-        self.averages = Averages(config, dict(model.named_parameters()))
+        self.optimizer: torch.optim.Optimizer = OPTIMIZERS[config.optimizer](
+            model.parameters(), config
+        )
+        self.schedule: Schedule = SCHEDULES[config.schedule](config)
+        self.averages: Averages = AVERAGES[config.average](config, dict(model.named_parameters()))
         self.regime = make_regime(config.regime, config.regime_options, model)
         self.processes.check_regime(config.regime, bool(self.regime.tensors()))
         self._twin: Any = None  # a second model, which the averages are validated in
         self.carried: State | None = None
-        self.step_number = 0
-        self.epoch = 0  # whole ones that are done
-        self.tokens_in_epoch = 0
-        self.rate_factor = 1.0  # lowered after a divergence
-        self.meter = Meter()
-        self.best_nats = math.inf
+        self.counters = Counters()
         self._best: Tensors | None = None
-        self._best_step = 0
-        self.waited = 0  # validations since the best
-        self.validations = 0
-        self.validated_step = -1
 
     # One step -------------------------------------------------------------------------------------
 
     @property
     def epochs_done(self) -> float:
         """Whole epochs and the part of the current one."""
-        return self.epoch + self.tokens_in_epoch / self.batches.tokens_per_epoch
+        counters = self.counters
+        return counters.epoch + counters.tokens_in_epoch / self.batches.tokens_per_epoch
 
     @property
     def finished(self) -> bool:
         """Whether nothing is left to do."""
-        tired = bool(self.config.patience) and self.waited >= self.config.patience
+        patience = self.config.patience
+        tired = patience > 0 and self.counters.waited >= patience
         return self.epochs_done >= self.config.epochs or self.schedule.finished or tired
 
     def step(self) -> Step:
         """Learn from the next batch."""
-        batch = self.batches.next()
-        while batch is None:
-            self.epoch, self.tokens_in_epoch, self.carried = self.epoch + 1, 0, None
-            batch = self.batches.next()
+        batch = self._next_batch()
+        counters = self.counters
         rate = self.config.learning_rate * self.schedule.warmed_factor(self.epochs_done)
-        rate *= batch.rate_factor * self.rate_factor
+        rate *= batch.rate_factor * counters.rate_factor
+        carried, nats, tokens = self._backward(batch)
+        norm = self._clip()
+        if not (math.isfinite(nats) and math.isfinite(norm)):
+            raise Diverged(f"loss {nats:g}, gradient norm {norm:g}")
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.optimizer.step()
+        self.averages.update(dict(self.model.named_parameters()))
+        self.carried = carried if self.batches.carries_state else None
+        counters.step += 1
+        counters.tokens_in_epoch += batch.tokens
+        step = Step(nats, tokens, batch.tokens, norm, 0 < self.config.clip < norm, rate)
+        counters.meter.add(step)
+        return step
+
+    def _next_batch(self) -> Batch:
+        """The next one, of the next epoch where this one has ended."""
+        counters = self.counters
+        while (batch := self.batches.next()) is None:
+            counters.epoch, counters.tokens_in_epoch, self.carried = counters.epoch + 1, 0, None
+        return batch
+
+    def _backward(self, batch: Batch) -> tuple[State, float, int]:
+        """Gradients of the loss of a batch; the state after it, and nats and tokens of the loss."""
         self.model.train()
         own, counts = self.processes.share(batch)
         progress = min(1.0, self.epochs_done / self.config.epochs)
@@ -168,19 +131,7 @@ class Trainer:
         nats, tokens = self.processes.average(
             self.model.parameters(), weight * counts, loss.nats.detach(), loss.tokens
         )
-        norm = self._clip()
-        if not (math.isfinite(nats) and math.isfinite(norm)):
-            raise Diverged(f"loss {nats:g}, gradient norm {norm:g}")
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
-        self.optimizer.step()
-        self.averages.update(dict(self.model.named_parameters()))
-        self.carried = carried if self.batches.carries_state else None
-        self.step_number += 1
-        self.tokens_in_epoch += batch.tokens
-        step = Step(nats, tokens, batch.tokens, norm, 0 < self.config.clip < norm, rate)
-        self.meter.add(step)
-        return step
+        return carried, nats, tokens
 
     def _clip(self) -> float:
         """Shrink the gradient to the norm `clip` if it is longer: g ← g · min(1, clip / ‖g‖)."""
@@ -200,34 +151,38 @@ class Trainer:
     @property
     def best_step(self) -> int:
         """After how many steps `best` were the weights."""
-        return self.step_number if self._best is None else self._best_step
+        return self.counters.step if self._best is None else self.counters.best_step
 
     def validate(self) -> float | None:
         """Nats per token on the validation text, and what follows from it for best and schedule."""
-        self.validations += 1
-        self.validated_step = self.step_number
+        counters = self.counters
+        counters.validations += 1
+        counters.validated_step = counters.step
         if self.validation is None:
             return None
-        self.validation.go_to(self._validation_start)  # the same sum in the same order every time
         model = self._validated_model()
-        nats, tokens, carried = 0.0, 0, None
-        with undisturbed(), torch.no_grad():
-            model.eval()
-            while (batch := self.validation.next()) is not None:
-                loss, after = model.loss(batch.to(self.device), carried)
-                carried = after if self.validation.carries_state else None
-                nats, tokens = nats + float(loss.nats), tokens + loss.tokens
-        mean = self.processes.first(nats / tokens)
+        mean = self.processes.first(self._mean_nats(model, self.validation))
         if not math.isfinite(mean):
             raise Diverged(f"validation {mean:g}")
-        if mean < self.best_nats:
-            self.best_nats, self.waited = mean, 0
-            self._best, self._best_step = _copied(model.state_dict()), self.step_number
+        if mean < counters.best_nats:
+            counters.best_nats, counters.best_step, counters.waited = mean, counters.step, 0
+            self._best = copied(model.state_dict())
         else:
-            self.waited += 1
+            counters.waited += 1
         self.schedule.observe(mean)
         self.averages.observe(mean, dict(self.model.named_parameters()))
         return mean
+
+    def _mean_nats(self, model: Any, validation: Batches) -> float:
+        validation.go_to(self._validation_start)  # the same sum in the same order every time
+        nats, tokens, carried = 0.0, 0, None
+        with undisturbed(), torch.no_grad():
+            model.eval()
+            while (batch := validation.next()) is not None:
+                loss, after = model.loss(batch.to(self.device), carried)
+                carried = after if validation.carries_state else None
+                nats, tokens = nats + float(loss.nats), tokens + loss.tokens
+        return nats / tokens
 
     def _validated_model(self) -> Any:
         if self.averages.weights is None:
@@ -238,75 +193,48 @@ class Trainer:
         return self._twin
 
     def _weights_to_validate(self) -> Tensors:
-        return _copied(self.model.state_dict() | (self.averages.weights or {}))
+        return copied(self.model.state_dict() | (self.averages.weights or {}))
 
     # Saving ---------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
         """Everything that changes, copied."""
         memory = {
-            f"optimizer/{name}": tensor
-            for name, tensor in optimizer_tensors(self.optimizer, self._names).items()
+            **put_under("optimizer", optimizer_tensors(self.optimizer, self._names)),
+            **put_under("average", self.averages.weights or {}),
+            **put_under("regime", self.regime.tensors()),
+            **({} if self.carried is None else named_tensors(self.carried, "carried")),
+            **put_under("random", random_states(self.device)),
         }
-        for name, tensor in (self.averages.weights or {}).items():
-            memory[f"average/{name}"] = tensor
-        for name, tensor in self.regime.tensors().items():
-            memory[f"regime/{name}"] = tensor
-        if self.carried is not None:
-            memory |= named_tensors(self.carried, "carried")
-        memory["random/cpu"] = torch.get_rng_state()
-        if self.device.type == "cuda":
-            memory["random/cuda"] = torch.cuda.get_rng_state(self.device)
         data = {
-            "step": self.step_number,
-            "epoch": self.epoch,
-            "tokens_in_epoch": self.tokens_in_epoch,
+            **asdict(replace(self.counters, best_step=self.best_step)),
             "position": copy.deepcopy(self.batches.position()),
             "schedule": self.schedule.to_data(),
             "averages": copy.deepcopy(self.averages.to_data()),
-            "rate_factor": self.rate_factor,
-            "best_nats": self.best_nats,
-            "best_step": self.best_step,
-            "waited": self.waited,
-            "validations": self.validations,
-            "validated_step": self.validated_step,
-            "meter": asdict(self.meter),
         }
-        return Snapshot(_copied(self.model.state_dict()), self.best, _copied(memory), data)
+        return Snapshot(copied(self.model.state_dict()), self.best, copied(memory), data)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go on from a snapshot as if nothing had happened."""
         data, memory = snapshot.data, snapshot.memory
         self.model.load_state_dict(snapshot.weights)
-        restore_optimizer(self.optimizer, self._names, self._under(memory, "optimizer/"))
+        restore_optimizer(self.optimizer, self._names, self._taken("optimizer", memory))
         self.schedule.restore(data["schedule"])
-        self.averages.restore(data["averages"], self._under(memory, "average/"))
-        self.regime.restore(self._under(memory, "regime/"))
+        self.averages.restore(data["averages"], self._taken("average", memory))
+        self.regime.restore(self._taken("regime", memory))
         self.batches.go_to(data["position"])
-        carried = from_named(memory, "carried")
-        self.carried = (
-            None
-            if carried is None
-            else map_state(lambda tensor: tensor.to(self.device, copy=True), carried)
-        )
-        # A copy: torch crashes on a view of another tensor here.
-        torch.set_rng_state(memory["random/cpu"].cpu().clone())
-        if "random/cuda" in memory:
-            torch.cuda.set_rng_state(memory["random/cuda"].cpu().clone(), self.device)
-        self.step_number, self.epoch = data["step"], data["epoch"]
-        self.tokens_in_epoch, self.rate_factor = data["tokens_in_epoch"], data["rate_factor"]
-        self.best_nats, self._best_step = data["best_nats"], data["best_step"]
-        self._best = dict(snapshot.best) if math.isfinite(self.best_nats) else None
-        self.waited, self.validations = data["waited"], data["validations"]
-        self.validated_step = data["validated_step"]
-        self.meter = Meter(**data["meter"])
+        self.carried = from_named(memory, "carried")
+        if self.carried is not None:
+            self.carried = map_state(lambda tensor: tensor.to(self.device, copy=True), self.carried)
+        restore_random_states(take_from("random", memory), self.device)
+        self.counters = Counters.from_data(data)
+        self._best = dict(snapshot.best) if math.isfinite(self.counters.best_nats) else None
 
-    def _under(self, tensors: Tensors, prefix: str) -> Tensors:
-        """Those whose name begins so, on the device; single numbers stay where torch keeps them."""
+    def _taken(self, prefix: str, memory: Tensors) -> Tensors:
+        """A part of the memory, on the device; single numbers stay where torch keeps them."""
         return {
-            name.removeprefix(prefix): tensor.to(self.device) if tensor.dim() else tensor
-            for name, tensor in tensors.items()
-            if name.startswith(prefix)
+            name: tensor.to(self.device) if tensor.dim() else tensor
+            for name, tensor in take_from(prefix, memory).items()
         }
 
 
@@ -315,7 +243,3 @@ def undisturbed() -> Iterator[None]:
     """Whatever is drawn inside, the random numbers after it are those that would have come."""
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         yield
-
-
-def _copied(tensors: Tensors) -> Tensors:
-    return {name: tensor.detach().clone() for name, tensor in tensors.items()}

@@ -27,7 +27,7 @@ from elman.layers.connections import CONNECTIONS
 from elman.layers.inputs import INPUTS
 from elman.layers.outputs import OUTPUTS
 from elman.models import MODELS
-from elman.tasks.neural_training import Machine
+from elman.tasks.machine import Machine
 from elman.tasks.training import train
 from elman.training.averaging import AVERAGES
 from elman.training.optimizers import OPTIMIZERS

@@ -2,27 +2,11 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
+from tiny import write_letters, write_recipe
 
 from elman.reproduce import registry
-from elman.tasks import neural_training
 
-TINY = """
-[text]
-tokenizer = "words"
-
-[model]
-kind = "recurrent"
-hidden_size = 6
-embedding_size = 6
-
-[training]
-batch_size = 4
-window = 10
-epochs = 3
-learning_rate = 5.0
-"""
 TABLE = """
 title = "a toy"
 source = "nobody"
@@ -67,21 +51,14 @@ adapters = ["of-tomorrow"]
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without_curves: None) -> Path:
     """The folder of the test, with texts in `texts/toy` and the one table `toy`."""
-    text = tmp_path / "texts" / "toy"
-    text.mkdir(parents=True)
-    drawn = np.random.default_rng(0)
-    for split, lines in {"train": 60, "valid": 20, "test": 20}.items():
-        rows = [" ".join(drawn.choice(list("abcdef"), 6)) + "\n" for _ in range(lines)]
-        (text / f"{split}.txt").write_text("".join(rows))
-    recipe = tmp_path / "tiny.toml"
-    recipe.write_text(TINY)
+    write_letters(tmp_path / "texts" / "toy")
+    recipe = write_recipe(tmp_path / "tiny.toml", training="epochs = 3\nlearning_rate = 5.0")
     tables = tmp_path / "tables"
     tables.mkdir()
-    (tables / "toy.toml").write_text(TABLE.replace("RECIPE", str(recipe)))
+    (tables / "toy.toml").write_text(TABLE.replace("RECIPE", recipe))
     monkeypatch.setattr(registry, "FOLDER", tables)
-    monkeypatch.setattr(neural_training, "draw_curves", lambda records, path: None)
     monkeypatch.setenv("ELMAN_DATA", str(tmp_path / "texts"))
     monkeypatch.chdir(tmp_path)
     return tmp_path

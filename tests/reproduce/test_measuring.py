@@ -13,7 +13,7 @@ from elman.reproduce.registry import Row, Table, read_tables
 from elman.reproduce.results import Result, read_kept
 from elman.reproduce.standing import standings
 from elman.tasks.language_model import load
-from elman.tasks.neural_training import Machine
+from elman.tasks.machine import Machine
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ SMALL = ("model.parameters=1500", "training.batch_size=4", "training.epochs=1")
 
 
 @pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def here(without_curves: None, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Trainings happen in this process, which saves the start of another; who was trained."""
     trained: list[str] = []
 
@@ -30,7 +30,6 @@ def here(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         train(recipe, data=data, out=folder, overrides=settings, seed=seed)
 
     monkeypatch.setattr(ablation, "_train_apart", training)
-    monkeypatch.setattr("elman.tasks.neural_training.draw_curves", lambda records, path: None)
     return trained
 
 

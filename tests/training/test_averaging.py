@@ -12,7 +12,7 @@ Weights = dict[str, torch.Tensor]
 
 
 def make(kind: str, weights: Weights, **settings) -> Averages:
-    return Averages(TrainingConfig(average=kind, **settings), weights)
+    return AVERAGES[kind](TrainingConfig(average=kind, **settings), weights)
 
 
 def steps(count: int) -> list[Weights]:

@@ -6,111 +6,13 @@ import json
 import math
 import signal
 import threading
-from collections.abc import Callable
-from typing import Any
 
 import pytest
-import torch
-from torch import nn
+from one_weight import OneWeight, Scene
 
-from elman.batches import Batch, Batches
-from elman.errors import ElmanError
-from elman.state import State
 from elman.training import loop
-from elman.training.loop import Loop, Progress, Stopped
-from elman.training.settings import TrainingConfig
-from elman.training.trainer import Snapshot, Trainer
-
-TOKENS = 10  # of a batch
-
-
-class Counted(Batches):
-    """Batches that hold their number."""
-
-    carries_state = True
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._number = 0
-        self.tokens_per_epoch = count * TOKENS
-
-    def next(self) -> Batch | None:
-        if self._number == self._count:
-            self._number = 0
-            return None
-        self._number += 1
-        ids = torch.full((2, TOKENS // 2), self._number)
-        return Batch(ids, ids)
-
-    def position(self) -> dict[str, Any]:
-        return {"number": self._number}
-
-    def go_to(self, position: dict[str, Any]) -> None:
-        self._number = position["number"]
-
-
-class Loss:
-    def __init__(self, nats: torch.Tensor) -> None:
-        self.nats, self.tokens, self.penalty = nats, TOKENS, 0.0
-
-
-class OneWeight(nn.Module):
-    """Every step moves the weight by minus the rate; `trouble` may change the loss of one."""
-
-    def __init__(self, validations: list[float] | None = None) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.zeros(1))
-        self.validations = list(validations or [])
-        self.losses = 0  # that were asked for, retries included
-        self.trouble: Callable[[int, torch.Tensor], torch.Tensor] = lambda number, nats: nats
-
-    def loss(self, batch: Batch, carried: State | None) -> tuple[Loss, State]:
-        if not self.training:
-            if int(batch.inputs[0, 0]) == 1:  # the first batch of a validation
-                self.value = self.validations.pop(0)
-            return Loss(torch.tensor(self.value * TOKENS)), torch.zeros(2, 1)
-        self.losses += 1
-        nats = self.trouble(self.losses, self.weight.sum() * TOKENS)
-        return Loss(nats), torch.zeros(2, 1)
-
-
-class Scene:
-    """A training that remembers everything that happened."""
-
-    def __init__(
-        self, model: OneWeight, batches: int = 10, validated: bool = True, **settings: Any
-    ) -> None:
-        defaults: dict[str, Any] = {"epochs": 1, "learning_rate": 1.0, "clip": 0.0}
-        config = TrainingConfig(**(defaults | settings))
-        self.model = model
-        self.trainer = Trainer(model, Counted(batches), config, Counted(2) if validated else None)
-        self.saved: list[Snapshot] = []
-        self.records: list[dict[str, Any]] = []
-        self.progress: list[Progress] = []
-        self.loop = Loop(
-            self.trainer,
-            save=self.saved.append,
-            record=self.records.append,
-            progress=self.progress.append,
-            after_step=self.after_step,
-        )
-        self.steps: list[int] = []
-        self.actions: dict[int, Callable[[], Any]] = {}
-
-    def after_step(self, trainer: Trainer) -> None:
-        self.steps.append(trainer.step_number)
-        self.actions.get(trainer.step_number, lambda: None)()
-
-    def run(self) -> Scene:
-        self.loop.run()
-        return self
-
-    def validated_at(self) -> list[int]:
-        return [record["step"] for record in self.records if "valid_perplexity" in record]
-
-    def saved_at(self) -> list[int]:
-        return [snapshot.data["step"] for snapshot in self.saved]
-
+from elman.training.loop import Stopped
+from elman.training.snapshot import Snapshot
 
 # When what happens ------------------------------------------------------------------------------
 
@@ -150,8 +52,8 @@ def test_the_end_is_saved_even_if_nothing_was_better() -> None:
 def test_patience_ends_it() -> None:
     validations = [1.0, 2.0, 0.9, 1.1, 1.2, 1.3, 0.1]
     scene = Scene(OneWeight(validations), epochs=7, patience=3).run()
-    assert scene.trainer.step_number == 60
-    assert scene.trainer.best_nats == pytest.approx(0.9)
+    assert scene.trainer.counters.step == 60
+    assert scene.trainer.counters.best_nats == pytest.approx(0.9)
     assert scene.trainer.best["weight"] == -30
     best = [record["best"] for record in scene.records if "best" in record]
     assert best == [True, False, True, False, False, False]
@@ -160,13 +62,13 @@ def test_patience_ends_it() -> None:
 
 def test_a_schedule_can_end_it() -> None:
     scene = Scene(OneWeight([1.0, 1.0, 1.0, 1.0]), epochs=9, schedule="halving").run()
-    assert scene.trainer.step_number == 30
+    assert scene.trainer.counters.step == 30
     assert scene.saved_at()[-1] == 30
 
 
 def test_without_validation_text_the_last_weights_are_the_best() -> None:
     scene = Scene(OneWeight(), validated=False, epochs=2, validate_every=0.5, patience=1).run()
-    assert scene.trainer.step_number == 20
+    assert scene.trainer.counters.step == 20
     assert scene.trainer.best["weight"] == -20
     assert scene.validated_at() == []
     assert scene.saved[-1].best["weight"] == -20
@@ -281,137 +183,3 @@ def test_it_runs_in_a_thread_that_gets_no_signals() -> None:
     thread.start()
     thread.join()
     assert scene.saved_at() == [10]
-
-
-# No number --------------------------------------------------------------------------------------
-
-NAN = torch.tensor(math.nan)
-
-
-def infinite_gradient(nats: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    """A loss of zero whose gradient is infinite."""
-    return nats * 0 + torch.sqrt(weight - weight.detach()).sum()
-
-
-@pytest.mark.parametrize("kind", ["NaN", "infinite", "gradient"])
-def test_a_step_that_diverges_once_is_not_applied(kind: str) -> None:
-    model = OneWeight([1.0, 2.0])
-    replace = {
-        "NaN": lambda nats: nats * math.nan,
-        "infinite": lambda nats: nats + math.inf,
-        "gradient": lambda nats: infinite_gradient(nats, model.weight),
-    }[kind]
-    model.trouble = lambda number, nats: replace(nats) if number == 4 else nats
-    scene = Scene(model, validate_every=0.5).run()
-    assert scene.steps == [1, 2, 3, *range(1, 11)]  # back to the start
-    assert scene.trainer.rate_factor == 0.5
-    assert scene.trainer.model.weight == -5  # ten steps of one half
-    assert torch.isfinite(scene.saved[-1].weights["weight"])
-    told = [record for record in scene.records if "diverged_at_step" in record]
-    assert len(told) == 1
-    assert told[0]["diverged_at_step"] == 4
-    assert told[0]["rate_factor"] == 0.5
-    assert "loss" in told[0]["problem"]
-    assert told[0]["step"] == 0
-    assert all(snapshot.data["rate_factor"] == 0.5 for snapshot in scene.saved)  # it is kept
-
-
-def test_it_goes_back_to_the_last_checkpoint() -> None:
-    model = OneWeight([1.0, 0.5])
-    model.trouble = lambda number, nats: nats * math.nan if number == 8 else nats
-    scene = Scene(model, validate_every=0.5).run()
-    assert scene.steps == [1, 2, 3, 4, 5, 6, 7, *range(6, 11)]
-    assert model.weight == -7.5  # five steps of one, five of one half
-    assert scene.saved_at() == [5, 5, 10]  # the second holds the lower rate
-    assert [snapshot.data["rate_factor"] for snapshot in scene.saved] == [1, 0.5, 0.5]
-
-
-def test_rates_fall_with_every_divergence() -> None:
-    model = OneWeight([1.0, 0.5])
-    model.trouble = lambda number, nats: nats * math.nan if number in (3, 10, 12) else nats
-    scene = Scene(model, validate_every=0.5).run()
-    told = [record for record in scene.records if "rate_factor" in record]
-    # First in step 3, then twice in step 7, after the checkpoint of step 5.
-    assert [record["step"] for record in told] == [0, 5, 5]
-    assert [record["rate_factor"] for record in told] == [0.5, 0.25, 0.125]
-    assert scene.trainer.rate_factor == 0.125
-
-
-def test_it_gives_up_after_three_returns() -> None:
-    model = OneWeight([1.0])
-    scene = Scene(model, validate_every=0.5)
-
-    def trouble(number: int, nats: torch.Tensor) -> torch.Tensor:
-        return nats * math.nan if scene.trainer.step_number == 7 else nats
-
-    model.trouble = trouble
-    with pytest.raises(ElmanError, match=r"diverged \(loss nan.*in step 8, and again after 3") as e:
-        scene.run()
-    assert e.value.exit_code == 1
-    assert scene.steps == [1, 2, 3, 4, 5, 6, 7, 6, 7, 6, 7, 6, 7]
-    told = [record["rate_factor"] for record in scene.records if "rate_factor" in record]
-    assert told == [0.5, 0.25, 0.125]
-    last = scene.saved[-1]
-    assert last.data["step"] == 5
-    assert last.weights["weight"] == -5
-
-
-def test_a_checkpoint_after_which_nothing_works_is_not_returned_to() -> None:
-    """Weights that are finite can still be ruined: the loss of the next step shows it."""
-    model = OneWeight([1.0])
-    scene = Scene(model)
-    scene.loop._saving_due = lambda: True  # type: ignore[method-assign]
-
-    def trouble(number: int, nats: torch.Tensor) -> torch.Tensor:
-        return nats * math.nan if model.weight < -4.9 else nats  # after five whole steps
-
-    model.trouble = trouble
-    scene.run()
-    assert scene.steps[:7] == [1, 2, 3, 4, 5, 5, 6]  # saved after 5, but went back to after 4
-    assert scene.trainer.finished
-    assert model.weight.item() == pytest.approx(
-        -4.9, abs=0.1
-    )  # nearer and nearer, in smaller steps
-    told = [record["rate_factor"] for record in scene.records if "rate_factor" in record]
-    assert told == [0.5**n for n in range(1, len(told) + 1)]
-
-
-def test_a_validation_that_is_no_number_is_a_divergence() -> None:
-    scene = Scene(OneWeight([1.0, math.nan, 0.9, 0.8]), epochs=3).run()
-    told = [record for record in scene.records if "problem" in record]
-    assert [record["problem"] for record in told] == ["validation nan"]
-    assert scene.trainer.best_nats == pytest.approx(0.8)
-    assert scene.trainer.rate_factor == 0.5
-    json.dumps(scene.records, allow_nan=False)
-    for snapshot in scene.saved:
-        assert torch.isfinite(snapshot.weights["weight"])
-
-
-# Snapshots --------------------------------------------------------------------------------------
-
-
-def test_a_snapshot_does_not_change_with_the_training() -> None:
-    scene = Scene(OneWeight([1.0]), momentum=0.9, average="ema", batches=6)
-    snapshots = []
-    scene.actions = {3: lambda: snapshots.append((scene.trainer.snapshot(), as_text(scene)))}
-    scene.run()
-    snapshot, text = snapshots[0]
-    assert as_text(scene, snapshot) == text
-
-
-def as_text(scene: Scene, snapshot: Snapshot | None = None) -> str:
-    return str(vars(snapshot or scene.trainer.snapshot()))
-
-
-def test_restoring_twice_from_one_snapshot_gives_the_same_twice() -> None:
-    scene = Scene(OneWeight([1.0] * 9), momentum=0.9, average="ema", epochs=2)
-    for _ in range(4):
-        scene.trainer.step()
-    snapshot = scene.trainer.snapshot()
-    ends = []
-    for _ in range(2):
-        scene.trainer.restore(snapshot)
-        for _ in range(5):
-            scene.trainer.step()
-        ends.append(as_text(scene))
-    assert ends[0] == ends[1]

@@ -2,21 +2,17 @@
 
 The processes here are real ones, forked from one that has everything imported, since that takes
 longer than training. A pair works off a list of trainings, in the last of which one is killed.
-Those that `torchrun` starts are in the slow tests.
+Those that `torchrun` starts are in `test_torchrun.py`.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import os
 import signal
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,43 +20,22 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from outcome import differences, outcome
+from several import free_port, write_text
+from stopping import recipe
 
 from elman.batches import Batch
 from elman.errors import InputError
 from elman.runs.folder import read_run
-from elman.tasks import neural_training
-from elman.tasks.neural_training import Machine, resume
+from elman.tasks.machine import Machine
+from elman.tasks.neural_training import resume
 from elman.tasks.training import train
 from elman.training import loop
 from elman.training.history import read_history
-from elman.training.processes import Processes, _SeveralProcesses
+from elman.training.processes import Processes
+from elman.training.several_processes import SeveralProcesses
 
-RECIPE = """
-[text]
-tokenizer = "words"
-
-[model]
-kind = "recurrent"
-num_layers = 2
-hidden_size = 7
-embedding_size = 5
-dropout_input = 0.2
-weight_drop = 0.2
-
-[training]
-batch_size = 4
-window = 7
-window_jitter = 2
-clip = 0.5
-optimizer = "sgd"
-learning_rate = 2.0
-momentum = 0.5
-schedule = "plateau"
-average = "nt-asgd"
-trigger = 1
-epochs = 1.2
-validate_every = 0.25
-"""
+SCRIPT = Path(__file__).with_name("forked_pairs.py")
 PLAIN = ["model.dropout_input=0", "model.weight_drop=0", "training.validate_every=1"]
 PLAIN += ["training.epochs=2.2"]
 LINES = ["model.context=line"]
@@ -74,99 +49,10 @@ CURVES = {
 }
 EXACT = {"stream": SAMPLED, "lines": [*SAMPLED, *LINES]}
 
-# Forks pairs of processes, each of which works off a list of trainings. Process 1 would never save
-# by itself; signals, numbers that are none, and kills come to process 1 alone.
-NURSERY = """
-import json, math, os, signal, sys, traceback
-import torch
-import torch.distributed
-torch.set_num_threads(1)
-from pathlib import Path
-from elman.errors import ElmanError
-from elman.tasks import neural_training
-from elman.tasks.neural_training import Machine, resume
-from elman.tasks.training import train
-from elman.training import loop
-from elman.training.loop import Stopped
-from elman.training.processes import joined
-from elman.training.trainer import Trainer
-
-torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))]).step()  # imports for seconds, once
-neural_training.draw_curves = lambda records, path: None
-loop._HISTORY_STEPS = 1
-step = Trainer.step
-todo = {}
-
-def eventful_step(self):
-    here = self.step_number + 1
-    if self.processes.rank == 1:
-        if todo.get("stop") == here:
-            signal.raise_signal(signal.SIGTERM)
-        if todo.get("kill") == here:
-            os.kill(os.getpid(), signal.SIGKILL)
-        if todo.get("spoil") == here:
-            del todo["spoil"]
-            return spoiled_step(self)
-    return step(self)
-
-def spoiled_step(trainer):
-    average = trainer.processes.average
-    def spoiled(parameters, weight, nats, tokens):
-        return average(parameters, weight, nats * math.nan, tokens)
-    trainer.processes.average = spoiled
-    try:
-        return step(trainer)
-    finally:
-        trainer.processes.average = average
-
-Trainer.step = eventful_step
-
-def work(todos):
-    global todo
-    with joined() as processes:
-        loop._SAVING_SHARE = 1e9 if processes.rank else 0
-        for todo in todos:
-            machine = Machine(processes=processes)
-            try:
-                if "options" in todo:
-                    train(out=todo["out"], seed=3, machine=machine, **todo["options"])
-                else:
-                    resume(Path(todo["out"]), machine=machine)
-            except Stopped as stopped:
-                print(stopped, flush=True)
-
-def live(rank, command):
-    for number, name in (1, "out"), (2, "errors"):
-        os.dup2(os.open(f"{command['said']}.{rank}.{name}", os.O_WRONLY | os.O_CREAT), number)
-    os.environ |= {"RANK": str(rank), **command["place"]}
-    code = 0
-    try:
-        work(command["todos"])
-    except ElmanError as error:
-        code = error.exit_code
-        print(f"elman: {error}", file=sys.stderr, flush=True)
-    except BaseException:
-        code = 99
-        traceback.print_exc()
-    finally:
-        os._exit(code)
-
-for line in sys.stdin:
-    command = json.loads(line)
-    children = []
-    for rank in range(2):
-        children.append(os.fork())
-        if children[-1] == 0:
-            live(rank, command)
-    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
-    print(json.dumps(codes), flush=True)
-"""
-
 
 @pytest.fixture(scope="module", autouse=True)
-def light() -> Iterator[None]:
+def every_step_in_the_history(without_curves: None) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(neural_training, "draw_curves", lambda records, path: None)
         patch.setattr(loop, "_HISTORY_STEPS", 1)
         patch.setattr(loop, "_SAVING_SHARE", 1e9)
         yield
@@ -174,25 +60,11 @@ def light() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Lines of many lengths; the last batch of four has a single line."""
-    folder = tmp_path_factory.mktemp("text")
-    drawn = np.random.default_rng(5)
-    words = [f"w{number}" for number in range(12)]
-    for split, lines in {"train": 101, "valid": 30}.items():
-        rows = [drawn.choice(words, drawn.integers(1, 11)) for _ in range(lines)]
-        (folder / f"{split}.txt").write_text("".join(" ".join(row) + "\n" for row in rows))
-    (folder / ".recipe.toml").write_text(RECIPE)
-    return folder
+    return write_text(tmp_path_factory.mktemp("text"))
 
 
 def options(data: Path, overrides: list[str]) -> dict[str, Any]:
-    return {"recipe": str(data / ".recipe.toml"), "data": str(data), "overrides": overrides}
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
+    return {"recipe": recipe(data), "data": str(data), "overrides": overrides}
 
 
 @dataclass
@@ -211,7 +83,7 @@ class Nursery:
         self._place = place
         self._pairs = 0
         self._process = subprocess.Popen(
-            [sys.executable, "-c", NURSERY],
+            [sys.executable, str(SCRIPT)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -267,26 +139,6 @@ def trained(
     return place, nursery.work_off(todos)
 
 
-def outcome(out: Path) -> dict[str, Any]:
-    """Everything that training left, in comparable form: arrays as bytes."""
-    contents = read_run(out)
-    found: dict[str, Any] = {}
-    for name in ("weights.safetensors", "last.safetensors", "memory.safetensors"):
-        for key, array in contents[name].items():
-            found[f"{name}: {key}"] = (str(array.dtype), array.shape, array.tobytes())
-    found |= contents["training.json"]["trainer"]
-    found["history"] = [
-        {name: value for name, value in record.items() if name != "tokens_per_second"}
-        for record in read_history(out)
-    ]
-    return found
-
-
-def differences(first: dict[str, Any], second: dict[str, Any]) -> list[str]:
-    names = sorted(first.keys() | second.keys())
-    return [name for name in names if name not in first or first[name] != second.get(name)]
-
-
 def curve(out: Path) -> dict[str, np.ndarray]:
     """Nats per token and norm of the gradient of every step, and the validations."""
     records = read_history(out)
@@ -322,7 +174,7 @@ def test_rows_are_shared_out_and_no_row_twice() -> None:
     )
     shares = []
     for rank in range(3):
-        processes = object.__new__(_SeveralProcesses)  # without the others
+        processes = object.__new__(SeveralProcesses)  # without the others
         processes.rank, processes.count = rank, 3
         own, counts = processes.share(batch)
         shares.append((own.inputs[:, 0].tolist(), own.targets[:, 0].tolist(), own.tokens, counts))
@@ -335,7 +187,7 @@ def test_rows_are_shared_out_and_no_row_twice() -> None:
 def test_what_is_learned_is_shared_out_with_its_rows() -> None:
     ids = torch.arange(12).view(4, 3)
     batch = Batch(ids, ids, learned=ids % 2 == 0)
-    processes = object.__new__(_SeveralProcesses)
+    processes = object.__new__(SeveralProcesses)
     processes.rank, processes.count = 1, 2
     own, _ = processes.share(batch)
     assert own.targets.tolist() == [[3, 4, 5], [9, 10, 11]]
@@ -343,7 +195,7 @@ def test_what_is_learned_is_shared_out_with_its_rows() -> None:
 
 
 def test_a_batch_that_cannot_be_shared_out_is_refused() -> None:
-    processes = object.__new__(_SeveralProcesses)
+    processes = object.__new__(SeveralProcesses)
     processes.count = 3
     processes.check(6)
     with pytest.raises(InputError, match="batch_size=20: cannot be shared out to 3 .*=18"):
@@ -429,117 +281,3 @@ def test_a_killed_worker_leaves_a_run_that_goes_on(
     again = nursery.work_off([{"out": str(run)}])
     assert [process.code for process in again] == [0, 0], again[0].errors
     assert differences(outcome(place / "straight stream"), outcome(run)) == []
-
-
-# Started by torchrun ----------------------------------------------------------------------------
-
-# The command line, which leaves its number for whoever wants to kill it.
-NUMBERED = """
-import os, pathlib, sys
-from elman.cli import main
-pathlib.Path(sys.argv.pop(1), os.environ["RANK"]).write_text(str(os.getpid()))
-main()
-"""
-
-
-class Launched:
-    """A training under torchrun."""
-
-    def __init__(self, place: Path, *arguments: str, count: int = 2) -> None:
-        self.place = place
-        (place / "numbered.py").write_text(NUMBERED)
-        launcher = ["--nproc-per-node", str(count), "--master-port", str(free_port())]
-        called = [str(place / "numbered.py"), str(place), "train", *arguments]
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "torch.distributed.run", *launcher, *called],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def wait_for_step(self, run: Path, step: int) -> None:
-        until = time.monotonic() + 240
-        while time.monotonic() < until:
-            with suppress(InputError):
-                if read_run(run, ["training.json"])["training.json"]["trainer"]["step"] >= step:
-                    return
-            time.sleep(0.05)
-        self.ask_to_stop()
-        pytest.fail(self.end()[2])
-
-    def kill(self, rank: int) -> None:
-        os.kill(int((self.place / str(rank)).read_text()), signal.SIGKILL)
-
-    def ask_to_stop(self) -> None:
-        self._process.send_signal(signal.SIGTERM)
-
-    def end(self) -> tuple[int, str, str, float]:
-        """Exit code, output, errors, and how long that took."""
-        begun = time.perf_counter()
-        try:
-            said, errors = self._process.communicate(timeout=240)
-        except subprocess.TimeoutExpired:
-            self.ask_to_stop()
-            self._process.communicate()
-            raise
-        return self._process.returncode, said, errors, time.perf_counter() - begun
-
-
-@pytest.mark.slow
-def test_torchrun_stops_resumes_and_ends_as_if_never_stopped(data: Path, tmp_path: Path) -> None:
-    given = [str(data / ".recipe.toml"), "--data", str(data), "--set", "training.epochs=8"]
-    given += ["--set", "training.save_minutes=0"]
-    straight = Launched(tmp_path, *given, "--out", str(tmp_path / "straight"))
-    code, said, errors, _ = straight.end()
-    assert code == 0, errors
-    assert said.count("trained in") == 1
-    stopped = Launched(tmp_path, *given, "--out", str(tmp_path / "run"))
-    stopped.wait_for_step(tmp_path / "run", 1)
-    stopped.ask_to_stop()
-    _, said, errors, _ = stopped.end()
-    assert errors.count("stopped, and everything is saved") == 1
-    assert said == ""
-    code, said, errors, _ = Launched(tmp_path, "--resume", str(tmp_path / "run")).end()
-    assert code == 0, errors
-    assert differences(outcome(tmp_path / "straight"), outcome(tmp_path / "run")) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("count", "rank"), [(2, 0), (2, 1), (4, 0), (4, 2)])
-def test_a_worker_of_torchrun_is_killed(data: Path, tmp_path: Path, count: int, rank: int) -> None:
-    given = [str(data / ".recipe.toml"), "--data", str(data), "--set", "training.epochs=2000"]
-    given += ["--set", "training.save_minutes=0"]
-    run = tmp_path / "run"
-    launched = Launched(tmp_path, *given, "--out", str(run), count=count)
-    launched.wait_for_step(run, 1)
-    launched.kill(rank)
-    code, said, errors, seconds = launched.end()
-    print(f"{count} processes, {rank} killed: over after {seconds:.1f} s")
-    assert code != 0
-    assert said == ""
-    assert errors.count("elman: a worker was lost") == 1, errors
-    assert seconds < 60  # mostly that of torchrun itself
-    step = read_run(run)["training.json"]["trainer"]["step"]
-    assert step >= 1
-    again = Launched(tmp_path, "--resume", str(run), count=count)
-    again.wait_for_step(run, step + 1)  # the next checkpoint may take its time
-    again.ask_to_stop()
-    assert again.end()[2].count("stopped, and everything is saved") == 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["ngram", "--data", "grammar", "--out", "x"], "counting takes one process"),
-        (["nonsense", "--data", "grammar", "--out", "x"], "nonsense"),
-        (["small", "--data", "grammar", "--out", "x", "--set", "training.batch_size=7"], "to 2"),
-        (["--resume", "nowhere"], "nowhere: no such run"),
-    ],
-)
-def test_what_is_wrong_is_said_once(tmp_path: Path, arguments: list[str], message: str) -> None:
-    code, said, errors, _ = Launched(tmp_path, *arguments).end()
-    assert code != 0
-    assert said == ""
-    assert errors.count("elman: ") == 1
-    assert message in errors

@@ -8,15 +8,12 @@ the less there is to learn from the history: the end of scheduled sampling, seen
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elman.batches import Batch
 from elman.state import State
 from elman.training.regimes.own_words import loss_on_own_words, toss
-from elman.training.regimes.regime import Regime
-
-if TYPE_CHECKING:
-    from elman.training.trainer import Loss
+from elman.training.regimes.regime import Loss, Regime
 
 
 class FreeRunning(Regime):

@@ -14,7 +14,7 @@ dropped while it draws and judges, so that the words are drawn from what is lear
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -22,12 +22,10 @@ from elman.batches import Batch
 from elman.config import check_types
 from elman.errors import InputError, choose
 from elman.state import State, detach, select
+from elman.training.limits import require_least, require_part
 from elman.training.regimes.overlap import gleu
 from elman.training.regimes.own_words import draw, evaluating
-from elman.training.regimes.regime import Reader, Regime, StepLoss, check_least, check_part
-
-if TYPE_CHECKING:
-    from elman.training.trainer import Loss
+from elman.training.regimes.regime import OPTIONS, Loss, Reader, Regime, StepLoss, begun
 
 BASELINES = ("mean", "greedy")
 
@@ -44,9 +42,8 @@ class MinimumRiskOptions:
     def __post_init__(self) -> None:
         check_types(self)
         choose(dict.fromkeys(BASELINES), self.baseline, "training.regime_options.baseline")
-        check_part(self, "seen")
-        check_least(self, "weight", 0.0)
-        check_least(self, "samples", 1)
+        require_part(self, OPTIONS, "seen")
+        require_least(self, OPTIONS, weight=0, samples=1)
         if self.baseline == "mean" and self.samples == 1:
             raise InputError(
                 "training.regime_options.samples=1: a mean of the others needs at least 2, "
@@ -67,7 +64,7 @@ class MinimumRisk(Regime):
         self, model: Any, batch: Batch, carried: State | None, progress: float
     ) -> tuple[Loss, State]:
         loss, after = model.loss(batch, carried)
-        before = model.begin(len(batch.inputs)) if carried is None else carried
+        before = begun(model, batch, carried)
         with evaluating(model):
             risk = self.risk(model, batch, before)
         return StepLoss(loss.nats, loss.tokens, loss.penalty + self.options.weight * risk), after

@@ -16,16 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from elman.batches import Batch
 from elman.state import State
-from elman.training.regimes.regime import Reader
-
-if TYPE_CHECKING:
-    from elman.training.trainer import Loss
+from elman.training.regimes.regime import Loss, Reader, begun
 
 
 def loss_on_own_words(
@@ -38,7 +35,7 @@ def loss_on_own_words(
     """
     if not own[:, 1:].any():
         return model.loss(batch, carried)
-    before = model.begin(len(batch.inputs)) if carried is None else carried
+    before = begun(model, batch, carried)
     mixed = replace(batch, inputs=own_words(model, batch.inputs, before, own))
     loss, after = model.loss(mixed, carried)
     if batch.lengths is None:

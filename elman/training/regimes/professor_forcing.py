@@ -16,13 +16,14 @@ training recurrent networks.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from elman.batches import Batch
 from elman.config import check_types
 from elman.state import State
+from elman.training.limits import require_least, require_part
 from elman.training.optimizers import optimizer_tensors, restore_optimizer
 from elman.training.regimes.discriminator import (
     Discriminator,
@@ -31,10 +32,8 @@ from elman.training.regimes.discriminator import (
     separation_loss,
 )
 from elman.training.regimes.own_words import evaluating, own_words, toss
-from elman.training.regimes.regime import Regime, StepLoss, check_least, check_part
-
-if TYPE_CHECKING:
-    from elman.training.trainer import Loss
+from elman.training.regimes.regime import OPTIONS, Loss, Regime, StepLoss, begun
+from elman.training.snapshot import Tensors, put_under, take_from
 
 
 @dataclass(kw_only=True)
@@ -49,9 +48,8 @@ class ProfessorForcingOptions:
 
     def __post_init__(self) -> None:
         check_types(self)
-        check_part(self, "learn_below", "fool_above")
-        for name, least in {"weight": 0.0, "hidden_size": 1, "learning_rate": 0.0}.items():
-            check_least(self, name, least)
+        require_part(self, OPTIONS, "learn_below", "fool_above")
+        require_least(self, OPTIONS, weight=0, hidden_size=1, learning_rate=0)
 
 
 class ProfessorForcing(Regime):
@@ -65,7 +63,7 @@ class ProfessorForcing(Regime):
         super().__init__(options, model)
         some = torch.full((1, 1), model.eos_id, device=next(model.parameters()).device)
         with torch.no_grad(), evaluating(model):
-            size = _hidden(model, some, model.begin(1)).shape[2]
+            size = model.hidden_vectors(some, model.begin(1)).shape[2]
         self.discriminator = Discriminator(size, options.hidden_size).to(some.device)
         self._names = {p: name for name, p in self.discriminator.named_parameters()}
         self.optimizer = torch.optim.Adam(self.discriminator.parameters(), lr=options.learning_rate)
@@ -74,11 +72,11 @@ class ProfessorForcing(Regime):
         self, model: Any, batch: Batch, carried: State | None, progress: float
     ) -> tuple[Loss, State]:
         loss, after = model.loss(batch, carried)
-        before = model.begin(len(batch.inputs)) if carried is None else carried
+        before = begun(model, batch, carried)
         own = own_words(model, batch.inputs, before, toss(1.0, batch.inputs))
         with torch.no_grad():
-            forced = _hidden(model, batch.inputs, before, batch.lengths)
-        free = _hidden(model, own, before, batch.lengths)
+            forced = model.hidden_vectors(batch.inputs, before, batch.lengths)
+        free = model.hidden_vectors(own, before, batch.lengths)
         right = self.learn(forced, free.detach(), batch.lengths)
         penalty = loss.penalty
         if right > self.options.fool_above:
@@ -99,28 +97,10 @@ class ProfessorForcing(Regime):
             self.optimizer.step()
         return right
 
-    def tensors(self) -> dict[str, torch.Tensor]:
-        found = {f"weights/{name}": p for name, p in self.discriminator.state_dict().items()}
-        for name, tensor in optimizer_tensors(self.optimizer, self._names).items():
-            found[f"optimizer/{name}"] = tensor
-        return found
+    def tensors(self) -> Tensors:
+        weights = put_under("weights", self.discriminator.state_dict())
+        return weights | put_under("optimizer", optimizer_tensors(self.optimizer, self._names))
 
-    def restore(self, tensors: dict[str, torch.Tensor]) -> None:
-        self.discriminator.load_state_dict(_under(tensors, "weights/"))
-        restore_optimizer(self.optimizer, self._names, _under(tensors, "optimizer/"))
-
-
-def _hidden(
-    model: Any, ids: torch.Tensor, carried: State, lengths: torch.Tensor | None = None
-) -> torch.Tensor:
-    """The hidden vector after each id, (B, T, size)."""
-    hidden: torch.Tensor = model.hidden_vectors(ids, carried, lengths)
-    return hidden
-
-
-def _under(tensors: dict[str, torch.Tensor], prefix: str) -> dict[str, torch.Tensor]:
-    return {
-        name.removeprefix(prefix): tensor
-        for name, tensor in tensors.items()
-        if name.startswith(prefix)
-    }
+    def restore(self, tensors: Tensors) -> None:
+        self.discriminator.load_state_dict(take_from("weights", tensors))
+        restore_optimizer(self.optimizer, self._names, take_from("optimizer", tensors))

@@ -8,16 +8,25 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import torch
 
 from elman.batches import Batch
-from elman.errors import InputError
 from elman.state import State
 
-if TYPE_CHECKING:
-    from elman.training.trainer import Loss
+OPTIONS = "training.regime_options"  # as messages name the section
+
+
+class Loss(Protocol):
+    """Sums and counts of one step."""
+
+    @property
+    def nats(self) -> torch.Tensor: ...
+    @property
+    def tokens(self) -> int: ...
+    @property
+    def penalty(self) -> torch.Tensor | float: ...
 
 
 class Reader(Protocol):
@@ -72,18 +81,6 @@ class Regime(ABC):
         """Take back what `tensors` gave."""
 
 
-def check_part(options: Any, *names: str) -> None:
-    """An InputError unless these options are parts of a whole, from 0 to 1."""
-    for name in names:
-        if not 0 <= getattr(options, name) <= 1:
-            raise InputError(_refusal(options, name, "must be from 0 to 1"))
-
-
-def check_least(options: Any, name: str, least: float) -> None:
-    """An InputError unless the option is at least so much."""
-    if not getattr(options, name) >= least:
-        raise InputError(_refusal(options, name, f"must be at least {least:g}"))
-
-
-def _refusal(options: Any, name: str, problem: str) -> str:
-    return f"training.regime_options.{name}={getattr(options, name)}: {problem}"
+def begun(model: Reader, batch: Batch, carried: State | None) -> State:
+    """The state before a batch: the one carried, or that of having read nothing."""
+    return model.begin(len(batch.inputs)) if carried is None else carried

@@ -16,17 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elman.batches import Batch
 from elman.config import check_types
 from elman.errors import InputError, choose
 from elman.state import State
+from elman.training.limits import require_least, require_part
 from elman.training.regimes.own_words import loss_on_own_words, toss
-from elman.training.regimes.regime import Regime, check_least, check_part
-
-if TYPE_CHECKING:
-    from elman.training.trainer import Loss
+from elman.training.regimes.regime import OPTIONS, Loss, Regime
 
 
 @dataclass(kw_only=True)
@@ -41,8 +39,8 @@ class ScheduledSamplingOptions:
     def __post_init__(self) -> None:
         check_types(self)
         choose(SCHEDULES, self.schedule, "training.regime_options.schedule")
-        check_part(self, "initial", "final")
-        check_least(self, "steepness", 1.0)
+        require_part(self, OPTIONS, "initial", "final")
+        require_least(self, OPTIONS, steepness=1.0)
         if self.schedule != "linear" and self.final == 0:
             raise InputError(
                 f"training.regime_options.final=0: a schedule that is {self.schedule} never gets "

@@ -7,14 +7,11 @@ The maximum-likelihood objective, one fused pass, and what all else is compared 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elman.batches import Batch
 from elman.state import State
-from elman.training.regimes.regime import Regime
-
-if TYPE_CHECKING:
-    from elman.training.trainer import Loss
+from elman.training.regimes.regime import Loss, Regime
 
 
 class TeacherForcing(Regime):

@@ -1,0 +1,171 @@
+"""A training in steps and its run folder: checkpoints, history and facts while the loop runs.
+
+Takes a trainer and a place, gives a `TrainedModel`; of several processes, the first alone writes.
+Called by `neural_training.py`. What a checkpoint is on disk is said in `checkpoints.py`.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from elman.runs.folder import only_writer, update_run, write_run
+from elman.tasks.checkpoints import arrays, checkpoint
+from elman.tasks.language_model import TrainedModel
+from elman.tasks.machine import Machine
+from elman.tasks.recipes import RunConfig
+from elman.text import tokenizer_to_data
+from elman.text.tokenizer import Tokenizer
+from elman.training.history import CURVES, History, Record, draw_curves
+from elman.training.loop import Loop, Stopped, perplexity
+from elman.training.processes import WorkerLost
+from elman.training.snapshot import Snapshot
+from elman.training.trainer import Trainer
+
+_DRAWING_SECONDS = 60.0  # between pictures of the curves
+
+
+class TrainingRun:
+    """A training and its place on disk, if it has one."""
+
+    def __init__(
+        self,
+        trainer: Trainer,
+        config: RunConfig,
+        tokenizer: Tokenizer,
+        facts: dict[str, Any],
+        machine: Machine,
+        out: Path | None,
+    ) -> None:
+        self.trainer = trainer
+        self.config = config
+        self.tokenizer = tokenizer
+        self.facts = facts
+        self.machine = machine
+        self.processes = machine.processes
+        self.out = out
+        self._folder = out if self.processes.rank == 0 else None  # that this process writes to
+        self.facts["model"] = trainer.model.facts()
+        self._history: History | None = None
+        self._saved_best = -1  # the step of the best weights in the folder
+        self._since = time.perf_counter()
+        self._drawn = 0.0
+
+    def begin(self, overwrite: bool) -> None:
+        """Make the run folder, with everything as it is before the first step."""
+        if self.out is None:
+            return
+        snapshot = self._whole(self.trainer.snapshot())
+        if self._folder is not None:
+            same = {
+                "config.json": self.config.to_data(),
+                "tokenizer.json": tokenizer_to_data(self.tokenizer),
+            }
+            write_run(self._folder, same | self._changed(snapshot), overwrite=overwrite)
+
+    def train(self, records: int = 0) -> TrainedModel:
+        """To the end; the model with the best weights. `records` of the history are of before."""
+        try:
+            with nullcontext() if self._folder is None else only_writer(self._folder):
+                self._train(records)
+        except (Stopped, WorkerLost) as ended:
+            if self.out is None:
+                raise
+            go_on = f"go on with: {self.processes.resume_command(self.out)}"
+            if isinstance(ended, Stopped):
+                raise Stopped(f"stopped, and everything is saved; {go_on}", ended.number) from None
+            raise WorkerLost(f"{ended}; the last checkpoint is whole; {go_on}") from None
+        model = self.trainer.model
+        model.load_state_dict(self.trainer.best)
+        model.cpu().eval()
+        self._update_facts()
+        name = "model" if self.out is None else str(self.out)
+        return TrainedModel(self.tokenizer, model, self.config, self.facts, name)
+
+    def _train(self, records: int) -> None:
+        listeners, writer = [self.machine.record], None
+        if self._folder is not None:
+            self._history = History(self._folder, records)
+            listeners.append(self._history.add)
+            writer = self.machine.open_tensorboard(self._folder)
+        if writer is not None:
+            listeners.append(_scalars(writer))
+
+        def record(entry: Record) -> None:
+            for listener in listeners:
+                listener(entry)
+
+        loop = Loop(self.trainer, save=self._save, record=record, progress=self.machine.watch)
+        try:
+            loop.run()
+        except WorkerLost:
+            self._history = None  # no time for curves: torchrun will soon end this process too
+            raise
+        finally:
+            if writer is not None:
+                writer.close()
+            self._draw()
+
+    def _save(self, snapshot: Snapshot) -> None:
+        whole = self._whole(snapshot)
+        if self._folder is not None:
+            update_run(self._folder, self._changed(whole))
+            if time.perf_counter() - self._drawn > _DRAWING_SECONDS:
+                self._draw()
+                self._drawn = time.perf_counter()
+        self.processes.largest(0)  # it is saved, now that all have come here
+
+    def _whole(self, snapshot: Snapshot) -> Snapshot:
+        """With what every process remembers, on the first of them."""
+        return replace(snapshot, memory=self.processes.gather(snapshot.memory))
+
+    def _changed(self, snapshot: Snapshot) -> dict[str, Any]:
+        """What a checkpoint writes anew; the best weights only if they have become better."""
+        self._update_facts()
+        records = 0 if self._history is None else len(self._history.records)
+        changed = {"facts.json": self.facts, **checkpoint(snapshot, self.processes, records)}
+        if snapshot.data["best_step"] != self._saved_best:
+            changed["weights.safetensors"] = arrays(snapshot.best)
+            self._saved_best = snapshot.data["best_step"]
+        return changed
+
+    def _draw(self) -> None:
+        if self._history is not None and self._folder is not None:
+            draw_curves(self._history.records, self._folder / CURVES)
+
+    def _update_facts(self) -> None:
+        now = time.perf_counter()
+        self.facts["seconds"] = round(self.facts["seconds"] + now - self._since, 3)
+        self._since = now
+        trainer, counters = self.trainer, self.trainer.counters
+        tokens = trainer.epochs_done * trainer.batches.tokens_per_epoch
+        steps = max(counters.step, 1) * self.processes.count  # each of a share
+        per_token = trainer.model.multiplications(round(tokens / steps))
+        self.facts["training"] = {
+            "epochs": round(trainer.epochs_done, 4),
+            "steps": counters.step,
+            "tokens": round(tokens),
+            "teraflop": round(6e-12 * per_token * tokens, 3),
+            "finished": trainer.finished,
+        }
+        if math.isfinite(counters.best_nats) and trainer.validation is not None:
+            self.facts["validation"] = {
+                "perplexity": perplexity(counters.best_nats),
+                "tokens": trainer.validation.learned_per_epoch,
+            }
+
+
+def _scalars(writer: Any) -> Callable[[Record], None]:
+    """Tells TensorBoard every number of a record."""
+
+    def record(entry: Record) -> None:
+        for name, value in entry.items():
+            if isinstance(value, int | float) and name != "step":
+                writer.add_scalar(name, value, entry["step"])
+
+    return record

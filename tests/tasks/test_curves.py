@@ -1,0 +1,35 @@
+"""The picture of a training is drawn when it ends, however it ends, if the disk has room for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tiny import train_tiny
+
+from elman.errors import ElmanError
+from elman.tasks.language_model import load
+from elman.tasks.neural_training import resume
+from elman.training.history import CURVES
+from elman.training.loop import Stopped
+
+
+def test_the_curves_are_drawn(data: Path, out: Path, stopping: list[int]) -> None:
+    stopping.append(12)
+    with pytest.raises(Stopped):
+        train_tiny(data, out)
+    stopping.clear()
+    assert (out / CURVES).read_bytes().startswith(b"\x89PNG")
+    (out / CURVES).unlink()
+    resume(out)
+    assert (out / CURVES).read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("small_disk", ["128k"], indirect=True)  # little more than a checkpoint
+def test_curves_and_all_on_a_disk_that_is_really_full(small_disk: Path, data: Path) -> None:
+    out = small_disk / "run"
+    with pytest.raises(ElmanError, match=r"disk is full|No space left"):
+        train_tiny(data, out, "model.hidden_size=30", "training.epochs=30")
+    assert load(out).perplexity("the cat\n") < 100
+    assert not [path for path in out.iterdir() if "partial" in path.name]
