@@ -1,8 +1,8 @@
-"""What all tests share: the measured corpora, quiet threads, no pictures, and a small disk."""
+"""What all tests share: the measured corpora, quiet threads, no pictures, and small disks."""
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -42,17 +42,23 @@ def without_curves() -> Iterator[None]:
 
 
 @pytest.fixture
-def small_disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
-    """A disk of one megabyte, or of the size that a test gives as an indirect parameter."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    size = getattr(request, "param", "1m")
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)]
-    try:
-        mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
-    except OSError:
-        mounted = False
-    if not mounted:
-        pytest.skip("needs the right to mount a small disk")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
+def disk_of(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+    """A function that gives an empty disk of a size like `1m`; a test that cannot have it skips."""
+    mounted: list[Path] = []
+
+    def mount(size: str) -> Path:
+        place = tmp_path / "disk"
+        place.mkdir()
+        command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)]
+        try:
+            done = subprocess.run(command, capture_output=True, check=False).returncode == 0
+        except OSError:
+            done = False
+        if not done:
+            pytest.skip("needs the right to mount a small disk")
+        mounted.append(place)
+        return place
+
+    yield mount
+    for place in mounted:
+        subprocess.run(["umount", str(place)], check=True)

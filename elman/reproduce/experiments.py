@@ -8,15 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 from elman.errors import choose
 from elman.reproduce.registry import Row
-
-SEEDS = (1, 2, 3)  # the settings were chosen with seed 0
-_ABLATION = "elman.tasks.ablation"  # looked up when it is needed
+from elman.tasks.ablation import SEEDS, run_ablation
 
 
 @dataclass(frozen=True)
@@ -35,9 +31,7 @@ Progress = Callable[[str], None]
 
 def _ablation(row: Row, out: Path, progress: Progress) -> Outcome:
     """How often a cell foretells the next character, on a task whose answers are determined."""
-    (result,) = import_module(_ABLATION).run_ablation(
-        [row.cell], task=row.task, seeds=SEEDS, out=out, progress=progress
-    )
+    (result,) = run_ablation([row.cell], task=row.task, seeds=SEEDS, out=out, progress=progress)
     return Outcome(
         mean=result.mean,
         spread=result.spread,
@@ -54,10 +48,3 @@ EXPERIMENTS = {"ablation": _ablation}
 def run_experiment(row: Row, out: Path, progress: Progress) -> Outcome:
     """Measure a row; what it writes goes into the folder `out`."""
     return choose(EXPERIMENTS, row.experiment, "experiment")(row, out / row.experiment, progress)
-
-
-def missing(row: Row) -> str:
-    """Why an experiment cannot be run; empty if it can."""
-    if row.experiment == "ablation" and find_spec(_ABLATION) is None:
-        return "this elman has no task for it"
-    return ""

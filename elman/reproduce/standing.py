@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from elman.adapters import ADAPTERS
-from elman.reproduce.experiments import missing
 from elman.reproduce.registry import Row, Table, Tables
 from elman.reproduce.results import Cost, Kept, Result
 from elman.reproduce.trainings import is_finished, trainings_of
@@ -85,8 +84,6 @@ def obstacle(row: Row) -> str:
     """Why a row cannot be run with this elman, whatever the text and the time; empty if it can."""
     if row.quoted:
         return f"quoted only: {row.quoted}"
-    if row.experiment:
-        return missing(row)
     names = [adapter.partition(":")[0] for adapter in row.adapters]
     lacking = [name for name in names if name not in ADAPTERS]
     return f"needs the adapter {lacking[0]!r}, which this elman lacks" if lacking else ""

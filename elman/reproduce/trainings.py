@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elman.errors import InputError
 from elman.reproduce.registry import Row, Table, Tables, references, resolve
 from elman.runs.folder import read_run
 from elman.tasks.language_model import TrainedModel, load
+from elman.tasks.machine import Machine
 from elman.tasks.recipes import RunConfig, config_from_data, load_recipe
 from elman.tasks.training import train
 from elman.text.corpora import Corpus
-
-if TYPE_CHECKING:
-    from elman.tasks.machine import Machine
 
 
 @dataclass(frozen=True)
@@ -88,8 +86,7 @@ def ensure(
         return load(path)
     from elman.tasks.neural_training import resume
 
-    # A copy, since resuming takes over the threads of then, which are not those of other trainings.
-    return resume(path, data=corpus.name, machine=replace(machine), progress=progress)
+    return resume(path, data=corpus.name, machine=machine, progress=progress)
 
 
 def _finished(facts: dict[str, Any]) -> bool:

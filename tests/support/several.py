@@ -3,17 +3,9 @@
 import socket
 from pathlib import Path
 
-from stopping import write_lines
+from stopping import NETWORK, write_lines
 
-_RECIPE = """
-[text]
-tokenizer = "words"
-
-[model]
-kind = "recurrent"
-num_layers = 2
-hidden_size = 7
-embedding_size = 5
+_RECIPE = f"""{NETWORK}
 dropout_input = 0.2
 weight_drop = 0.2
 

@@ -41,7 +41,7 @@ REGIMES = {
     ],
     "minimum-risk": [f"{_REGIME}samples=2"],
 }
-_RECIPE = """
+NETWORK = """
 [text]
 tokenizer = "words"
 
@@ -50,6 +50,8 @@ kind = "recurrent"
 num_layers = 2
 hidden_size = 7
 embedding_size = 5
+"""
+_RECIPE = f"""{NETWORK}
 dropout_words = 0.1
 dropout_input = 0.2
 dropout_hidden = 0.2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,9 +27,10 @@ def test_the_curves_are_drawn(data: Path, out: Path, stopping: list[int]) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("small_disk", ["128k"], indirect=True)  # little more than a checkpoint
-def test_curves_and_all_on_a_disk_that_is_really_full(small_disk: Path, data: Path) -> None:
-    out = small_disk / "run"
+def test_curves_and_all_on_a_disk_that_is_really_full(
+    disk_of: Callable[[str], Path], data: Path
+) -> None:
+    out = disk_of("128k") / "run"  # on which little more than one checkpoint fits
     with pytest.raises(ElmanError, match=r"disk is full|No space left"):
         train_tiny(data, out, "model.hidden_size=30", "training.epochs=30")
     assert load(out).perplexity("the cat\n") < 100
