@@ -35,7 +35,7 @@ def train(
     machine: Machine | None = None,
     progress: Progress = lambda what: None,
 ) -> TrainedModel:
-    """Train what a recipe describes on a file, a folder or an embedded corpus.
+    """Train what a recipe describes on a file, a folder or a built-in corpus.
 
     `overrides` are words like "model.order=3". With `out`, the run is saved there; that of a neural
     model also while it is trained, so that `resume` can go on. `start_from` is a run whose

@@ -128,7 +128,7 @@ class Linear(Schedule):
 
     def factor(self, epoch: float) -> float:
         done, hold = epoch / self.config.epochs, self.config.hold
-        return 1.0 if done < hold else max(0.0, (1 - done) / (1 - hold)) if hold < 1 else 1.0
+        return 1.0 if done < hold or hold == 1 else max(0.0, (1 - done) / (1 - hold))
 
 
 class Cosine(Schedule):

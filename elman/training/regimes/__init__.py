@@ -1,21 +1,22 @@
 """Training regimes: which history a model learns to go on from, and what else it is judged by.
 
 A regime turns a batch into the loss of one step; the trainer knows no more of it. Adding one is a
-file with a `Regime` and a line in `REGIMES`; its options are the fields of a dataclass beside it.
+file with a `Regime` and a line in `REGIMES`; its options are the fields of a dataclass beside it,
+not arguments of its class as those of a cell are: their values are checked when settings are read,
+when there is no model yet that a regime could be made for.
 
 `regime.py` says what a regime is, `own_words.py` draws a model's own words inside a window.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import typing
 from typing import Any
 
 from elman.config import convert
 from elman.errors import InputError, nearest
 from elman.registry import Registry
-from elman.training.regimes.regime import Regime
+from elman.training.regimes.regime import OPTIONS, Regime
 
 REGIMES = Registry(
     "regime",
@@ -32,15 +33,13 @@ REGIMES = Registry(
 def check_options(regime: str, options: dict[str, Any]) -> dict[str, Any]:
     """The options in the types that the regime wants; an InputError if they cannot be."""
     kind = REGIMES.choose(regime).options_class
-    known = [field.name for field in dataclasses.fields(kind)]
+    known = typing.get_type_hints(kind)
     for name in options:
         if name not in known:
             hint = nearest(str(name), known) if known else "it has none"
             raise InputError(f"unknown option {name!r} of the regime {regime!r}; {hint}")
-    hints = typing.get_type_hints(kind)
     converted = {
-        name: convert(value, hints[name], f"training.regime_options.{name}")
-        for name, value in options.items()
+        name: convert(value, known[name], f"{OPTIONS}.{name}") for name, value in options.items()
     }
     kind(**converted)  # which checks what the values may be
     return converted

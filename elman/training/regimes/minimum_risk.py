@@ -41,12 +41,12 @@ class MinimumRiskOptions:
 
     def __post_init__(self) -> None:
         check_types(self)
-        choose(dict.fromkeys(BASELINES), self.baseline, "training.regime_options.baseline")
+        choose(dict.fromkeys(BASELINES), self.baseline, f"{OPTIONS}.baseline")
         require_part(self, OPTIONS, "seen")
         require_least(self, OPTIONS, weight=0, samples=1)
         if self.baseline == "mean" and self.samples == 1:
             raise InputError(
-                "training.regime_options.samples=1: a mean of the others needs at least 2, "
+                f"{OPTIONS}.samples=1: a mean of the others needs at least 2, "
                 "or take baseline=greedy"
             )
 

@@ -38,12 +38,12 @@ class ScheduledSamplingOptions:
 
     def __post_init__(self) -> None:
         check_types(self)
-        choose(SCHEDULES, self.schedule, "training.regime_options.schedule")
+        choose(SCHEDULES, self.schedule, f"{OPTIONS}.schedule")
         require_part(self, OPTIONS, "initial", "final")
         require_least(self, OPTIONS, steepness=1.0)
         if self.schedule != "linear" and self.final == 0:
             raise InputError(
-                f"training.regime_options.final=0: a schedule that is {self.schedule} never gets "
+                f"{OPTIONS}.final=0: a schedule that is {self.schedule} never gets "
                 "there; give a number above 0, or schedule=linear"
             )
 
