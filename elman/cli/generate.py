@@ -1,51 +1,53 @@
 """`elman generate`: continue a prompt."""
 
 import sys
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields, make_dataclass
+from typing import Annotated, Any, get_type_hints
 
 from cyclopts import Parameter
 
 from elman.cli.arguments import Adapters, WholeNumber
 from elman.cli.output import note, print_json, print_table, stages
+from elman.decoding.options import DecodingOptions
 from elman.errors import InputError
+
+
+def _flags() -> list[tuple[str, Any, Any]]:
+    """Name, type with help, and default of every decoding option that describes itself."""
+    hints = get_type_hints(DecodingOptions)
+    whole = {int: WholeNumber, int | None: WholeNumber | None}
+    found = []
+    for knob in fields(DecodingOptions):
+        if knob.metadata:
+            about, hint = knob.metadata["about"], hints[knob.name]
+            help_text = Parameter(help=f"{about[0].upper()}{about[1:]}.")
+            found.append((knob.name, Annotated[whole.get(hint, hint), help_text], knob.default))
+    return found
+
+
+# How to choose the next token: flags made from the options themselves. With a module, or cyclopts
+# takes the class for one of Python's own and does not look inside.
+_own_module = {"__module__": __name__}
+Knobs: Any = Parameter(name="*")(
+    make_dataclass("Knobs", _flags(), kw_only=True, namespace=_own_module)
+)
 
 
 @Parameter(name="*")
 @dataclass(kw_only=True)
-class Knobs:
-    """How to choose the next token."""
+class Wishes:
+    """What the text may and must be."""
 
-    max_tokens: WholeNumber = 100
-    "Most tokens of a continuation."
-    temperature: float = 1.0
-    "Below 1 safer, above 1 bolder, 0 greedy."
-    softmax_alpha: float | None = None
-    "Softmax of alpha times the probabilities, as some lectures have it; not the temperature."
-    top_k: WholeNumber | None = None
-    "Draw among the k likeliest tokens."
-    top_p: float | None = None
-    "Draw among the fewest tokens that together have probability p."
-    min_p: float | None = None
-    "Draw among tokens at least this many times as likely as the likeliest."
-    greedy: bool = False
-    "Always the likeliest token."
-    frequency_penalty: float = 0.0
-    "Taken off a token's log probability for every time it was generated."
-    presence_penalty: float = 0.0
-    "Taken off once, if it was generated at all."
-    repetition_penalty: float = 1.0
-    "Above 1: makes tokens that were generated less likely."
-    beam: WholeNumber | None = None
-    "Search for the likeliest continuation with a beam of this width."
-    length_penalty: float = 0.0
-    "Of the beam: above 0 favours longer continuations."
-    n_best: WholeNumber = 1
-    "Of the beam: how many to print."
-    samples: WholeNumber = 1
-    "How many continuations to draw."
-    seed: WholeNumber = 0
-    "Sample i of a seed is always the same."
+    stop: tuple[str, ...] = ()
+    "Stop before this text. May be given several times."
+    stop_at_line_end: bool = False
+    "Stop at the end of the line."
+    ban: tuple[str, ...] = ()
+    "A word that must not come. May be given several times."
+    force: str = ""
+    "Text that must come first."
+    allow_unknown: bool = False
+    "Let <unk> be generated."
 
 
 def generate(
@@ -53,11 +55,7 @@ def generate(
     /,
     *,
     prompt: str = "",
-    stop: tuple[str, ...] = (),
-    stop_at_line_end: bool = False,
-    ban: tuple[str, ...] = (),
-    force: str = "",
-    allow_unknown: bool = False,
+    wishes: Wishes | None = None,
     with_: Adapters = (),
     knobs: Knobs | None = None,
     measure: bool = False,
@@ -78,16 +76,6 @@ def generate(
         A run folder.
     prompt
         Text to continue; none: from the start of a line.
-    stop
-        Stop before this text. May be given several times.
-    stop_at_line_end
-        Stop at the end of the line.
-    ban
-        A word that must not come. May be given several times.
-    force
-        Text that must come first.
-    allow_unknown
-        Let <unk> be generated.
     with_
         Put an adapter around the model, with its weight: cache:weight=0.1.
     measure
@@ -97,27 +85,55 @@ def generate(
     json
         Print the result as JSON.
     """
-    from elman.tasks.generation import Writer, measure_samples
     from elman.tasks.language_model import load
 
     if against is not None and not measure:
         raise InputError("--against is for --measure; add it, or leave both out")
     trained = load(run).with_adapters(with_)
-    options: dict[str, Any] = dict(vars(knobs or Knobs()))
-    options |= {"allow_unknown": allow_unknown, "stop_at_line_end": stop_at_line_end, "stop": stop}
-    options["banned"] = tuple(number for word in ban for number in _tokens_of(trained, word))
-    options["forced"] = tuple(trained.tokenizer.encode(force).tolist())
-    if trained.tokenizer.unknown_id in options["forced"]:
-        raise InputError(f"--force {force}: has words that this model does not know")
+    knobs = knobs or Knobs()
+    options = {**vars(knobs), **_in_ids(trained, wishes or Wishes())}
     _note_unknown(trained, prompt)
-    one = options["beam"] is None and options["samples"] == 1
-    if one and not json and not measure:
-        pieces = trained.stream(prompt, **options)
-        print(Writer(trained, prompt, ()).prompt, end="", flush=True)
-        for piece in pieces:
-            print(piece, end="", flush=True)
-        print()
-        return
+    if knobs.beam is None and knobs.samples == 1 and not json and not measure:
+        _print_stream(trained, prompt, options)
+    else:
+        _print_all(trained, prompt, options, measure, against, json)
+
+
+def _in_ids(trained: Any, wishes: Wishes) -> dict[str, Any]:
+    """The wishes as options of the model, which bans and forces ids."""
+    banned = tuple(number for word in wishes.ban for number in _tokens_of(trained, word))
+    forced = tuple(trained.tokenizer.encode(wishes.force).tolist())
+    if trained.tokenizer.unknown_id in forced:
+        raise InputError(f"--force {wishes.force}: has words that this model does not know")
+    return {
+        "stop": wishes.stop,
+        "stop_at_line_end": wishes.stop_at_line_end,
+        "allow_unknown": wishes.allow_unknown,
+        "banned": banned,
+        "forced": forced,
+    }
+
+
+def _print_stream(trained: Any, prompt: str, options: dict[str, Any]) -> None:
+    from elman.tasks.continuation import Continuation
+
+    pieces = trained.stream(prompt, **options)
+    print(Continuation(trained.tokenizer, prompt).prompt, end="", flush=True)
+    for piece in pieces:
+        print(piece, end="", flush=True)
+    print()
+
+
+def _print_all(
+    trained: Any,
+    prompt: str,
+    options: dict[str, Any],
+    measure: bool,
+    against: str | None,
+    json: bool,
+) -> None:
+    from elman.tasks.generation import measure_samples
+
     with stages() as progress:
         progress("generating")
         generated = trained.generate(prompt, **options)
@@ -144,7 +160,7 @@ def _tokens_of(trained: Any, word: str) -> list[int]:
 def _note_unknown(trained: Any, prompt: str) -> None:
     ids = trained.tokenizer.encode(prompt).tolist()
     unknown = ids.count(trained.tokenizer.unknown_id)
-    if unknown and trained.tokenizer.unknown_id is not None:
+    if unknown:
         note(f"{unknown} of {len(ids)} tokens of the prompt are unknown to this model")
 
 

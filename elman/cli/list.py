@@ -59,7 +59,7 @@ _FAMILIES: dict[str, Callable[[], dict[str, str]]] = {
     "cells": _about("cells", "CELLS"),
     "connections": _about("layers", "CONNECTIONS"),
     "corpora": _about("text.corpora", "CORPORA"),
-    "decoding": _about("decoding", "STRATEGIES"),
+    "decoding": _about("decoding.options", "STRATEGIES"),
     "models": _about("models", "MODELS"),
     "optimizers": _about("training.optimizers", "OPTIMIZERS"),
     "inputs": _about("layers.inputs", "INPUTS"),

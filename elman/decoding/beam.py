@@ -15,7 +15,7 @@ import torch
 
 from elman.decoding.distribution import constrain
 from elman.decoding.options import DecodingOptions
-from elman.decoding.transforms import largest, refuse_broken
+from elman.decoding.probabilities import largest, refuse_broken
 from elman.errors import ElmanError, InputError
 from elman.state import select, tensors
 

@@ -12,7 +12,8 @@ import torch
 
 from elman.decoding import penalties
 from elman.decoding.options import DecodingOptions
-from elman.decoding.transforms import TRANSFORMS, normalise
+from elman.decoding.probabilities import normalise
+from elman.decoding.transforms import TRANSFORMS
 
 
 def next_distribution(
@@ -25,7 +26,7 @@ def next_distribution(
     log_probs = penalise(log_probs, options, written)
     log_probs = normalise(constrain(log_probs, options, step=len(written[0])))
     for name, number in options.transforms().items():
-        log_probs = TRANSFORMS[name](log_probs, number)
+        log_probs = TRANSFORMS[name].apply(log_probs, number)
     return log_probs
 
 

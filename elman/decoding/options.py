@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, make_dataclass
+from typing import Any
 
+from elman.decoding.transforms import TRANSFORMS
 from elman.errors import InputError
 
-STRATEGIES: dict[str, str] = {
-    "pure-sampling": "draw from the model's own distribution, nothing changed",
-    "greedy": "always the likeliest token",
-    "temperature": "draw from softmax(log P / tau): below 1 safer, above 1 bolder",
-    "softmax-sampling": "draw from softmax(alpha * P), taken of the probabilities themselves",
-    "top-k": "draw among the k likeliest tokens",
-    "top-p": "draw among the fewest tokens that together have probability p (nucleus)",
-    "min-p": "draw among tokens at least min_p times as likely as the likeliest",
-    "beam": "search for the likeliest whole continuation, several at a time",
-}
+
+def _knob(default: Any, about: str) -> Any:
+    """A field that is a flag of `elman generate` as well, with what the help says of it."""
+    return field(default=default, metadata={"about": about})
+
+
+# Made from the list of transforms, so that another one needs no line here.
+_TransformOptions: Any = make_dataclass(
+    "_TransformOptions",
+    [
+        (transform.option, transform.type, _knob(transform.off, transform.about))
+        for transform in TRANSFORMS.values()
+    ],
+    kw_only=True,
+    frozen=True,
+)
 
 
 @dataclass(kw_only=True, frozen=True)
-class DecodingOptions:
-    """Everything a decoder can be told, in ids and numbers.
+class DecodingOptions(_TransformOptions):  # type: ignore[misc]  # fields known at run time
+    """Everything a decoder can be told, in ids and numbers; one option per transform to begin with.
 
     Temperature 0 means greedy. `forced` ids come first, in order; `banned` ids never come; a row
     ends with the first of its `stop_ids`, which it keeps. `samples` is for sampling; `beam`,
@@ -29,28 +37,27 @@ class DecodingOptions:
     on repetition, so that what it ranks is the model's own probability.
     """
 
-    max_tokens: int = 100
-    temperature: float = 1.0
-    softmax_alpha: float | None = None
-    top_k: int | None = None
-    top_p: float | None = None
-    min_p: float | None = None
-    greedy: bool = False
-    frequency_penalty: float = 0.0
-    presence_penalty: float = 0.0
-    repetition_penalty: float = 1.0
+    greedy: bool = _knob(False, "always the likeliest token")
+    frequency_penalty: float = _knob(
+        0.0, "taken off a token's log probability for every time it was generated"
+    )
+    presence_penalty: float = _knob(0.0, "taken off once, if it was generated at all")
+    repetition_penalty: float = _knob(1.0, "above 1: makes tokens that were generated less likely")
+    beam: int | None = _knob(
+        None, "search for the likeliest whole continuations, this many at a time"
+    )
+    length_penalty: float = _knob(0.0, "of the beam: above 0 favours longer continuations")
+    n_best: int = _knob(1, "of the beam: how many to print")
+    max_tokens: int = _knob(100, "most tokens of a continuation")
+    samples: int = _knob(1, "how many continuations to draw")
+    seed: int = _knob(0, "sample i of a seed is always the same")
     banned: tuple[int, ...] = ()
     forced: tuple[int, ...] = ()
     stop_ids: tuple[int, ...] = ()
-    seed: int = 0
-    samples: int = 1
-    beam: int | None = None
-    length_penalty: float = 0.0
-    n_best: int = 1
 
     def __post_init__(self) -> None:
         self._check_counts()
-        self._check_shape()
+        self._check_transforms()
         self._check_penalties()
         self._check_ids()
         self._check_strategy()
@@ -60,14 +67,12 @@ class DecodingOptions:
         """The transforms asked for, by the name that TRANSFORMS knows, each with its number."""
         if self.greedy or self.temperature == 0:
             return {"top-k": 1}  # drawing from one token is greedy, ties included
-        asked = {
-            "temperature": self.temperature if self.temperature != 1 else None,
-            "softmax-sampling": self.softmax_alpha,
-            "top-k": self.top_k,
-            "top-p": self.top_p,
-            "min-p": self.min_p,
-        }
-        return {name: number for name, number in asked.items() if number is not None}
+        asked = {}
+        for name, transform in TRANSFORMS.items():
+            number = getattr(self, transform.option)
+            if number != transform.off:
+                asked[name] = number
+        return asked
 
     @property
     def penalises(self) -> bool:
@@ -89,24 +94,9 @@ class DecodingOptions:
         _require(self.seed >= 0, f"seed is {self.seed}; give 0 or more")
         _require(self.beam is None or self.beam >= 1, f"beam is {self.beam}; give 1 or more")
 
-    def _check_shape(self) -> None:
-        tau, alpha = self.temperature, self.softmax_alpha
-        _require(
-            0 <= tau < math.inf,
-            f"temperature is {tau}; give 0 (greedy), 1 (as the model says) or more",
-        )
-        _require(
-            alpha is None or 0 <= alpha < math.inf, f"softmax_alpha is {alpha}; give 0 or more"
-        )
-        _require(self.top_k is None or self.top_k >= 1, f"top_k is {self.top_k}; give 1 or more")
-        _require(
-            self.top_p is None or 0 < self.top_p <= 1,
-            f"top_p is {self.top_p}; give a number above 0 and up to 1",
-        )
-        _require(
-            self.min_p is None or 0 <= self.min_p <= 1,
-            f"min_p is {self.min_p}; give a number from 0 to 1",
-        )
+    def _check_transforms(self) -> None:
+        for transform in TRANSFORMS.values():
+            transform.check(getattr(self, transform.option))
 
     def _check_penalties(self) -> None:
         for name in ("frequency_penalty", "presence_penalty", "length_penalty"):
@@ -136,8 +126,13 @@ class DecodingOptions:
     def _check_strategy(self) -> None:
         if self.greedy and self.temperature not in (0, 1):
             raise InputError("greedy takes no temperature; leave out one of the two")
-        if self.softmax_alpha is not None and self.temperature not in (0, 1):
-            raise InputError("softmax_alpha and temperature both reshape; leave out one of the two")
+        asked = self.transforms()
+        for name in asked:
+            other = TRANSFORMS[name].excludes
+            _require(
+                other not in asked,
+                f"{TRANSFORMS[name].option} and {other} both reshape; leave out one of the two",
+            )
 
     def _check_beam(self) -> None:
         if self.beam is None:
@@ -160,3 +155,13 @@ class DecodingOptions:
 def _require(condition: bool, message: str) -> None:
     if not condition:
         raise InputError(message)
+
+
+_ABOUT = {knob.name: knob.metadata["about"] for knob in fields(DecodingOptions) if knob.metadata}
+
+STRATEGIES: dict[str, str] = {
+    "pure-sampling": "draw from the model's own distribution, nothing changed",
+    "greedy": _ABOUT["greedy"],
+    **TRANSFORMS.abouts(),
+    "beam": _ABOUT["beam"],
+}

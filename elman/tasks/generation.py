@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from elman.decoding import DecodingOptions, beam_search, sample
+from elman.decoding.beam import beam_search
+from elman.decoding.options import DecodingOptions
+from elman.decoding.sampling import sample
 from elman.errors import InputError
 from elman.evaluation.generated import GeneratedText, measure_generated
 from elman.state import State, select
+from elman.tasks.continuation import Continuation
 from elman.text.corpora import open_corpus
 
 if TYPE_CHECKING:
     from elman.tasks.language_model import TrainedModel
-
-HALF_CHARACTER = "\ufffd"
 
 
 @dataclass(frozen=True)
@@ -37,28 +38,18 @@ class Generated:
     score: float  # what beam search ranked by; the log probability otherwise
 
 
-def generate(
-    trained: TrainedModel,
-    prompt: str,
-    *,
-    stop: Sequence[str] = (),
-    allow_unknown: bool = False,
-    stop_at_line_end: bool = False,
-    **options: Any,
-) -> list[Generated]:
-    """All continuations at once: one per sample, or the n best of a beam."""
-    writer = Writer(trained, prompt, stop)
-    decoding = writer.options(allow_unknown, stop_at_line_end, options)
-    if decoding.beam is not None:
-        with torch.inference_mode():
-            found = beam_search(trained.model, writer.state, decoding, writer.finished)
-        return [writer.finish(list(best.ids), best.score) for best in found]
-    rows: list[list[int]] = [[] for _ in range(decoding.samples)]
-    for step in writer.sample(decoding):
-        for row, number in zip(rows, step, strict=True):
-            if number is not None:
-                row.append(number)
-    return [writer.finish(row) for row in rows]
+def generate(trained: TrainedModel, prompt: str, **options: Any) -> list[Generated]:
+    """All continuations at once: one per sample, or the n best of a beam; options of `_Writer`."""
+    writer = _Writer(trained, prompt, **options)
+    return writer.draw() if writer.options.beam is None else writer.search()
+
+
+def stream(trained: TrainedModel, prompt: str, **options: Any) -> Iterator[str]:
+    """The pieces of one continuation. What could be the beginning of a stop sequence waits."""
+    writer = _Writer(trained, prompt, **options)
+    if writer.options.beam is not None or writer.options.samples != 1:
+        raise InputError("only one sample can be streamed; leave out beam and samples")
+    return writer.continuation.pieces(number for (number,) in writer.steps() if number is not None)
 
 
 def measure_samples(
@@ -72,118 +63,76 @@ def measure_samples(
     return measure_generated([sample.tokens for sample in samples], training)
 
 
-def stream(
-    trained: TrainedModel,
-    prompt: str,
-    *,
-    stop: Sequence[str] = (),
-    allow_unknown: bool = False,
-    stop_at_line_end: bool = False,
-    **options: Any,
-) -> Iterator[str]:
-    """The pieces of one continuation. What could be the beginning of a stop sequence waits."""
-    writer = Writer(trained, prompt, stop)
-    decoding = writer.options(allow_unknown, stop_at_line_end, options)
-    if decoding.beam is not None or decoding.samples != 1:
-        raise InputError("only one sample can be streamed; leave out beam and samples")
-    return _pieces(writer, decoding)
+def read_prompt(trained: TrainedModel, ids: np.ndarray) -> State:
+    """The state, one row, after reading ids from the start."""
+    with torch.inference_mode():
+        state = trained.model.start(1)
+        return trained.model.read(torch.from_numpy(ids)[None], state) if len(ids) else state
 
 
-def _pieces(writer: Writer, decoding: DecodingOptions) -> Iterator[str]:
-    ids: list[int] = []
-    shown = ""
-    for step in writer.sample(decoding):
-        ids += [number for number in step if number is not None]
-        certain = writer.certain(writer.continuation(ids))
-        if len(certain) > len(shown):
-            yield certain[len(shown) :]
-            shown = certain
-    rest = writer.cut(writer.continuation(ids))[len(shown) :]
-    if rest:
-        yield rest
+class _Writer:
+    """A prompt that a model has read, and how to go on from there.
 
+    Takes the options of `DecodingOptions`, and those that need a tokenizer: texts to stop before,
+    whether to stop at the end of the line, whether unknown words may come.
+    """
 
-class Writer:
-    """A prompt that was read, and the way from ids back to what follows it."""
-
-    def __init__(self, trained: TrainedModel, prompt: str, stop: Sequence[str]) -> None:
-        stop = (stop,) if isinstance(stop, str) else tuple(stop)
-        if any(not text for text in stop):
-            raise InputError("an empty stop sequence would stop at once; leave it out")
-        self.tokenizer = trained.tokenizer
+    def __init__(
+        self,
+        trained: TrainedModel,
+        prompt: str,
+        *,
+        stop: Sequence[str] = (),
+        stop_at_line_end: bool = False,
+        allow_unknown: bool = False,
+        banned: Sequence[int] = (),
+        stop_ids: Sequence[int] = (),
+        **options: Any,
+    ) -> None:
         self.model = trained.model
-        self.stop = stop
-        if self.tokenizer.space_before_words:
-            prompt = prompt.rstrip(" ")  # the next word brings its own
-        self.prompt_ids = self.tokenizer.encode(prompt)
-        self.prompt = self.tokenizer.decode(self.prompt_ids)
-        self.state = read_prompt(trained, self.prompt_ids)
+        self.tokenizer = trained.tokenizer
+        self.continuation = Continuation(trained.tokenizer, prompt, stop)
+        unknown = trained.tokenizer.unknown_id
+        never = () if allow_unknown or unknown is None else (unknown,)
+        last = (trained.tokenizer.eos_id,) if stop_at_line_end else ()
+        self.options = DecodingOptions(
+            banned=(*banned, *never), stop_ids=(*stop_ids, *last), **options
+        )
+        self.state = read_prompt(trained, self.continuation.prompt_ids)
 
-    def options(
-        self, allow_unknown: bool, stop_at_line_end: bool, options: dict[str, Any]
-    ) -> DecodingOptions:
-        """Decoding options with what the text level adds."""
-        banned = tuple(options.pop("banned", ()))
-        stop_ids = tuple(options.pop("stop_ids", ()))
-        unknown = self.tokenizer.unknown_id
-        if unknown is not None and not allow_unknown:
-            banned += (unknown,)
-        if stop_at_line_end:
-            stop_ids += (self.tokenizer.eos_id,)
-        return DecodingOptions(banned=banned, stop_ids=stop_ids, **options)
-
-    def sample(self, options: DecodingOptions) -> Iterator[list[int | None]]:
-        """Ids step by step; a row ends at a stop sequence."""
-        state = select(self.state, torch.zeros(options.samples, dtype=torch.int64))
-
+    def steps(self) -> Iterator[list[int | None]]:
+        """Ids step by step, one per sample; a row ends at a stop sequence."""
+        state = select(self.state, torch.zeros(self.options.samples, dtype=torch.int64))
         # Gradients are off inside: here, where a stream pauses, they would be off for its reader.
-        yield from sample(self.model, state, options, lambda row, ids: self.finished(ids))
+        return sample(self.model, state, self.options, lambda _, ids: self.continuation.stops(ids))
 
-    def finished(self, ids: list[int]) -> bool:
-        """Whether a stop sequence has come."""
-        text = self.continuation(ids) if self.stop else ""
-        return any(stop in text for stop in self.stop)
+    def draw(self) -> list[Generated]:
+        """Every sample."""
+        rows: list[list[int]] = [[] for _ in range(self.options.samples)]
+        for step in self.steps():
+            for row, number in zip(rows, step, strict=True):
+                if number is not None:
+                    row.append(number)
+        return [self._finish(row) for row in rows]
 
-    def continuation(self, ids: Sequence[int]) -> str:
-        """The text that ids add to the prompt."""
-        return self.tokenizer.decode([*self.prompt_ids, *ids])[len(self.prompt) :]
+    def search(self) -> list[Generated]:
+        """The best of a beam."""
+        with torch.inference_mode():
+            found = beam_search(self.model, self.state, self.options, self.continuation.stops)
+        return [self._finish(best.ids, best.score) for best in found]
 
-    def cut(self, text: str) -> str:
-        """A continuation without its stop sequence and what follows."""
-        places = [place for stop in self.stop if (place := text.find(stop)) >= 0]
-        return text[: min(places)] if places else text
-
-    def certain(self, text: str) -> str:
-        """The part of a continuation that nothing to come can change."""
-        cut = self.cut(text)
-        if cut != text:
-            return cut
-        text = text.rstrip(HALF_CHARACTER)
-        longest = max((len(stop) for stop in self.stop), default=0)
-        for length in range(min(longest, len(text)), 0, -1):
-            if any(stop.startswith(text[-length:]) for stop in self.stop):
-                return text[:-length]
-        return text
-
-    def finish(self, ids: list[int], score: float | None = None) -> Generated:
+    def _finish(self, ids: Sequence[int], score: float | None = None) -> Generated:
         """A continuation with its probability."""
-        continuation = self.cut(self.continuation(ids))
+        continuation = self.continuation.cut(self.continuation.text(ids))
         log_prob = 0.0
         if ids:
             with torch.inference_mode():
                 log_probs, _ = self.model.score(torch.tensor([ids]), self.state)
             log_prob = float(log_probs.sum())
         return Generated(
-            text=self.prompt + continuation,
+            text=self.continuation.prompt + continuation,
             continuation=continuation,
             tokens=[self.tokenizer.tokens[number] for number in ids],
             log_prob=log_prob,
             score=log_prob if score is None else score,
         )
-
-
-def read_prompt(trained: TrainedModel, ids: np.ndarray) -> State:
-    """The state, one row, after reading ids from the start."""
-    with torch.inference_mode():
-        state = trained.model.start(1)
-        return trained.model.read(torch.from_numpy(ids)[None], state) if len(ids) else state

@@ -14,7 +14,8 @@ import torch
 
 from elman.errors import InputError
 from elman.state import State, select
-from elman.tasks.generation import HALF_CHARACTER, read_prompt
+from elman.tasks.continuation import HALF_CHARACTER
+from elman.tasks.generation import read_prompt
 from elman.text.tokenizer import lower
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 import torch
 
-from elman.decoding import DecodingOptions, beam_search, sample
-from elman.decoding.beam import length_normaliser
+from elman.decoding.beam import beam_search, length_normaliser
+from elman.decoding.options import DecodingOptions
+from elman.decoding.sampling import sample
 from elman.errors import ElmanError, InputError
 from elman.models.contract import LanguageModel
 

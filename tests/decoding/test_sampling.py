@@ -12,8 +12,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elman.decoding import DecodingOptions, sample
-from elman.decoding.sampling import draw
+from elman.decoding.options import DecodingOptions
+from elman.decoding.sampling import draw, sample
 from elman.errors import ElmanError, InputError
 from elman.models.contract import LanguageModel
 

@@ -9,17 +9,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elman.decoding.transforms import (
-    TRANSFORMS,
-    largest,
-    min_p,
-    normalise,
-    softmax_sampling,
-    temperature,
-    top_k,
-    top_p,
-)
-from elman.errors import ElmanError
+from elman.decoding.options import DecodingOptions
+from elman.decoding.probabilities import largest, normalise
+from elman.decoding.transforms import TRANSFORMS
+from elman.decoding.transforms.min_p import min_p
+from elman.decoding.transforms.softmax_sampling import softmax_sampling
+from elman.decoding.transforms.temperature import temperature
+from elman.decoding.transforms.top_k import top_k
+from elman.decoding.transforms.top_p import top_p
+from elman.errors import ElmanError, InputError
 
 
 def log_of(*probs: float) -> torch.Tensor:
@@ -41,13 +39,11 @@ def as_log_probs(row: list[float], dtype: torch.dtype = torch.float64) -> torch.
 
 
 def numbers_of(name: str) -> st.SearchStrategy[float]:
-    return {
-        "temperature": st.floats(0, 1e300),
-        "softmax-sampling": st.floats(0, 1e300),
-        "top-k": st.integers(1, 10),
-        "top-p": st.floats(0, 1, exclude_min=True),
-        "min-p": st.floats(0, 1),
-    }[name]
+    """Any number that the transform allows."""
+    numbers = st.integers(1, 10) if TRANSFORMS[name].kind is int else st.floats(0, 1)
+    if TRANSFORMS[name].allows(1e300):
+        numbers |= st.floats(1, 1e300) if TRANSFORMS[name].kind is float else st.just(10**9)
+    return numbers.filter(TRANSFORMS[name].allows)
 
 
 def test_temperature_half_squares_the_probabilities() -> None:
@@ -111,12 +107,17 @@ def test_min_p_is_relative_to_the_likeliest() -> None:
     assert_probs(min_p(log_of(0.4, 0.3, 0.2, 0.1), 0.5), 4 / 9, 3 / 9, 2 / 9, 0.0)
 
 
-def test_rows_are_transformed_on_their_own() -> None:
-    rows = torch.cat([log_of(0.6, 0.3, 0.1), log_of(0.1, 0.2, 0.7)])
-    for name, number in [("temperature", 0.5), ("top-k", 1), ("top-p", 0.75), ("min-p", 0.4)]:
-        together = TRANSFORMS[name](rows, number)
-        alone = torch.cat([TRANSFORMS[name](row.unsqueeze(0), number) for row in rows])
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_rows_are_transformed_on_their_own(name: str) -> None:
+    @settings(deadline=None)
+    @given(st.lists(st.tuples(*[st.integers(0, 9)] * 4).filter(any), min_size=2), numbers_of(name))
+    def check(counts: list[tuple[int, ...]], number: float) -> None:
+        rows = torch.cat([as_log_probs(list(row)) for row in counts])
+        together = TRANSFORMS[name].apply(rows, number)
+        alone = torch.cat([TRANSFORMS[name].apply(row.unsqueeze(0), number) for row in rows])
         torch.testing.assert_close(together, alone)
+
+    check()
 
 
 @pytest.mark.parametrize("name", TRANSFORMS)
@@ -125,7 +126,7 @@ def test_the_result_is_a_distribution_over_the_possible(name: str) -> None:
     @given(weights, numbers_of(name), dtypes)
     def check(row: list[float], number: float, dtype: torch.dtype) -> None:
         before = as_log_probs(row, dtype)
-        after = TRANSFORMS[name](before, number)
+        after = TRANSFORMS[name].apply(before, number)
         assert after.shape == before.shape
         assert after.dtype == dtype
         assert not after.isnan().any()
@@ -164,12 +165,33 @@ def test_largest_agrees_with_sorting(row: list[float], count: int) -> None:
 
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_nothing_possible_is_refused(name: str) -> None:
-    rows = torch.cat([log_of(0.5, 0.5), log_of(0.0, 0.0)])
-    with pytest.raises(ElmanError, match="no token can come next"):
-        TRANSFORMS[name](rows, 1)
+    @settings(deadline=None, max_examples=10)
+    @given(numbers_of(name))
+    def check(number: float) -> None:
+        rows = torch.cat([log_of(0.5, 0.5), log_of(0.0, 0.0)])
+        with pytest.raises(ElmanError, match="no token can come next"):
+            TRANSFORMS[name].apply(rows, number)
+
+    check()
 
 
 @pytest.mark.parametrize("broken", [math.nan, math.inf])
 def test_numbers_no_distribution_has_are_refused(broken: float) -> None:
     with pytest.raises(ElmanError, match="no finite number"):
         normalise(torch.tensor([[0.0, broken]]))
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_every_transform_is_an_option(name: str) -> None:
+    transform = TRANSFORMS[name]
+    assert getattr(DecodingOptions(), transform.option) == transform.off
+    with pytest.raises(InputError, match=f"^{transform.option} is nan; give .+"):
+        DecodingOptions(**{transform.option: math.nan})
+
+    @settings(deadline=None)
+    @given(numbers_of(name).filter(bool))  # temperature 0 is greedy
+    def check(number: float) -> None:
+        asked = DecodingOptions(**{transform.option: number}).transforms()
+        assert asked == ({} if number == transform.off else {name: number})
+
+    check()

@@ -1,0 +1,92 @@
+"""The text that ids add to a prompt: what it is so far, where it stops, what of it is certain.
+
+Takes a tokenizer, a prompt and stop sequences; `tasks.generation` asks it while ids are drawn. A
+step looks at the last few ids only, so that a long text costs as much per token as a short one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from elman.errors import InputError
+from elman.text.tokenizer import Tokenizer
+
+HALF_CHARACTER = "\ufffd"
+# A character is at most four tokens, its bytes in UTF-8; so much may have to be seen to know what
+# the next token adds. A space before a word, which its neighbour decides, takes one.
+_TOKENS_OF_A_CHARACTER = 4
+
+
+class Continuation:
+    """What follows a prompt."""
+
+    def __init__(self, tokenizer: Tokenizer, prompt: str, stop: Sequence[str] = ()) -> None:
+        self.tokenizer = tokenizer
+        self.stop = (stop,) if isinstance(stop, str) else tuple(stop)
+        if not all(self.stop):
+            raise InputError("an empty stop sequence would stop at once; leave it out")
+        if tokenizer.space_before_words:
+            prompt = prompt.rstrip(" ")  # the next word brings its own
+        self.prompt_ids = tokenizer.encode(prompt)
+        self.prompt = tokenizer.decode(self.prompt_ids)
+        self._prompt_end = self.prompt_ids[-_TOKENS_OF_A_CHARACTER:].tolist()
+        self._longest_stop = max(map(len, self.stop), default=0)
+
+    def text(self, ids: Sequence[int]) -> str:
+        """All that ids add to the prompt, a stop sequence and what follows it included."""
+        return self._added(ids, since=0)
+
+    def cut(self, text: str) -> str:
+        """A text without its first stop sequence and what follows."""
+        places = [place for stop in self.stop if (place := text.find(stop)) >= 0]
+        return text[: min(places)] if places else text
+
+    def stops(self, ids: Sequence[int]) -> bool:
+        """Whether a stop sequence has come with the last of the ids."""
+        if not self.stop:
+            return False
+        text = self._added(ids, since=len(ids) - _TOKENS_OF_A_CHARACTER * self._longest_stop)
+        return any(stop in text for stop in self.stop)
+
+    def pieces(self, numbers: Iterable[int]) -> Iterator[str]:
+        """The text up to the first stop sequence, each piece as soon as it is certain."""
+        ids: list[int] = []
+        waiting = ""
+        for number in numbers:
+            ids.append(number)
+            waiting = self._grow(waiting, ids)
+            certain = self._certain(waiting)
+            if certain:
+                yield certain
+                waiting = waiting[len(certain) :]
+        rest = self.cut(waiting)
+        if rest:
+            yield rest
+
+    def _grow(self, text: str, ids: Sequence[int]) -> str:
+        """The end of the text with all ids, from the end of the text without the last of them.
+
+        One more token completes the half character at the end, or goes on behind it.
+        """
+        half = text.endswith(HALF_CHARACTER)
+        kept = text[:-1] if half else text
+        return kept + self._added(ids, since=len(ids) - 1, characters_back=int(half))
+
+    def _added(self, ids: Sequence[int], since: int, characters_back: int = 0) -> str:
+        """What the ids from place `since` on add to the text before; or from characters earlier."""
+        since = max(since, 0)
+        near = ids[max(since - _TOKENS_OF_A_CHARACTER, 0) : since]
+        before = [*self._prompt_end, *near][-_TOKENS_OF_A_CHARACTER:]
+        text = self.tokenizer.decode([*before, *ids[since:]])
+        return text[len(self.tokenizer.decode(before)) - characters_back :]
+
+    def _certain(self, text: str) -> str:
+        """The part of a text that nothing to come can change."""
+        cut = self.cut(text)
+        if cut != text:
+            return cut
+        text = text.rstrip(HALF_CHARACTER)
+        for length in range(min(self._longest_stop, len(text)), 0, -1):
+            if any(stop.startswith(text[-length:]) for stop in self.stop):
+                return text[:-length]
+        return text
