@@ -44,8 +44,8 @@ stops = st.lists(
     ),
     max_size=3,
 )
-# Half a character and its end, one that never ends, bytes that begin none, a space at a line start.
-BYTES = [0x61, 0xC3, 0xA9, 0xF0, 0x9F, 0xE2, 0xE2, 0x80, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x0A, 0x20]
+# Half a character that never ends, bytes that begin none, a whole one, a space at a line start.
+BYTES = [0x61, 0xC3, 0xA9, 0xF0, 0x9F, 0xE2, 0xE2, 0x80, *[0xFF] * 5, *"🐈".encode(), 0x0A, 0x20]
 
 
 def ids_of(tokenizer: Tokenizer, drawn: list[int]) -> list[int]:
@@ -57,7 +57,8 @@ def for_any_text(check: Callable[[str, list[int], list[str]], None]) -> None:
     examples: Any = check
     for shift in (0, 1):  # where the bytes begin among the ids
         drawn = [byte + shift for byte in BYTES]
-        examples = example("the", drawn, [])(example("", drawn, ["\ufffd"])(examples))
+        for prompt, stop in (("the", []), ("", ["\ufffd"]), ("", ["🐈"]), ("a", ["🐈\n"])):
+            examples = example(prompt, drawn, stop)(examples)
     settings(deadline=None, max_examples=150)(given(prompts, numbers, stops)(examples))()
 
 
@@ -71,12 +72,12 @@ def test_the_pieces_add_up_to_the_whole(name: str) -> None:
         whole = whole_text(continuation, ids)
         assert continuation.text(ids) == whole
         places = [whole.find(text) for text in stop if text in whole]
-        free = Continuation(tokenizer, prompt)
-        assert "".join(free.pieces(ids)) == whole
+        free = list(Continuation(tokenizer, prompt).pieces(ids))
+        assert "".join(free) == whole
+        assert not any(piece.endswith(HALF_CHARACTER) for piece in free[:-1])
         stopping = next((n for n in range(len(ids)) if continuation.stops(ids[: n + 1])), None)
         shown = list(continuation.pieces(ids if stopping is None else ids[: stopping + 1]))
         assert all(shown)
-        assert not any(piece.endswith(HALF_CHARACTER) for piece in shown[:-1])
         if stopping is None:
             assert not places
             assert "".join(shown) == whole

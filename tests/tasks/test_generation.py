@@ -22,6 +22,7 @@ OVERRIDES: dict[str, list[str]] = {
     "characters": ["model.order=5"],
     "bytes": ["model.order=3"],
     "subwords": ["text.vocabulary_size=290", "model.order=3"],
+    "unigram": ["text.tokenizer=unigram", "text.vocabulary_size=80", "model.order=3"],
 }
 RECIPES = {
     "characters": "ngram-characters",
