@@ -11,7 +11,8 @@ from elman.errors import InputError
 from elman.layers.inputs import Material
 from elman.layers.penalties import activation_penalty, temporal_penalty
 from elman.models import MODELS
-from elman.models.neural import INITIALISERS, NeuralModel
+from elman.models.neural import NeuralModel
+from elman.models.neural_config import INITIALISERS
 from elman.state import tensors
 from elman.tasks.recipes import load_recipe
 
@@ -304,7 +305,7 @@ def test_a_dropped_word_can_still_be_predicted() -> None:
     model = make("recurrent", hidden_size=5, dropout_words=0.9).train()
     hidden = torch.randn(2, 5, dtype=torch.float64)
     targets = torch.tensor([3, 4])
-    losses = {model.output.loss((hidden,), targets, model._table()).item() for _ in range(5)}
+    losses = {model.output.loss((hidden,), targets, model.shared_table()).item() for _ in range(5)}
     assert len(losses) == 1
 
 
