@@ -59,7 +59,7 @@ def wrap(
     model: LanguageModel, config: ContinuousCacheConfig, around: Surroundings
 ) -> ContinuousCache:
     """The model with a continuous cache, θ and λ fitted if they are not given."""
-    if model.vector_size is None:
+    if not model.has_vectors:
         raise InputError(
             "continuous-cache: compares hidden vectors, and this model has none; "
             "put it around a neural run, or take --with cache"
@@ -81,9 +81,9 @@ class ContinuousCache(Wrapper):
 
     def start(self, batch_size: int, source: Any = None) -> State:
         inner = self.model.start(batch_size, source)
-        size = cast("int", self.vector_size)
-        vectors = self.model.vector(inner).new_zeros(batch_size, self.window, size)
-        return inner, vectors, torch.full((batch_size, self.window), -1)
+        vector = self.model.vector(inner)
+        keys = vector.new_zeros(batch_size, self.window, vector.shape[1])
+        return inner, keys, torch.full((batch_size, self.window), -1)
 
     def predict(self, state: State) -> torch.Tensor:
         inner, keys, words = cast("tuple[State, torch.Tensor, torch.Tensor]", state)

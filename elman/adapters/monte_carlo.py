@@ -63,7 +63,7 @@ class MonteCarlo(Wrapper):
 
     def __init__(self, model: NeuralModel, samples: int, seed: int) -> None:
         super().__init__(model)
-        self.vector_size = None  # there are as many as networks
+        self.has_vectors = False  # each network has its own
         self.samples = samples
         self.seed = seed
         self._thinned = copy.deepcopy(model).train().requires_grad_(False)

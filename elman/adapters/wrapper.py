@@ -20,7 +20,7 @@ class Wrapper(LanguageModel):
         self.vocabulary_size = model.vocabulary_size
         self.horizon = model.horizon
         self.resets_at_lines = model.resets_at_lines
-        self.vector_size = model.vector_size
+        self.has_vectors = model.has_vectors
 
     @property
     def models(self) -> list[LanguageModel]:

@@ -7,7 +7,6 @@ which the next id is predicted, and what encoder and output carry along.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, cast
 
@@ -27,17 +26,13 @@ class NeuralModel(Network, LanguageModel):
 
     about: ClassVar[str]
     config_class: ClassVar[type]
+    has_vectors = True
 
     def __init__(self, config: NeuralConfig, material: Material) -> None:
         super().__init__(config, material)
         self.vocabulary_size = material.vocabulary_size
         self.eos_id = material.eos_id
         self.resets_at_lines = config.context == "line"
-
-    @cached_property
-    def vector_size(self) -> int:  # type: ignore[override]  # the contract has it as an attribute
-        with torch.no_grad():
-            return self.vector(self.start(1)).shape[1]
 
     def start(self, batch_size: int, source: Any = None) -> State:
         nothing = torch.full((batch_size, 1), self.eos_id)
