@@ -132,3 +132,8 @@ def fit_weights(
             break
         weights = updated
     return updated / updated.sum()
+
+
+def log(weight: float) -> float:
+    """Of a weight, which may be zero."""
+    return math.log(weight) if weight > 0 else -math.inf

@@ -70,13 +70,6 @@ class Temperature(Wrapper):
             scores.append(log_probs.gather(2, part[..., None])[..., 0])
         return torch.cat(scores, dim=1), state
 
-    def score_and_vectors(
-        self, ids: torch.Tensor, state: State
-    ) -> tuple[torch.Tensor, torch.Tensor, State]:
-        _, vectors, _ = self.model.score_and_vectors(ids, state)
-        scores, after = self.score(ids, state)
-        return scores, vectors, after
-
     def _flatten(self, log_probs: torch.Tensor) -> torch.Tensor:
         return (log_probs / self.value).log_softmax(-1)
 

@@ -1,4 +1,8 @@
-"""What adapters around one model share: they are like it, but for what they change."""
+"""What adapters around one model share: they are like it, but for what they change.
+
+A class says in `predict` and `score` what it changes; all else follows. One with a state of its own
+says the rest too.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +49,10 @@ class Wrapper(LanguageModel):
     def score_and_vectors(
         self, ids: torch.Tensor, state: State
     ) -> tuple[torch.Tensor, torch.Tensor, State]:
-        return self.model.score_and_vectors(ids, state)
+        # The text is read twice: the scores are this model's, the vectors those of the one inside.
+        _, vectors, _ = self.model.score_and_vectors(ids, state)
+        scores, after = self.score(ids, state)
+        return scores, vectors, after
 
     def describe(self) -> dict[str, Any]:
-        raise NotImplementedError
+        return {"model": type(self).__name__, "around": self.model.describe()}
