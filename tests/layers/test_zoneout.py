@@ -14,11 +14,6 @@ from elman.layers.zoneout import Zoneout
 TRAINING = pytest.mark.parametrize("training", [True, False])
 
 
-@pytest.fixture(autouse=True)
-def _seed() -> None:
-    torch.manual_seed(0)
-
-
 def make(cell: str = "lstm", size: int = 4) -> tuple[Recurrent, torch.Tensor]:
     return Recurrent(CELLS[cell](3, size)).double(), torch.randn(2, 6, 3, dtype=torch.float64)
 
