@@ -122,11 +122,5 @@ class ContinuousCache(Wrapper):
         mixed = torch.logaddexp(log_probs + log(1 - self.weight), cached.log() + log(self.weight))
         return torch.where(known, mixed, log_probs)
 
-    def describe(self) -> dict[str, Any]:
-        return {
-            "model": "continuous-cache",
-            "window": self.window,
-            "theta": self.theta,
-            "weight": self.weight,
-            "around": self.model.describe(),
-        }
+    def settings(self) -> dict[str, Any]:
+        return {"window": self.window, "theta": self.theta, "weight": self.weight}

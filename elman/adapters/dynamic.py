@@ -181,13 +181,8 @@ class DynamicEvaluation(Wrapper):
         self.rule.update(worker, gradients)
         return scores[0].detach(), evidence[0][0].detach().flatten(1), detach(carried)
 
-    def describe(self) -> dict[str, Any]:
-        return {
-            "model": "dynamic",
-            "segment": self.segment,
-            **self.rule.describe(),
-            "around": self.model.describe(),
-        }
+    def settings(self) -> dict[str, Any]:
+        return {"segment": self.segment, **self.rule.settings()}
 
 
 def _rows(state: State) -> Iterator[tuple[State, torch.Tensor, torch.Tensor]]:

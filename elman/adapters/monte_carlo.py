@@ -94,13 +94,8 @@ class MonteCarlo(Wrapper):
                 results.append(act(state))
         return results
 
-    def describe(self) -> dict[str, Any]:
-        return {
-            "model": "monte-carlo",
-            "samples": self.samples,
-            "seed": self.seed,
-            "around": self.model.describe(),
-        }
+    def settings(self) -> dict[str, Any]:
+        return {"samples": self.samples, "seed": self.seed}
 
 
 def _average(log_probs: list[torch.Tensor]) -> torch.Tensor:

@@ -73,8 +73,8 @@ class Temperature(Wrapper):
     def _flatten(self, log_probs: torch.Tensor) -> torch.Tensor:
         return (log_probs / self.value).log_softmax(-1)
 
-    def describe(self) -> dict[str, Any]:
-        return {"model": "temperature", "value": self.value, "around": self.model.describe()}
+    def settings(self) -> dict[str, Any]:
+        return {"value": self.value}
 
 
 def _parts(ids: torch.Tensor, vocabulary_size: int) -> tuple[torch.Tensor, ...]:

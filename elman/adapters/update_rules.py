@@ -25,7 +25,7 @@ class UpdateRule(Protocol):
     def update(self, worker: Worker, gradients: list[torch.Tensor]) -> None:
         """Change the worker's weights, from a gradient for each parameter."""
 
-    def describe(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         """The rule and its settings, as plain data."""
 
 
@@ -39,7 +39,7 @@ class Sgd:
         for weights, gradient in zip(worker.cut(worker.weights), gradients, strict=True):
             weights.sub_(gradient, alpha=self.rate)
 
-    def describe(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         return {"rule": "sgd", "rate": self.rate}
 
 
@@ -60,5 +60,5 @@ class Rms:
         for weights, rates, gradient in steps:
             weights.addcmul_(rates, gradient, value=-1)
 
-    def describe(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         return {"rule": "rms", "rate": self.rate, "decay": self.decay}

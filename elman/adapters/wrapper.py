@@ -1,7 +1,7 @@
 """What adapters around one model share: they are like it, but for what they change.
 
-A class says in `predict` and `score` what it changes; all else follows. One with a state of its own
-says the rest too.
+A class says in `predict` and `score` what it changes, and in `settings` how much; all else follows.
+One with a state of its own says the rest too.
 """
 
 from __future__ import annotations
@@ -55,4 +55,9 @@ class Wrapper(LanguageModel):
         return scores, vectors, after
 
     def describe(self) -> dict[str, Any]:
-        return {"model": type(self).__name__, "around": self.model.describe()}
+        name = type(self).__module__.rpartition(".")[2].replace("_", "-")  # as ADAPTERS has it
+        return {"model": name, **self.settings(), "around": self.model.describe()}
+
+    def settings(self) -> dict[str, Any]:
+        """What was given or fitted, as plain data."""
+        return {}

@@ -14,6 +14,7 @@ import torch
 
 from elman.adapters import ADAPTERS, adapt
 from elman.adapters.surroundings import Surroundings
+from elman.cells import CELLS
 from elman.counts.smoothing import SMOOTHERS
 from elman.errors import InputError
 from elman.layers.inputs import INPUTS
@@ -40,7 +41,7 @@ VARIANTS = {
         {"order": 3, "smoothing": "stupid-backoff", "cutoffs": (1, 2)},
     ],
     "recurrent": [
-        {"cell": "elman"},
+        *({"cell": name} for name in CELLS),
         {"cell": "elman", "options": {"activation": "sigmoid"}, "tied": False},
         {"cell": "gru", "hidden_size": 7},
         {"cell": "torch-gru", "num_layers": 2, "tied": False},
