@@ -124,6 +124,5 @@ class Documents(Wrapper):
         start = self.model.start(len(ids))
         return start if self.mark is None else self.model.read(ids, start)
 
-    def describe(self) -> dict[str, Any]:
-        ends = {"lines": self.config.lines} if self.config.lines else {"mark": self.config.mark}
-        return {"model": "documents", **ends, "around": self.model.describe()}
+    def settings(self) -> dict[str, Any]:
+        return {"lines": self.config.lines} if self.config.lines else {"mark": self.config.mark}

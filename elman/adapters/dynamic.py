@@ -1,13 +1,7 @@
 """Dynamic evaluation: the model goes on learning from the text it reads (Mikolov et al. 2010).
 
-After each segment of the text has been predicted, and counted, the weights learn from it:
-
-    sgd    w ← w - η g                                        one step downhill (Mikolov)
-    rms    w ← w + λ D (w₀ - w) - η g / (RMS + ε)             and back to where they were (Krause)
-
-g is the gradient of the segment's mean loss; w₀ are the trained weights; RMS is the root mean
-square of gradients over training text, a number per weight, and D = RMS over its mean, at most 1/λ
-(Krause et al. 2018). There the mean is over each tensor's mean; here it is over all weights.
+After each segment of the text has been predicted, and counted, the weights learn from it, by one of
+the rules in `update_rules.py`.
 
 The adapted weights live in the state, a copy per row, so the model stays as it is and forgetting
 is starting anew. A state is, for each row: what the model carried before the segment, the ids of
@@ -27,6 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 
 from elman.adapters.gradient_statistics import root_mean_square
+from elman.adapters.update_rules import Rms, Sgd, UpdateRule
 from elman.adapters.worker import Worker
 from elman.adapters.wrapper import Wrapper
 from elman.errors import InputError, choose
@@ -76,52 +71,17 @@ def wrap(model: LanguageModel, config: DynamicConfig, around: Surroundings) -> D
     """The model, learning as it reads."""
     if not isinstance(model, NeuralModel):
         raise InputError("dynamic: goes around a neural run; counts have no gradients to learn by")
+    return DynamicEvaluation(model, config.segment, _make_rule(model, config, around))
+
+
+def _make_rule(model: NeuralModel, config: DynamicConfig, around: Surroundings) -> UpdateRule:
     rate = config.rate
     if config.rule == "sgd":
-        downhill = Sgd(_SGD_RATE * config.segment if rate is None else rate)
-        return DynamicEvaluation(model, config.segment, downhill)
+        return Sgd(_SGD_RATE * config.segment if rate is None else rate)
     usual = root_mean_square(
         Worker(model), around.training_ids(), config.segment, config.batches, around.progress
     )
-    return DynamicEvaluation(
-        model, config.segment, Rms(_RMS_RATE if rate is None else rate, config, usual)
-    )
-
-
-class Sgd:
-    """One step downhill."""
-
-    def __init__(self, rate: float) -> None:
-        self.rate = rate
-
-    def update(self, worker: Worker, gradients: list[torch.Tensor]) -> None:
-        """Change the worker's weights."""
-        for weights, gradient in zip(worker.cut(worker.weights), gradients, strict=True):
-            weights.sub_(gradient, alpha=self.rate)
-
-    def describe(self) -> dict[str, Any]:
-        return {"rule": "sgd", "rate": self.rate}
-
-
-class Rms:
-    """A step as large as the gradients of each weight usually are small, and one back."""
-
-    def __init__(self, rate: float, config: DynamicConfig, usual: torch.Tensor) -> None:
-        """usual: the size of each weight's gradients, (P,)."""
-        self.rate = rate
-        self.config = config
-        self._rates = rate / (usual + config.epsilon)
-        self._back = (config.decay * usual / usual.mean().clamp(min=1e-30)).clamp(max=1)
-
-    def update(self, worker: Worker, gradients: list[torch.Tensor]) -> None:
-        """Change the worker's weights. Bound by memory, so each weight is touched twice only."""
-        worker.weights.lerp_(worker.trained, self._back)
-        steps = zip(worker.cut(worker.weights), worker.cut(self._rates), gradients, strict=True)
-        for weights, rates, gradient in steps:
-            weights.addcmul_(rates, gradient, value=-1)
-
-    def describe(self) -> dict[str, Any]:
-        return {"rule": "rms", "rate": self.rate, "decay": self.config.decay}
+    return Rms(_RMS_RATE if rate is None else rate, config.decay, config.epsilon, usual)
 
 
 class DynamicEvaluation(Wrapper):
@@ -129,7 +89,7 @@ class DynamicEvaluation(Wrapper):
 
     model: NeuralModel
 
-    def __init__(self, model: NeuralModel, segment: int, rule: Sgd | Rms) -> None:
+    def __init__(self, model: NeuralModel, segment: int, rule: UpdateRule) -> None:
         super().__init__(model)
         self.horizon = None
         self.segment = segment
@@ -221,13 +181,8 @@ class DynamicEvaluation(Wrapper):
         self.rule.update(worker, gradients)
         return scores[0].detach(), evidence[0][0].detach().flatten(1), detach(carried)
 
-    def describe(self) -> dict[str, Any]:
-        return {
-            "model": "dynamic",
-            "segment": self.segment,
-            **self.rule.describe(),
-            "around": self.model.describe(),
-        }
+    def settings(self) -> dict[str, Any]:
+        return {"segment": self.segment, **self.rule.settings()}
 
 
 def _rows(state: State) -> Iterator[tuple[State, torch.Tensor, torch.Tensor]]:

@@ -47,11 +47,8 @@ class Mixture(LanguageModel):
         self.horizon = None if None in horizons else max(h for h in horizons if h is not None)
         self.resets_at_lines = all(model.resets_at_lines for model in models)
         # The vectors are those of the first model that has any.
-        self._vectors_of = next(
-            (n for n, model in enumerate(models) if model.vector_size is not None), None
-        )
-        if self._vectors_of is not None:
-            self.vector_size = self.models[self._vectors_of].vector_size
+        self._vectors_of = next((n for n, model in enumerate(models) if model.has_vectors), None)
+        self.has_vectors = self._vectors_of is not None
 
     def start(self, batch_size: int, source: Any = None) -> State:
         return tuple(model.start(batch_size, source) for model in self.models)
@@ -135,3 +132,8 @@ def fit_weights(
             break
         weights = updated
     return updated / updated.sum()
+
+
+def log(weight: float) -> float:
+    """Of a weight, which may be zero."""
+    return math.log(weight) if weight > 0 else -math.inf

@@ -63,7 +63,7 @@ class MonteCarlo(Wrapper):
 
     def __init__(self, model: NeuralModel, samples: int, seed: int) -> None:
         super().__init__(model)
-        self.vector_size = None  # there are as many as networks
+        self.has_vectors = False  # each network has its own
         self.samples = samples
         self.seed = seed
         self._thinned = copy.deepcopy(model).train().requires_grad_(False)
@@ -94,13 +94,8 @@ class MonteCarlo(Wrapper):
                 results.append(act(state))
         return results
 
-    def describe(self) -> dict[str, Any]:
-        return {
-            "model": "monte-carlo",
-            "samples": self.samples,
-            "seed": self.seed,
-            "around": self.model.describe(),
-        }
+    def settings(self) -> dict[str, Any]:
+        return {"samples": self.samples, "seed": self.seed}
 
 
 def _average(log_probs: list[torch.Tensor]) -> torch.Tensor:

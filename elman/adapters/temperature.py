@@ -70,18 +70,11 @@ class Temperature(Wrapper):
             scores.append(log_probs.gather(2, part[..., None])[..., 0])
         return torch.cat(scores, dim=1), state
 
-    def score_and_vectors(
-        self, ids: torch.Tensor, state: State
-    ) -> tuple[torch.Tensor, torch.Tensor, State]:
-        _, vectors, _ = self.model.score_and_vectors(ids, state)
-        scores, after = self.score(ids, state)
-        return scores, vectors, after
-
     def _flatten(self, log_probs: torch.Tensor) -> torch.Tensor:
         return (log_probs / self.value).log_softmax(-1)
 
-    def describe(self) -> dict[str, Any]:
-        return {"model": "temperature", "value": self.value, "around": self.model.describe()}
+    def settings(self) -> dict[str, Any]:
+        return {"value": self.value}
 
 
 def _parts(ids: torch.Tensor, vocabulary_size: int) -> tuple[torch.Tensor, ...]:

@@ -1,4 +1,8 @@
-"""What adapters around one model share: they are like it, but for what they change."""
+"""What adapters around one model share: they are like it, but for what they change.
+
+A class says in `predict` and `score` what it changes, and in `settings` how much; all else follows.
+One with a state of its own says the rest too.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ class Wrapper(LanguageModel):
         self.vocabulary_size = model.vocabulary_size
         self.horizon = model.horizon
         self.resets_at_lines = model.resets_at_lines
-        self.vector_size = model.vector_size
+        self.has_vectors = model.has_vectors
 
     @property
     def models(self) -> list[LanguageModel]:
@@ -45,7 +49,15 @@ class Wrapper(LanguageModel):
     def score_and_vectors(
         self, ids: torch.Tensor, state: State
     ) -> tuple[torch.Tensor, torch.Tensor, State]:
-        return self.model.score_and_vectors(ids, state)
+        # The text is read twice: the scores are this model's, the vectors those of the one inside.
+        _, vectors, _ = self.model.score_and_vectors(ids, state)
+        scores, after = self.score(ids, state)
+        return scores, vectors, after
 
     def describe(self) -> dict[str, Any]:
-        raise NotImplementedError
+        name = type(self).__module__.rpartition(".")[2].replace("_", "-")  # as ADAPTERS has it
+        return {"model": name, **self.settings(), "around": self.model.describe()}
+
+    def settings(self) -> dict[str, Any]:
+        """What was given or fitted, as plain data."""
+        return {}

@@ -1,10 +1,11 @@
 """The Elman cell in numpy, with back-propagation through time written out: a reference to read.
 
-Each cell is two functions. `forward` runs it over inputs (B, T, I) and keeps what every step
-computed; `backward` goes from the last step to the first. Lines stand beside their equations, as
-the torch cells write them (`elman_rnn.py`, `lstm.py`, `gru.py`, `torch_gru.py`), and weights have
-the names and rows they have there. B: batch, T: time, I: input size, H: hidden size. The cells with
-gates, and the table of all four, are in `by_hand_gates.py`.
+A cell is two functions: one step, and the same step backwards. `forward` takes the first over
+inputs (B, T, I) and keeps what every step computed; `backward` takes the second from the last step
+to the first. Lines stand beside their equations, as the torch cells write them (`elman_rnn.py`,
+`lstm.py`, `gru.py`, `torch_gru.py`), and weights have the names and rows they have there. B: batch,
+T: time, I: input size, H: hidden size. The cells with gates, and the table of all four, are in
+`by_hand_gates.py`.
 
 `d_v` is the gradient of the loss with respect to v, in the shape of v. Two rules do all the work:
 
@@ -19,7 +20,7 @@ the piece before it, nothing is cut off.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +29,19 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Weights = Mapping[str, Array]
 States = tuple[Array, ...]  # each (B, H); the first is the output
-Cache = list[tuple[Array, ...]]  # what each step computed, as its backward step unpacks it
+Values = tuple[Array, ...]  # what a step computed, as its backward step unpacks it
+Cache = list[Values]  # of all steps
+
+
+class CellByHand(NamedTuple):
+    """One step of a cell, and the same step backwards."""
+
+    # weights, x_t (B, I) and the state before it → the state after it, and what was computed
+    step: Callable[[Weights, Array, States], tuple[States, Values]]
+    # weights, what was computed, d_state after x_t, gradients to add to → d_x, d_state before it
+    step_back: Callable[[Weights, Values, States, dict[str, Array]], tuple[Array, States]]
+    product: str  # the name of one that reads x and h: it tells I and H
+    states: int = 1  # how many there are
 
 
 class Forward(NamedTuple):
@@ -86,59 +99,70 @@ def tanh_slope(y: Array) -> Array:
     return 1 - y**2
 
 
-def before_first_step(
-    recurrent: Array, inputs: Array, state: States | None, count: int
-) -> tuple[Array, States]:
-    """Room for the outputs (B, T, H), and the initial state: zeros if none is given."""
+# --- Through time
+
+
+def forward(
+    cell: CellByHand, weights: Weights, inputs: Array, state: States | None = None
+) -> Forward:
+    """Over inputs (B, T, I), from a state, or from zeros."""
     batch_size, time, _ = inputs.shape
-    hidden_size = recurrent.shape[1]
+    hidden_size = weights[f"{cell.product}_state"].shape[1]
     if state is None:
-        state = tuple(np.zeros((batch_size, hidden_size)) for _ in range(count))
-    return np.zeros((batch_size, time, hidden_size)), state
-
-
-def after_last_step(
-    weights: Weights, fed_by: str, d_outputs: Array, d_state: States | None, count: int
-) -> tuple[Array, States, dict[str, Array]]:
-    """Room for d_inputs (B, T, I), the gradient of the final state, and a zero for every weight."""
-    batch_size, time, hidden_size = d_outputs.shape
-    if d_state is None:
-        d_state = tuple(np.zeros((batch_size, hidden_size)) for _ in range(count))
-    d_inputs = np.zeros((batch_size, time, weights[fed_by].shape[1]))
-    return d_inputs, d_state, {name: np.zeros_like(weight) for name, weight in weights.items()}
-
-
-# --- The simple recurrent network: h_t = tanh(W x_t + U h_{t-1} + b)
-
-
-def forward_elman(weights: Weights, inputs: Array, state: States | None = None) -> Forward:
-    """Elman 1990. State: (h,)."""
-    outputs, (hidden,) = before_first_step(weights["hidden_state"], inputs, state, 1)
+        state = tuple(np.zeros((batch_size, hidden_size)) for _ in range(cell.states))
+    outputs = np.zeros((batch_size, time, hidden_size))
     cache: Cache = []
-    for t in range(inputs.shape[1]):
-        x, before = inputs[:, t], hidden  # (B, I), (B, H)
-        hidden = np.tanh(product(weights, "hidden", x, before))  # h_t = tanh(W x_t + U h_{t-1} + b)
-        outputs[:, t] = hidden
-        cache.append((x, before, hidden))
-    return Forward(outputs, (hidden,), cache)
+    for t in range(time):
+        state, values = cell.step(weights, inputs[:, t], state)
+        outputs[:, t] = state[0]
+        cache.append(values)
+    return Forward(outputs, state, cache)
 
 
-def backward_elman(
-    weights: Weights, cache: Cache, d_outputs: Array, d_state: States | None = None
+def backward(
+    cell: CellByHand,
+    weights: Weights,
+    cache: Cache,
+    d_outputs: Array,
+    d_state: States | None = None,
 ) -> Gradients:
     """From the gradients of all outputs (B, T, H), and of the final state if it was used."""
-    d_inputs, (d_hidden,), gradients = after_last_step(
-        weights, "hidden_input", d_outputs, d_state, 1
-    )
-    for t in reversed(range(len(cache))):
-        x, before, hidden = cache[t]
+    batch_size, time, hidden_size = d_outputs.shape
+    if d_state is None:
+        d_state = tuple(np.zeros((batch_size, hidden_size)) for _ in range(cell.states))
+    d_inputs = np.zeros((batch_size, time, weights[f"{cell.product}_input"].shape[1]))
+    gradients = {name: np.zeros_like(weight) for name, weight in weights.items()}
+    for t in reversed(range(time)):
+        d_hidden, *d_others = d_state
         d_hidden = d_hidden + d_outputs[:, t]  # h_t was read by step t + 1 and as an output
-        d_product = d_hidden * tanh_slope(hidden)  # (B, H)
-        # and on to h_{t-1}: every step back multiplies by diag(1 - h_t²) U
-        d_inputs[:, t], d_hidden = product_backward(
-            weights, "hidden", x, before, d_product, gradients
+        d_inputs[:, t], d_state = cell.step_back(
+            weights, cache[t], (d_hidden, *d_others), gradients
         )
-    return Gradients(d_inputs, (d_hidden,), gradients)
+    return Gradients(d_inputs, d_state, gradients)
+
+
+# --- The simple recurrent network (Elman 1990): h_t = tanh(W x_t + U h_{t-1} + b)
+
+
+def step_elman(weights: Weights, x: Array, state: States) -> tuple[States, Values]:
+    """State: (h,)."""
+    (before,) = state  # (B, H)
+    hidden = np.tanh(product(weights, "hidden", x, before))  # h_t = tanh(W x_t + U h_{t-1} + b)
+    return (hidden,), (x, before, hidden)
+
+
+def step_back_elman(
+    weights: Weights, values: Values, d_state: States, gradients: dict[str, Array]
+) -> tuple[Array, States]:
+    """Every step back multiplies by diag(1 - h_t²) U."""
+    x, before, hidden = values
+    (d_hidden,) = d_state
+    d_product = d_hidden * tanh_slope(hidden)  # (B, H)
+    d_x, d_before = product_backward(weights, "hidden", x, before, d_product, gradients)
+    return d_x, (d_before,)
+
+
+ELMAN = CellByHand(step_elman, step_back_elman, "hidden")
 
 
 # --- How gradients vanish and explode, and what is done about it

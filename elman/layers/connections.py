@@ -99,11 +99,3 @@ def _same_size(name: str, input_size: int, output_size: int) -> int:
             "step, and they must be equal; change hidden_size, or choose 'none' or 'dense'"
         )
     return output_size
-
-
-CONNECTIONS: dict[str, type[Connection]] = {
-    "none": Plain,
-    "residual": Residual,
-    "dense": Dense,
-    "highway": Highway,
-}

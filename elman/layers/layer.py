@@ -20,6 +20,7 @@ from torch import nn
 from elman.cells.cell import States, Weights
 from elman.layers.connections import Connection
 from elman.layers.dropout import weight_drop
+from elman.layers.padding import real_tokens
 from elman.layers.recurrent import Recurrent
 
 Trace = dict[str, torch.Tensor]  # name to (B, T, size)
@@ -105,6 +106,4 @@ def _clear(values: torch.Tensor, lengths: torch.Tensor | None) -> torch.Tensor:
     """Zeros beyond the lengths: what a connection leads around a layer is not zero there."""
     if lengths is None:
         return values
-    steps = torch.arange(values.shape[1], device=values.device)
-    within = steps[None, :] < lengths.to(values.device)[:, None]  # (B, T)
-    return torch.where(within.unsqueeze(-1), values, 0)
+    return torch.where(real_tokens(values, lengths).unsqueeze(-1), values, 0)

@@ -1,6 +1,7 @@
 """The options of a cell, an input or an output, like `forget_bias = 1.0`: which, and of which type.
 
-They are the keyword arguments of its class, so a class declares them by having them.
+They are the arguments of its class that have a default, so a class declares them by having them.
+What has none is given by whoever makes one: sizes, counts of words.
 """
 
 from __future__ import annotations
@@ -13,18 +14,6 @@ from typing import Any
 from elman.config import convert
 from elman.errors import InputError, nearest
 from elman.registry import Registry
-
-_GIVEN = {  # by what it is put in
-    "self",
-    "input_size",
-    "hidden_size",
-    "size",
-    "counts",
-    "material",
-    "embedding_size",
-    "tied",
-    "dropout_words",
-}
 
 
 def check_options(family: Registry, name: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -56,10 +45,11 @@ def known_options(kind: type) -> dict[str, Any]:
         if init is None:
             continue
         parameters = inspect.signature(init).parameters.values()
-        handed_on = [each.name for each in parameters if each.kind is each.VAR_KEYWORD]
         hints = typing.get_type_hints(init)
-        own = {each.name: hints.get(each.name) for each in parameters}
-        known = {name: own[name] for name in own if name not in {*_GIVEN, *handed_on}} | known
-        if not handed_on:
+        own = {
+            each.name: hints.get(each.name) for each in parameters if each.default is not each.empty
+        }
+        known = own | known
+        if not any(each.kind is each.VAR_KEYWORD for each in parameters):
             break
     return known

@@ -14,10 +14,10 @@ from elman.cells.elman_rnn import ElmanRNN
 from elman.cells.engine import Run, run
 from elman.cells.lstm import LSTM
 from elman.cells.torch_gru import TorchGRU
-from elman.cells.zoneout import Zoneout
 from elman.errors import InputError
 from elman.layers.dropout import check_rate, in_one_network
 from elman.layers.recurrent_dropout import RecurrentDropout
+from elman.layers.zoneout import Zoneout
 
 
 class Recurrent(nn.Module):

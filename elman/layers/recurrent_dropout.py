@@ -13,26 +13,20 @@ from __future__ import annotations
 
 import torch
 
-from elman.cells.cell import Cell, States, Step, Weights
+from elman.cells.cell import Cell, States, Step
 from elman.layers.dropout import dropout
+from elman.layers.wrapped_cell import WrappedCell
 
 
-class RecurrentDropout(Cell):
-    """A cell around a cell, made for one run in training; it has the same weights and states.
+class RecurrentDropout(WrappedCell):
+    """A cell in training whose products do not see all of its state.
 
-    The masks are drawn when the first step asks for them. It has no kernel, so it always runs step
-    by step.
+    Made for one sequence: the masks are drawn when the first step asks for them.
     """
 
-    about = "products read the state through one mask per sequence (Gal and Ghahramani 2016)"
-
     def __init__(self, cell: Cell, rate: float) -> None:
-        super().__init__(cell.input_size, cell.hidden_size)
-        self.cell = cell
+        super().__init__(cell)
         self.rate = rate
-        self.products = cell.products
-        self.own_weights = cell.own_weights
-        self.state_sizes = cell.state_sizes
         self._masks: dict[int, torch.Tensor] = {}
 
     def step(self, step: Step, state: States) -> States:
@@ -47,15 +41,6 @@ class RecurrentDropout(Cell):
         if size not in self._masks:
             self._masks[size] = dropout(torch.ones_like(values), self.rate, training=True)
         return values * self._masks[size]
-
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        return self.cell.shapes()
-
-    def initialise(self, weights: Weights) -> None:
-        self.cell.initialise(weights)
-
-    def start(self, batch_size: int, like: torch.Tensor) -> States:
-        return self.cell.start(batch_size, like)
 
 
 class _MaskedStep:

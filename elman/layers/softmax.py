@@ -3,9 +3,10 @@
 Takes hidden vectors (N, size), a weight (V, size), a bias (V,) and targets (N,); gives the sum of
 nats or log probabilities of the targets, differentiable. Called by the output layers.
 
-The rows are worked through a chunk at a time. In training the gradient of a chunk is known as soon
-as its probabilities are: it is softmax minus one at the target. So it is computed on the spot, and
-nothing of size (N, V) has to be kept for, or computed again in, the backward pass.
+The rows are worked through a chunk at a time. In training the slope of a chunk's logits is known as
+soon as its probabilities are: it is softmax minus one at the target. So gradients are computed on
+the spot (`Gradients`), and nothing of size (N, V) has to be kept for, or computed again in, the
+backward pass.
 """
 
 from __future__ import annotations
@@ -29,12 +30,27 @@ def softmax_loss(
 
     adjust (V,): added to every logit but that of the row's own target.
     """
-    # Inside of the function it cannot be seen: parameters want gradients even under no_grad.
-    learning = torch.is_grad_enabled()
-    result: torch.Tensor = _SoftmaxLoss.apply(  # type: ignore[no-untyped-call]
-        hidden, weight, bias, targets, adjust, learning
-    )
-    return result
+    gradients = Gradients.wanted(hidden, weight, bias)
+    nats = hidden.new_zeros((), dtype=torch.float64)
+    with torch.no_grad():
+        for rows in chunks(len(hidden), len(weight), hidden):
+            logits = torch.addmm(bias, hidden[rows], weight.t())
+            place = targets[rows, None]
+            chosen = logits.gather(1, place)
+            if adjust is not None:
+                logits += adjust
+                logits.scatter_(1, place, chosen)
+            # Step by step in the same memory: each pass over it takes as long as a tenth of a
+            # product, and an exponential twice that.
+            largest = logits.amax(1, keepdim=True)
+            summed = logits.sub_(largest).exp_().sum(1, keepdim=True)
+            nats += (summed.log() + largest - chosen).sum(dtype=torch.float64)
+            if gradients is not None:
+                slopes = logits.div_(summed)
+                slopes.scatter_add_(1, place, torch.full_like(chosen, -1))
+                gradients.add(rows, slopes)
+    loss = nats.to(hidden.dtype)
+    return loss if gradients is None else gradients.of(loss)
 
 
 def softmax_scores(
@@ -59,48 +75,48 @@ def chunks(rows: int, vocabulary_size: int, like: torch.Tensor) -> Iterator[slic
         yield slice(number * rows // count, (number + 1) * rows // count)
 
 
-class _SoftmaxLoss(torch.autograd.Function):
+class Gradients:
+    """Of hidden vectors, weight and bias: added up while the loss is computed, chunk by chunk."""
+
+    def __init__(self, hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> None:
+        self._leaves = hidden, weight, bias
+        self.parts = torch.empty_like(hidden), torch.zeros_like(weight), torch.zeros_like(bias)
+
+    @classmethod
+    def wanted(
+        cls, hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor
+    ) -> Gradients | None:
+        """None where nothing is being learned: then they need not be computed."""
+        learned = any(part.requires_grad for part in (hidden, weight, bias))
+        return cls(hidden, weight, bias) if learned and torch.is_grad_enabled() else None
+
+    def add(self, rows: slice, slopes: torch.Tensor) -> None:
+        """What the slopes of these rows' logits, (n, V), contribute; every row is added once."""
+        (hidden, weight, _), (for_hidden, for_weight, for_bias) = self._leaves, self.parts
+        torch.mm(slopes, weight, out=for_hidden[rows])
+        for_weight.addmm_(slopes.t(), hidden[rows])
+        for_bias += slopes.sum(0)
+
+    def of(self, loss: torch.Tensor) -> torch.Tensor:
+        """The loss that they are the gradients of, for autograd."""
+        result: torch.Tensor = _Differentiated.apply(  # type: ignore[no-untyped-call]
+            loss, *self._leaves, *self.parts
+        )
+        return result
+
+
+class _Differentiated(torch.autograd.Function):
+    """A loss, what it was computed from, and its gradients, which are known already."""
+
     @staticmethod
-    def forward(
-        ctx: Any,
-        hidden: torch.Tensor,
-        weight: torch.Tensor,
-        bias: torch.Tensor,
-        targets: torch.Tensor,
-        adjust: torch.Tensor | None,
-        learning: bool,
-    ) -> torch.Tensor:
-        learning = learning and any(ctx.needs_input_grad[:3])
-        gradients = []
-        if learning:
-            gradients = [torch.empty_like(hidden), torch.zeros_like(weight), torch.zeros_like(bias)]
-        nats = hidden.new_zeros((), dtype=torch.float64)
-        for rows in chunks(len(hidden), len(weight), hidden):
-            logits = torch.addmm(bias, hidden[rows], weight.t())
-            place = targets[rows, None]
-            chosen = logits.gather(1, place)
-            if adjust is not None:
-                logits += adjust
-                logits.scatter_(1, place, chosen)
-            # Step by step in the same memory: each pass over it takes as long as a tenth of a
-            # product, and an exponential twice that.
-            largest = logits.amax(1, keepdim=True)
-            summed = logits.sub_(largest).exp_().sum(1, keepdim=True)
-            nats += (summed.log() + largest - chosen).sum(dtype=torch.float64)
-            if learning:
-                slopes = logits.div_(summed)
-                slopes.scatter_add_(1, place, torch.full_like(chosen, -1))
-                torch.mm(slopes, weight, out=gradients[0][rows])
-                gradients[1].addmm_(slopes.t(), hidden[rows])
-                gradients[2] += slopes.sum(0)
-        if learning:
-            ctx.save_for_backward(*gradients)
-        return nats.to(hidden.dtype)
+    def forward(ctx: Any, loss: torch.Tensor, *leaves_and_gradients: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(*leaves_and_gradients[3:])
+        return loss.clone()
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, above: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        return *(gradient * above for gradient in ctx.saved_tensors), None, None, None
+        return None, *(gradient * above for gradient in ctx.saved_tensors), None, None, None
 
 
 class _SoftmaxScores(torch.autograd.Function):
@@ -141,11 +157,7 @@ class _SoftmaxScores(torch.autograd.Function):
         if kept:  # nothing to add up, so nothing to fill with zeros first
             all_slopes = slopes(slice(None))
             return all_slopes @ weight, all_slopes.t() @ hidden, all_slopes.sum(0), None
-        for_hidden = torch.empty_like(hidden)
-        for_weight, for_bias = torch.zeros_like(weight), torch.zeros_like(bias)
+        gradients = Gradients(hidden, weight, bias)
         for rows in chunks(len(hidden), len(weight), hidden):
-            some_slopes = slopes(rows)
-            torch.mm(some_slopes, weight, out=for_hidden[rows])
-            for_weight.addmm_(some_slopes.t(), hidden[rows])
-            for_bias += some_slopes.sum(0)
-        return for_hidden, for_weight, for_bias, None
+            gradients.add(rows, slopes(rows))
+        return *gradients.parts, None

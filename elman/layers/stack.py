@@ -20,8 +20,8 @@ from elman.cells import CELLS
 from elman.cells.cell import Cell, States
 from elman.cells.checks import check_inputs
 from elman.config import check_types
-from elman.errors import InputError, choose
-from elman.layers.connections import CONNECTIONS
+from elman.errors import InputError
+from elman.layers import CONNECTIONS
 from elman.layers.dropout import check_rate, dropout, locked_dropout
 from elman.layers.layer import Layer, Trace
 from elman.layers.options import check_options
@@ -53,7 +53,7 @@ class StackConfig:
     def __post_init__(self) -> None:
         check_types(self)
         self.options = check_options(CELLS, self.cell, self.options)
-        choose(CONNECTIONS, self.connection, "connection")
+        CONNECTIONS.check(self.connection)
         for name in _RATES:
             check_rate(getattr(self, name), name)
         if self.num_layers < 1:

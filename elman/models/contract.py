@@ -30,8 +30,8 @@ class LanguageModel(ABC):
     horizon: int | None = None
     # Whether a line end makes the model forget what came before it: part of a number's protocol.
     resets_at_lines: bool = False
-    # Numbers in the vector that a prediction is made from; None: this model has no such vectors.
-    vector_size: int | None = None
+    # Whether predictions are made from a vector, which can be asked for.
+    has_vectors: bool = False
 
     @abstractmethod
     def start(self, batch_size: int, source: Any = None) -> State:
@@ -62,13 +62,13 @@ class LanguageModel(ABC):
         return torch.stack(distributions, dim=1), state
 
     def vector(self, state: State) -> torch.Tensor:
-        """What the next token is predicted from, (B, vector_size)."""
+        """What the next token is predicted from, (B, size); of a model that has vectors."""
         raise NotImplementedError("this model has no vectors")
 
     def score_and_vectors(
         self, ids: torch.Tensor, state: State
     ) -> tuple[torch.Tensor, torch.Tensor, State]:
-        """As `score`, with the vector that each id was predicted from, (B, T, vector_size)."""
+        """As `score`, with the vector that each id was predicted from, (B, T, size)."""
         raise NotImplementedError("this model has no vectors")
 
     def describe(self) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class LogBilinear(WindowModel):
         else:
             eye = torch.eye(size).repeat(1, seen) / seen
             self.places = nn.Parameter(eye)  # (size, n · size): the C_i side by side
-        self._finish(size)
+        self.add_output(size)
 
     def features(self, words: torch.Tensor) -> torch.Tensor:
         config = self.config

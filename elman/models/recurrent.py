@@ -14,10 +14,12 @@ import torch
 from elman.counts.topics import learn_topics
 from elman.errors import InputError
 from elman.layers.inputs import Material
+from elman.layers.padding import real_tokens
 from elman.layers.penalties import activation_penalty, temporal_penalty
 from elman.layers.stack import Stack, StackConfig, StackRun
 from elman.layers.topics import TopicContext
-from elman.models.neural import NeuralConfig, NeuralModel, real_tokens
+from elman.models.neural import NeuralModel
+from elman.models.neural_config import NeuralConfig
 from elman.state import State
 
 
@@ -60,7 +62,7 @@ class RecurrentModel(NeuralModel):
         super().__init__(config, material)
         self.topics = None if config.topics == 0 else _topic_context(config, material)
         self.stack = Stack(self.input.size + config.topics, config)
-        self._finish(self.stack.output_size + config.topics)
+        self.add_output(self.stack.output_size + config.topics)
 
     def begin_encoding(self, batch_size: int) -> State:
         state = self.stack.start(batch_size)

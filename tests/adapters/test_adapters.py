@@ -123,6 +123,17 @@ def test_every_adapter_says_what_it_is() -> None:
     assert all(ADAPTERS.choose(name).ABOUT for name in ADAPTERS)
 
 
+def test_an_adapter_describes_itself_by_its_name_and_settings() -> None:
+    model = adapt(ngram(1), ["temperature:value=2", "documents:lines=3"], around())
+    described = model.describe()
+    assert [*described] == ["model", "lines", "around"]
+    assert described["model"] == "documents"
+    assert described["lines"] == 3
+    assert described["around"]["model"] == "temperature"
+    assert described["around"]["value"] == 2
+    assert described["around"]["around"]["model"] == "ngram"
+
+
 def test_weights_of_all_models_are_fitted_together() -> None:
     around_all = around()
     model = adapt(ngram(1), ["mix:run=runs/bigram", "cache:window=3"], around_all)

@@ -7,9 +7,10 @@ import pytest
 import torch
 
 from elman.adapters import adapt
-from elman.adapters.dynamic import DynamicConfig, DynamicEvaluation, Rms, Sgd
+from elman.adapters.dynamic import DynamicEvaluation
 from elman.adapters.gradient_statistics import root_mean_square
 from elman.adapters.surroundings import Surroundings
+from elman.adapters.update_rules import Rms, Sgd
 from elman.adapters.worker import Worker
 from elman.errors import InputError
 from elman.evaluation.scoring import score_ids
@@ -78,8 +79,7 @@ def test_segments_are_learned_from_after_they_were_counted(
     network: RecurrentModel, rule: str
 ) -> None:
     usual = root_mean_square(Worker(network), TEXT, SEGMENT, 5)
-    config = DynamicConfig(decay=0.02, epsilon=0.001)
-    step = Sgd(0.3) if rule == "sgd" else Rms(3e-4, config, usual)
+    step = Sgd(0.3) if rule == "sgd" else Rms(3e-4, 0.02, 0.001, usual)
     found = score_ids(DynamicEvaluation(network, SEGMENT, step), TEXT[:50], eos_id=EOS)
     expected = by_hand(network, TEXT[:50], rule, Worker(network).cut(usual))
     assert found.tolist() == pytest.approx(expected, abs=1e-10)

@@ -74,10 +74,16 @@ def assert_equals_naive() -> Callable[[Cell, Weights, NaiveStep], None]:
 
 
 @pytest.fixture
-def assert_equals_module() -> Callable[[Cell, Weights, torch.nn.Module], None]:
-    """One step of a cell against a cell of another library."""
+def assert_equals_torchrecurrent() -> Callable[..., None]:
+    """One step of a cell against one of another library, with weights cut as that has them."""
 
-    def check(cell: Cell, weights: Weights, module: torch.nn.Module) -> None:
+    def check(cell: Cell, weights: Weights, kind: str, **parts: list[torch.Tensor]) -> None:
+        library = pytest.importorskip("torchrecurrent")
+        module = getattr(library, kind)(cell.input_size, cell.hidden_size, dtype=torch.float64)
+        assert parts.keys() == dict(module.named_parameters()).keys()
+        with torch.no_grad():
+            for name, pieces in parts.items():
+                getattr(module, name).copy_(torch.cat(pieces))
         inputs = torch.randn(4, 1, cell.input_size, dtype=torch.float64)
         start = tuple(torch.randn(4, size, dtype=torch.float64) for size in cell.state_sizes)
         theirs = module(inputs[:, 0], start[0] if len(start) == 1 else start)

@@ -6,17 +6,18 @@ import torch
 
 from elman.cells import CELLS
 from elman.cells.by_hand import (
+    ELMAN,
     Array,
     Forward,
     Gradients,
     States,
-    backward_elman,
+    backward,
     clip_by_norm,
-    forward_elman,
+    forward,
     jacobian_norms,
     sigmoid,
 )
-from elman.cells.by_hand_gates import BY_HAND, forward_gru, forward_torch_gru
+from elman.cells.by_hand_gates import BY_HAND
 from elman.cells.cell import Cell
 from elman.cells.engine import run
 from elman.cells.lstm import LSTM
@@ -71,9 +72,9 @@ def run_torch(cell: Cell, case: Case, **options: bool) -> tuple[list[Array], dic
 
 
 def run_by_hand(name: str, case: Case) -> tuple[Forward, dict[str, Array]]:
-    forward, backward = BY_HAND[name]
-    result = forward(case.weights, case.inputs, case.state)
-    gradients = backward(case.weights, result.cache, case.d_outputs, case.d_state)
+    cell = BY_HAND[name]
+    result = forward(cell, case.weights, case.inputs, case.state)
+    gradients = backward(cell, case.weights, result.cache, case.d_outputs, case.d_state)
     return result, by_name(gradients)
 
 
@@ -105,7 +106,7 @@ def test_two_biases_as_pytorch_writes_them() -> None:
 @pytest.mark.parametrize("name", BY_HAND)
 def test_equal_to_central_differences(name: str) -> None:
     case = Case(CELLS[name](2, 3), batch_size=2, time=4)
-    forward, _ = BY_HAND[name]
+    cell = BY_HAND[name]
     _, gradients = run_by_hand(name, case)
     step = 1e-5
     for part, values in case.parts().items():
@@ -114,7 +115,8 @@ def test_equal_to_central_differences(name: str) -> None:
             value = values[index]
             for moved in (value + step, value - step):
                 values[index] = moved
-                losses.append(case.loss(*forward(case.weights, case.inputs, case.state)[:2]))
+                came_out = forward(cell, case.weights, case.inputs, case.state)
+                losses.append(case.loss(came_out.outputs, came_out.state))
             values[index] = value
             slope = (losses[0] - losses[1]) / (2 * step)
             assert gradients[part][index] == pytest.approx(slope, rel=1e-6, abs=1e-8), part
@@ -123,12 +125,13 @@ def test_equal_to_central_differences(name: str) -> None:
 @pytest.mark.parametrize("name", BY_HAND)
 def test_without_a_state_it_starts_from_zeros(name: str) -> None:
     case = Case(CELLS[name](3, 4), batch_size=2, time=3)
-    forward, backward = BY_HAND[name]
+    cell = BY_HAND[name]
     zeros = tuple(np.zeros_like(state) for state in case.state)
-    left, right = forward(case.weights, case.inputs), forward(case.weights, case.inputs, zeros)
+    left = forward(cell, case.weights, case.inputs)
+    right = forward(cell, case.weights, case.inputs, zeros)
     np.testing.assert_array_equal(left.outputs, right.outputs)
-    alone = by_name(backward(case.weights, left.cache, case.d_outputs))
-    given = by_name(backward(case.weights, left.cache, case.d_outputs, zeros))
+    alone = by_name(backward(cell, case.weights, left.cache, case.d_outputs))
+    given = by_name(backward(cell, case.weights, left.cache, case.d_outputs, zeros))
     for part, gradient in alone.items():
         np.testing.assert_array_equal(gradient, given[part])
 
@@ -136,15 +139,15 @@ def test_without_a_state_it_starts_from_zeros(name: str) -> None:
 @pytest.mark.parametrize("name", BY_HAND)
 def test_two_pieces_are_the_whole_unless_the_gradient_is_cut(name: str) -> None:
     case = Case(CELLS[name](3, 4), batch_size=2, time=7)
-    forward, backward = BY_HAND[name]
+    cell = BY_HAND[name]
     whole, gradients = run_by_hand(name, case)
-    first = forward(case.weights, case.inputs[:, :3], case.state)
-    second = forward(case.weights, case.inputs[:, 3:], first.state)
+    first = forward(cell, case.weights, case.inputs[:, :3], case.state)
+    second = forward(cell, case.weights, case.inputs[:, 3:], first.state)
     outputs = np.concatenate([first.outputs, second.outputs], axis=1)
     np.testing.assert_allclose(outputs, whole.outputs, **EXACT)
-    late = backward(case.weights, second.cache, case.d_outputs[:, 3:], case.d_state)
-    joined = backward(case.weights, first.cache, case.d_outputs[:, :3], late.state)
-    cut = backward(case.weights, first.cache, case.d_outputs[:, :3])  # truncated
+    late = backward(cell, case.weights, second.cache, case.d_outputs[:, 3:], case.d_state)
+    joined = backward(cell, case.weights, first.cache, case.d_outputs[:, :3], late.state)
+    cut = backward(cell, case.weights, first.cache, case.d_outputs[:, :3])  # truncated
     for weight in case.weights:
         total = joined.weights[weight] + late.weights[weight]
         np.testing.assert_allclose(total, gradients[weight], **EXACT)
@@ -171,8 +174,8 @@ def test_a_shared_weight_gets_the_sum_over_its_appearances() -> None:
         "hidden_state": np.full((1, 1), 3.0),
         "hidden_bias": np.zeros(1),
     }
-    result = forward_elman(weights, np.array([[[1.0], [0.0]]]))
-    gradients = backward_elman(weights, result.cache, np.array([[[0.0], [1.0]]]))
+    result = forward(ELMAN, weights, np.array([[[1.0], [0.0]]]))
+    gradients = backward(ELMAN, weights, result.cache, np.array([[[0.0], [1.0]]]))
     assert gradients.weights["hidden_input"].item() == 3.0
     assert gradients.weights["hidden_bias"].item() == 4.0  # step 2: 1, step 1: u = 3
     assert gradients.inputs.ravel().tolist() == [0.0, 0.0]
@@ -188,14 +191,16 @@ def test_the_two_gated_units_keep_in_opposite_senses() -> None:
     torch_gru = {"gates_input": np.zeros((2, 1)), "gates_state": np.zeros((3, 1))}
     torch_gru |= {"candidate_input": np.zeros((1, 1)), "candidate_bias": np.zeros(1)}
     torch_gru |= {"gates_bias": np.array([0.0, 50.0, 0.0])}
-    assert forward_gru(gru, inputs, (held,)).outputs.item() == pytest.approx(0.5)
-    assert forward_torch_gru(torch_gru, inputs, (held,)).outputs.item() == pytest.approx(0.5)
+    assert forward(BY_HAND["gru"], gru, inputs, (held,)).outputs.item() == pytest.approx(0.5)
+    assert forward(
+        BY_HAND["torch-gru"], torch_gru, inputs, (held,)
+    ).outputs.item() == pytest.approx(0.5)
 
 
 def test_jacobian_norms_equal_autograd() -> None:
     cell = CELLS["elman"](3, 4)
     case = Case(cell, batch_size=2, time=5)
-    outputs = forward_elman(case.weights, case.inputs, case.state).outputs
+    outputs = forward(ELMAN, case.weights, case.inputs, case.state).outputs
     norms = jacobian_norms(case.weights, outputs)
     assert norms.shape == (2, 6)
     weights = {name: torch.tensor(weight) for name, weight in case.weights.items()}

@@ -25,18 +25,19 @@ def test_equations(build, gates_of, assert_equals_naive) -> None:
     assert_equals_naive(cell, weights, naive)
 
 
-def test_torchrecurrent(build, assert_equals_module) -> None:
-    torchrecurrent = pytest.importorskip("torchrecurrent")
+def test_torchrecurrent(build, assert_equals_torchrecurrent) -> None:
     cell, w = build(MUT1(SIZE, SIZE))
-    theirs = torchrecurrent.MUT1Cell(SIZE, SIZE, dtype=torch.float64)
     # Theirs projects the input of the candidate, tanh(W x + b); the paper's is W = 1, b = 0.
     one, zero = torch.eye(SIZE, dtype=torch.float64), torch.zeros(SIZE, dtype=torch.float64)
-    with torch.no_grad():
-        theirs.weight_ih.copy_(torch.cat([w["update_input"], w["reset_input"], one]))
-        theirs.bias_ih.copy_(torch.cat([w["update_bias"], w["reset_bias"], zero]))
-        theirs.weight_hh.copy_(torch.cat([w["reset_state"], w["candidate_state"]]))
-        theirs.bias_hh.copy_(torch.cat([zero, w["candidate_bias"]]))
-    assert_equals_module(cell, w, theirs)
+    assert_equals_torchrecurrent(
+        cell,
+        w,
+        "MUT1Cell",
+        weight_ih=[w["update_input"], w["reset_input"], one],
+        bias_ih=[w["update_bias"], w["reset_bias"], zero],
+        weight_hh=[w["reset_state"], w["candidate_state"]],
+        bias_hh=[zero, w["candidate_bias"]],
+    )
 
 
 def test_inputs_must_have_the_hidden_size() -> None:

@@ -24,18 +24,19 @@ def test_equations(build, gates_of, assert_equals_naive) -> None:
     assert_equals_naive(cell, weights, naive)
 
 
-def test_torchrecurrent(build, assert_equals_module) -> None:
-    torchrecurrent = pytest.importorskip("torchrecurrent")
+def test_torchrecurrent(build, assert_equals_torchrecurrent) -> None:
     cell, w = build(MUT2(SIZE, SIZE))
-    theirs = torchrecurrent.MUT2Cell(SIZE, SIZE, dtype=torch.float64)
     # Theirs projects the input of the reset gate, W x + b; the paper's is W = 1, b = 0.
     one, zero = torch.eye(SIZE, dtype=torch.float64), torch.zeros(SIZE, dtype=torch.float64)
-    with torch.no_grad():
-        theirs.weight_ih.copy_(torch.cat([w["gates_input"], one, w["candidate_input"]]))
-        theirs.bias_ih.copy_(torch.cat([zero, zero, w["candidate_bias"]]))
-        theirs.weight_hh.copy_(torch.cat([w["gates_state"], w["candidate_state"]]))
-        theirs.bias_hh.copy_(torch.cat([w["gates_bias"], zero]))
-    assert_equals_module(cell, w, theirs)
+    assert_equals_torchrecurrent(
+        cell,
+        w,
+        "MUT2Cell",
+        weight_ih=[w["gates_input"], one, w["candidate_input"]],
+        bias_ih=[zero, zero, w["candidate_bias"]],
+        weight_hh=[w["gates_state"], w["candidate_state"]],
+        bias_hh=[w["gates_bias"], zero],
+    )
 
 
 def test_inputs_must_have_the_hidden_size() -> None:

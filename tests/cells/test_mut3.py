@@ -1,6 +1,5 @@
 """MUT3 against its equations and torchrecurrent."""
 
-import pytest
 import torch
 
 from elman.cells.mut3 import MUT3
@@ -24,14 +23,15 @@ def test_equations(build, gates_of, assert_equals_naive) -> None:
     assert_equals_naive(cell, weights, naive)
 
 
-def test_torchrecurrent(build, assert_equals_module) -> None:
-    torchrecurrent = pytest.importorskip("torchrecurrent")
+def test_torchrecurrent(build, assert_equals_torchrecurrent) -> None:
     cell, w = build(MUT3(INPUT, HIDDEN))
-    theirs = torchrecurrent.MUT3Cell(INPUT, HIDDEN, dtype=torch.float64)
     names = ("update", "reset", "candidate")
-    with torch.no_grad():
-        theirs.weight_ih.copy_(torch.cat([w[f"{name}_input"] for name in names]))
-        theirs.bias_ih.copy_(torch.cat([w[f"{name}_bias"] for name in names]))
-        theirs.weight_hh.copy_(torch.cat([w[f"{name}_state"] for name in names]))
-        theirs.bias_hh.zero_()
-    assert_equals_module(cell, w, theirs)
+    assert_equals_torchrecurrent(
+        cell,
+        w,
+        "MUT3Cell",
+        weight_ih=[w[f"{name}_input"] for name in names],
+        bias_ih=[w[f"{name}_bias"] for name in names],
+        weight_hh=[w[f"{name}_state"] for name in names],
+        bias_hh=[torch.zeros(3 * HIDDEN)],
+    )

@@ -1,6 +1,5 @@
 """The NAS cell against its equations and, where they agree, torchrecurrent."""
 
-import pytest
 import torch
 
 from elman.cells.nas import NAS
@@ -28,23 +27,25 @@ def test_equations(build, gates_of, assert_equals_naive) -> None:
     assert_equals_naive(cell, weights, naive)
 
 
-def test_torchrecurrent(build, assert_equals_module) -> None:
-    torchrecurrent = pytest.importorskip("torchrecurrent")
+def test_torchrecurrent(build, assert_equals_torchrecurrent) -> None:
     cell, w = build(NAS(INPUT, HIDDEN))
-    theirs = torchrecurrent.NASCell(INPUT, HIDDEN, dtype=torch.float64)
     # Theirs adds the input and state of the fourth block, where the authors' own code multiplies
     # them; without weights both give ReLU(0), and the other seven blocks agree.
     with torch.no_grad():
         w["factor_input"].zero_()
-        parts = {part: w[f"gates_{part}"].split(HIDDEN) for part in ("input", "state", "bias")}
-        nothing = {"input": torch.zeros(HIDDEN, INPUT), "state": torch.zeros(HIDDEN, HIDDEN)}
-        nothing["bias"] = torch.zeros(HIDDEN)
-        for part, target in (
-            ("input", theirs.weight_ih),
-            ("state", theirs.weight_hh),
-            ("bias", theirs.bias_ih),
-        ):
-            blocks = dict(zip(ORDER, parts[part], strict=False)) | {4: nothing[part].double()}
-            target.copy_(torch.cat([blocks[k] for k in range(1, 9)]))
-        theirs.bias_hh.zero_()
-    assert_equals_module(cell, w, theirs)
+
+    def blocks(part: str) -> list[torch.Tensor]:
+        """From the first to the eighth; the fourth has no weights."""
+        pieces = dict(zip(ORDER, w[f"gates_{part}"].split(HIDDEN), strict=False))
+        pieces[4] = torch.zeros_like(pieces[1])
+        return [pieces[number] for number in range(1, 9)]
+
+    assert_equals_torchrecurrent(
+        cell,
+        w,
+        "NASCell",
+        weight_ih=blocks("input"),
+        bias_ih=blocks("bias"),
+        weight_hh=blocks("state"),
+        bias_hh=[torch.zeros(8 * HIDDEN)],
+    )

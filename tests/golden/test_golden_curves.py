@@ -23,7 +23,7 @@ import pytest
 import torch
 
 from elman.cells import CELLS
-from elman.layers.connections import CONNECTIONS
+from elman.layers import CONNECTIONS
 from elman.layers.inputs import INPUTS
 from elman.layers.outputs import OUTPUTS
 from elman.models import MODELS

@@ -13,11 +13,6 @@ def ones(drop, rows: int, size: int) -> torch.Tensor:
     return torch.ones((rows, size) if is_matrix else (rows, 1, size))
 
 
-@pytest.fixture(autouse=True)
-def _seed() -> None:
-    torch.manual_seed(0)
-
-
 @pytest.mark.parametrize("drop", ALL)
 def test_nothing_is_dropped_in_evaluation_or_at_rate_0(drop) -> None:
     values = ones(drop, 3, 4)

@@ -9,8 +9,9 @@ from elman.layers.options import check_options, known_options
 from elman.layers.outputs import OUTPUTS
 
 
-def test_options_are_keyword_arguments() -> None:
+def test_options_are_the_arguments_with_a_default() -> None:
     assert known_options(CELLS["highway"]) == {"depth": int, "transform_bias": float}
+    assert known_options(CELLS["elman"]) == {"activation": str}
     assert known_options(CELLS["gru"]) == {}
 
 

@@ -15,11 +15,6 @@ COUNTS = torch.cat([1000 // torch.arange(1, 36), torch.zeros(5, dtype=torch.long
 SHUFFLED = COUNTS[torch.randperm(V, generator=torch.Generator().manual_seed(1))]
 
 
-@pytest.fixture(autouse=True)
-def _seed() -> None:
-    torch.manual_seed(0)
-
-
 # Outputs that are one softmax when they are evaluated; the others have formulas of their own.
 SOFTMAXES = ["full", "sampled", "nce", "blackout", "augmented"]
 TIED = [

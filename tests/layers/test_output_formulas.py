@@ -14,11 +14,6 @@ COUNTS = (900 // torch.arange(1, V + 1))[
 ]
 
 
-@pytest.fixture(autouse=True)
-def _seed() -> None:
-    torch.manual_seed(0)
-
-
 def make(kind: str, *, size: int = SIZE, tied: bool = False, **options) -> Output:
     layer = OUTPUTS[kind](size, COUNTS, embedding_size=SIZE, tied=tied, **options).double()
     for parameter in layer.parameters():

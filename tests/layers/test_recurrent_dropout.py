@@ -16,11 +16,6 @@ RECURRENT = [name for name in CELLS if name not in ("min-gru", "min-lstm")]
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}
 
 
-@pytest.fixture(autouse=True)
-def _seed() -> None:
-    torch.manual_seed(0)
-
-
 def random(*shape: int) -> torch.Tensor:
     return torch.randn(shape, dtype=torch.float64)
 

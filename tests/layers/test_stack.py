@@ -1,3 +1,5 @@
+"""A stack of layers: shapes, state, connections, lengths and settings."""
+
 import pytest
 import torch
 
@@ -8,21 +10,7 @@ from elman.layers import CONNECTIONS
 from elman.layers.stack import Stack, StackConfig
 from elman.state import detach, select, tensors
 
-B, T, I = 3, 6, 4  # noqa: E741  # batch, time, input size
-
-
-@pytest.fixture(autouse=True)
-def _seed() -> None:
-    torch.manual_seed(0)
-
-
-def make(**settings) -> Stack:
-    settings = {"cell": "elman", "num_layers": 2, "hidden_size": I} | settings
-    return Stack(I, StackConfig(**settings)).double()
-
-
-def make_inputs(time: int = T) -> torch.Tensor:
-    return torch.randn(B, time, I, dtype=torch.float64)
+B, T, I = 3, 6, 4  # noqa: E741  # batch, time, input size: those of the fixtures
 
 
 # --- Shapes and state
@@ -30,9 +18,9 @@ def make_inputs(time: int = T) -> torch.Tensor:
 
 @pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("both", [False, True])
-def test_shapes(cell, both) -> None:
+def test_shapes(cell, both, make_stack, make_inputs) -> None:
     layers, directions = (1, 2) if both else (2, 1)  # some cells need inputs of their own size
-    stack = make(cell=cell, num_layers=layers, bidirectional=both)
+    stack = make_stack(cell=cell, num_layers=layers, bidirectional=both)
     run = stack(make_inputs())
     assert run.outputs.shape == (B, T, stack.output_size) == (B, T, directions * I)
     assert len(run.state) == len(run.layers) == layers
@@ -56,8 +44,8 @@ def test_sizes_of_awd_lstm() -> None:
     ("cell", "connection"),
     [(cell, "residual") for cell in CELLS] + [("lstm", connection) for connection in CONNECTIONS],
 )
-def test_two_halves_are_the_whole(cell, connection) -> None:
-    stack, inputs = make(cell=cell, connection=connection, layer_norm=True), make_inputs()
+def test_two_halves_are_the_whole(cell, connection, make_stack, make_inputs) -> None:
+    stack, inputs = make_stack(cell=cell, connection=connection, layer_norm=True), make_inputs()
     whole = stack(inputs)
     first = stack(inputs[:, :2])
     second = stack(inputs[:, 2:], detach(first.state))
@@ -66,41 +54,43 @@ def test_two_halves_are_the_whole(cell, connection) -> None:
         torch.testing.assert_close(ours, theirs)
 
 
-def test_start_is_what_no_state_means() -> None:
-    stack, inputs = make(cell="lstm"), make_inputs()
+def test_start_is_what_no_state_means(make_stack, make_inputs) -> None:
+    stack, inputs = make_stack(cell="lstm"), make_inputs()
     assert torch.equal(stack(inputs, stack.start(B)).outputs, stack(inputs).outputs)
 
 
-def test_select_picks_rows() -> None:
-    stack, inputs = make(cell="lstm"), make_inputs()
+def test_select_picks_rows(make_stack, make_inputs) -> None:
+    stack, inputs = make_stack(cell="lstm"), make_inputs()
     state = stack(make_inputs()).state
     rows = torch.tensor([2, 0, 2])
     picked = stack(inputs[rows], select(state, rows)).outputs
     torch.testing.assert_close(picked, stack(inputs, state).outputs[rows])
 
 
-def test_no_time_at_all() -> None:
-    stack = make(connection="dense")
+def test_no_time_at_all(make_stack, make_inputs) -> None:
+    stack = make_stack(connection="dense")
     run = stack(make_inputs(0))
     assert run.outputs.shape == (B, 0, stack.output_size)
     assert all(tensor.eq(0).all() for tensor in tensors(run.state))
 
 
-def test_trace_is_per_layer_and_direction() -> None:
-    run = make(bidirectional=True, cell="lstm")(make_inputs(), trace=True)
+def test_trace_is_per_layer_and_direction(make_stack, make_inputs) -> None:
+    run = make_stack(bidirectional=True, cell="lstm")(make_inputs(), trace=True)
     assert [len(layer) for layer in run.trace] == [2, 2]
     assert run.trace[0][1]["forget"].shape == (B, T, I)
     torch.testing.assert_close(run.trace[1][0]["hidden"], run.outputs[:, :, :I])
     torch.testing.assert_close(run.trace[1][1]["hidden"], run.outputs[:, :, I:])
 
 
-def test_directions_have_weights_of_their_own() -> None:
-    one, other = (each.own_weights() for each in make(bidirectional=True).layers[0].directions)
+def test_directions_have_weights_of_their_own(make_stack) -> None:
+    one, other = (
+        each.own_weights() for each in make_stack(bidirectional=True).layers[0].directions
+    )
     assert all(not torch.equal(one[name], other[name]) for name in one)
 
 
-def test_only_the_second_direction_sees_the_future() -> None:
-    stack, inputs = make(bidirectional=True, num_layers=1), make_inputs()
+def test_only_the_second_direction_sees_the_future(make_stack, make_inputs) -> None:
+    stack, inputs = make_stack(bidirectional=True, num_layers=1), make_inputs()
     before = stack(inputs).outputs
     inputs[:, -1] += 1
     after = stack(inputs).outputs
@@ -114,24 +104,26 @@ def test_only_the_second_direction_sees_the_future() -> None:
 @pytest.mark.parametrize("more", [{}, {"layer_norm": True}, {"weight_drop": 0.5}], ids=str)
 @pytest.mark.parametrize("both", [False, True])
 @pytest.mark.parametrize("connection", CONNECTIONS)
-def test_every_parameter_receives_a_gradient(connection, both, more) -> None:
+def test_every_parameter_receives_a_gradient(
+    connection, both, more, make_stack, make_inputs
+) -> None:
     settings = {"hidden_size": I // 2 if both else I, "num_layers": 3, "cell": "lstm"} | more
-    stack = make(connection=connection, bidirectional=both, **settings)
+    stack = make_stack(connection=connection, bidirectional=both, **settings)
     (stack(make_inputs()).outputs * torch.randn(stack.output_size)).sum().backward()
     for name, parameter in stack.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.ne(0).any(), name
 
 
-def test_residual_by_hand() -> None:
-    stack, inputs = make(connection="residual"), make_inputs()
+def test_residual_by_hand(make_stack, make_inputs) -> None:
+    stack, inputs = make_stack(connection="residual"), make_inputs()
     first, second = (layer.directions[0] for layer in stack.layers)
     middle = inputs + first(inputs).outputs
     torch.testing.assert_close(stack(inputs).outputs, middle + second(middle).outputs)
 
 
-def test_dense_by_hand() -> None:
-    stack, inputs = make(connection="dense", hidden_size=(3, 5)), make_inputs()
+def test_dense_by_hand(make_stack, make_inputs) -> None:
+    stack, inputs = make_stack(connection="dense", hidden_size=(3, 5)), make_inputs()
     first, second = (layer.directions[0] for layer in stack.layers)
     middle = torch.cat([inputs, first(inputs).outputs], dim=2)
     expected = torch.cat([middle, second(middle).outputs], dim=2)
@@ -139,8 +131,8 @@ def test_dense_by_hand() -> None:
     torch.testing.assert_close(stack(inputs).outputs, expected)
 
 
-def test_layer_norm_by_hand() -> None:
-    stack, inputs = make(layer_norm=True, num_layers=1), make_inputs()
+def test_layer_norm_by_hand(make_stack, make_inputs) -> None:
+    stack, inputs = make_stack(layer_norm=True, num_layers=1), make_inputs()
     centred = inputs - inputs.mean(dim=2, keepdim=True)
     normal = centred / (centred.square().mean(dim=2, keepdim=True) + 1e-5).sqrt()
     torch.testing.assert_close(stack(inputs).outputs, stack.layers[0].directions[0](normal).outputs)
@@ -148,8 +140,8 @@ def test_layer_norm_by_hand() -> None:
 
 @pytest.mark.parametrize("layer_norm", [False, True])
 @pytest.mark.parametrize("connection", CONNECTIONS)
-def test_nothing_beyond_the_lengths_counts(connection, layer_norm) -> None:
-    stack = make(
+def test_nothing_beyond_the_lengths_counts(connection, layer_norm, make_stack, make_inputs) -> None:
+    stack = make_stack(
         connection=connection, bidirectional=True, hidden_size=I // 2, layer_norm=layer_norm
     )
     inputs, lengths = make_inputs(), torch.tensor([T, 2, 0])
@@ -163,8 +155,8 @@ def test_nothing_beyond_the_lengths_counts(connection, layer_norm) -> None:
 # --- Zoneout and settings
 
 
-def test_zoneout_is_handed_to_every_layer() -> None:
-    stack = make(cell="lstm", zoneout=(0.25, 0.5), bidirectional=True)
+def test_zoneout_is_handed_to_every_layer(make_stack, make_inputs) -> None:
+    stack = make_stack(cell="lstm", zoneout=(0.25, 0.5), bidirectional=True)
     rates = [each.zoneout for layer in stack.layers for each in layer.directions]
     assert rates == [(0.25, 0.5)] * 4
     inputs = make_inputs()
@@ -173,8 +165,8 @@ def test_zoneout_is_handed_to_every_layer() -> None:
     assert torch.equal(stack(inputs).outputs, stack(inputs).outputs)
 
 
-def test_options_are_handed_to_the_cell() -> None:
-    assert make(options={"activation": "relu"})(make_inputs()).outputs.ge(0).all()
+def test_options_are_handed_to_the_cell(make_stack, make_inputs) -> None:
+    assert make_stack(options={"activation": "relu"})(make_inputs()).outputs.ge(0).all()
 
 
 @pytest.mark.parametrize(
@@ -222,9 +214,9 @@ def test_lists_are_as_good_as_tuples() -> None:
     assert config == StackConfig(num_layers=2, hidden_size=(3, 4), zoneout=(0.1, 0.2))
 
 
-def test_residual_needs_equal_sizes() -> None:
+def test_residual_needs_equal_sizes(make_stack) -> None:
     with pytest.raises(InputError, match="reads 4 and gives 8"):
-        make(connection="residual", bidirectional=True)
+        make_stack(connection="residual", bidirectional=True)
 
 
 def test_settings_from_plain_data() -> None:

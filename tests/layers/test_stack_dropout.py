@@ -4,23 +4,9 @@ import pytest
 import torch
 
 from elman.errors import InputError
-from elman.layers.stack import Stack, StackConfig
+from elman.layers.stack import Stack
 
-B, T, I = 3, 6, 4  # noqa: E741  # batch, time, input size
-
-
-@pytest.fixture(autouse=True)
-def _seed() -> None:
-    torch.manual_seed(0)
-
-
-def make(**settings) -> Stack:
-    settings = {"cell": "elman", "num_layers": 2, "hidden_size": I} | settings
-    return Stack(I, StackConfig(**settings)).double()
-
-
-def make_inputs(time: int = T) -> torch.Tensor:
-    return torch.randn(B, time, I, dtype=torch.float64)
+B, T, I = 3, 6, 4  # noqa: E741  # batch, time, input size: those of the fixtures
 
 
 # --- Dropout
@@ -30,9 +16,9 @@ DROPPING = {"dropout_input": 0.5, "dropout_hidden": 0.5, "dropout_output": 0.5}
 
 
 @pytest.mark.parametrize("locked", [False, True])
-def test_nothing_is_dropped_in_evaluation(locked) -> None:
-    stack, inputs = make(**DROPPING, weight_drop=0.5, locked=locked), make_inputs()
-    plain = make()
+def test_nothing_is_dropped_in_evaluation(locked, make_stack, make_inputs) -> None:
+    stack, inputs = make_stack(**DROPPING, weight_drop=0.5, locked=locked), make_inputs()
+    plain = make_stack()
     plain.load_state_dict(stack.state_dict())
     assert not torch.equal(stack(inputs).outputs, plain(inputs).outputs)
     stack.eval()
@@ -40,8 +26,8 @@ def test_nothing_is_dropped_in_evaluation(locked) -> None:
 
 
 @pytest.mark.parametrize("locked", [False, True])
-def test_output_dropout(locked) -> None:
-    run = make(hidden_size=50, dropout_output=0.5, locked=locked)(make_inputs())
+def test_output_dropout(locked, make_stack, make_inputs) -> None:
+    run = make_stack(hidden_size=50, dropout_output=0.5, locked=locked)(make_inputs())
     gone = run.outputs.eq(0)
     torch.testing.assert_close(run.outputs[~gone], 2 * run.raw_outputs[~gone])
     assert run.raw_outputs.ne(0).all()
@@ -59,19 +45,22 @@ def watch_inputs(stack: Stack, inputs: torch.Tensor) -> list[torch.Tensor]:
     return entered
 
 
-def test_each_rate_has_its_place() -> None:
+def test_each_rate_has_its_place(make_stack) -> None:
     inputs = torch.rand(B, T, I, dtype=torch.float64) + 1
-    first, second, third = watch_inputs(make(num_layers=3, dropout_input=0.5), inputs)
+    first, second, third = watch_inputs(make_stack(num_layers=3, dropout_input=0.5), inputs)
     assert first.eq(0).any()
     assert second.ne(0).all()
-    first, second, third = watch_inputs(make(num_layers=3, dropout_hidden=0.5), inputs)
+    first, second, third = watch_inputs(make_stack(num_layers=3, dropout_hidden=0.5), inputs)
     assert first.ne(0).all()
     assert second.eq(0).any()
     assert third.eq(0).any()
 
 
-def test_the_way_around_is_not_dropped() -> None:
-    stack, inputs = make(connection="residual", num_layers=1, dropout_input=0.9), make_inputs()
+def test_the_way_around_is_not_dropped(make_stack, make_inputs) -> None:
+    stack, inputs = (
+        make_stack(connection="residual", num_layers=1, dropout_input=0.9),
+        make_inputs(),
+    )
     for weight in stack.parameters():
         torch.nn.init.zeros_(weight)
     torch.testing.assert_close(stack(inputs).outputs, inputs)
@@ -81,22 +70,24 @@ def test_the_way_around_is_not_dropped() -> None:
 
 
 @pytest.mark.parametrize("cell", ["elman", "lstm", "gru", "torch-gru"])
-def test_weight_drop_is_drawn_once_per_call(cell) -> None:
-    stack, inputs = make(cell=cell, weight_drop=0.5), make_inputs()
+def test_weight_drop_is_drawn_once_per_call(cell, make_stack, make_inputs) -> None:
+    stack, inputs = make_stack(cell=cell, weight_drop=0.5), make_inputs()
     before = {name: value.clone() for name, value in stack.state_dict().items()}
     assert not torch.equal(stack(inputs).outputs, stack(inputs).outputs)
     assert all(torch.equal(before[name], value) for name, value in stack.state_dict().items())
 
 
-def test_weight_drop_leaves_one_step_from_nothing_alone() -> None:
+def test_weight_drop_leaves_one_step_from_nothing_alone(make_stack, make_inputs) -> None:
     """Only recurrent weights are dropped, and a first step from zeros does not use them."""
-    stack, inputs = make(weight_drop=0.9), make_inputs(1)
+    stack, inputs = make_stack(weight_drop=0.9), make_inputs(1)
     assert torch.equal(stack(inputs).outputs, stack(inputs).outputs)
 
 
 @pytest.mark.parametrize("cell", ["elman", "lstm"])
-def test_gradients_reach_the_raw_weights_and_not_the_dropped_ones(cell) -> None:
-    stack = make(cell=cell, weight_drop=0.5, num_layers=1)
+def test_gradients_reach_the_raw_weights_and_not_the_dropped_ones(
+    cell, make_stack, make_inputs
+) -> None:
+    stack = make_stack(cell=cell, weight_drop=0.5, num_layers=1)
     stack(make_inputs()).outputs.sum().backward()
     (name,) = stack.layers[0].directions[0].recurrent_names()
     gradient = stack.layers[0].directions[0].own_weights()[name].grad
@@ -105,9 +96,11 @@ def test_gradients_reach_the_raw_weights_and_not_the_dropped_ones(cell) -> None:
     assert 0.2 < untouched.double().mean() < 0.8
 
 
-def test_the_same_connections_are_missing_at_every_step() -> None:
+def test_the_same_connections_are_missing_at_every_step(make_stack, make_inputs) -> None:
     """A unit that only copies itself, h_t = U h_{t-1}, either lasts or dies at once."""
-    stack = make(num_layers=1, hidden_size=200, options={"activation": "relu"}, weight_drop=0.5)
+    stack = make_stack(
+        num_layers=1, hidden_size=200, options={"activation": "relu"}, weight_drop=0.5
+    )
     weights = stack.layers[0].directions[0].own_weights()
     with torch.no_grad():
         for weight in weights.values():
@@ -119,6 +112,6 @@ def test_the_same_connections_are_missing_at_every_step() -> None:
     assert torch.equal(outputs, outputs[:1, :1].expand_as(outputs))
 
 
-def test_weight_drop_needs_recurrent_weights() -> None:
+def test_weight_drop_needs_recurrent_weights(make_stack) -> None:
     with pytest.raises(InputError, match="weight_drop=0.5: the cell 'min-gru' has no recurrent"):
-        make(cell="min-gru", weight_drop=0.5)
+        make_stack(cell="min-gru", weight_drop=0.5)

@@ -1,4 +1,4 @@
-"""Zoneout as a layer uses it; the wrapper itself is in elman/cells/zoneout.py."""
+"""Zoneout, by itself and as a layer uses it."""
 
 import pytest
 import torch
@@ -7,16 +7,11 @@ from elman.cells import CELLS
 from elman.cells.elman_rnn import ElmanRNN
 from elman.cells.engine import run
 from elman.cells.lstm import LSTM
-from elman.cells.zoneout import Zoneout
 from elman.errors import InputError
 from elman.layers.recurrent import Recurrent
+from elman.layers.zoneout import Zoneout
 
 TRAINING = pytest.mark.parametrize("training", [True, False])
-
-
-@pytest.fixture(autouse=True)
-def _seed() -> None:
-    torch.manual_seed(0)
 
 
 def make(cell: str = "lstm", size: int = 4) -> tuple[Recurrent, torch.Tensor]:

@@ -1,133 +1,20 @@
-"""The table of contract checks: every registered model and every adapter goes through all of them.
+"""The contract: every registered model and every adapter goes through all of these checks.
 
-A model joins by being registered in MODELS (it is fitted with its default settings, and with those
-listed in VARIANTS), an adapter by being registered in ADAPTERS. What is counted must agree bit for
-bit however it is read; products of matrices may differ in the last bits of double precision.
+The table of them is in `conftest.py`. What is counted must agree bit for bit however it is read;
+products of matrices may differ in the last bits of double precision.
 """
-
-from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 import pytest
 import torch
 
-from elman.adapters import ADAPTERS, adapt
-from elman.adapters.surroundings import Surroundings
-from elman.counts.smoothing import SMOOTHERS
-from elman.layers.outputs import OUTPUTS
-from elman.models import MODELS
 from elman.models.contract import LanguageModel
 from elman.models.neural import NeuralModel
 from elman.runs.folder import read_run, write_run
 from elman.state import select, tensors
 
-SIZE, EOS = 9, 0
-RANDOM = np.random.default_rng(5)
-TEXT = RANDOM.integers(0, SIZE - 1, 400)  # the last word of the vocabulary never occurs
-WORDS = ["a", "be", "see", "seed", "tree", "é", "über", "antidisestablish", ""]
-IDS = torch.from_numpy(RANDOM.integers(0, SIZE, (3, 12)))
-
-SMALL_FILTERS = {"widths": (1, 3, 9), "filters": (2, 3, 4), "highways": 2, "longest": 8}
-
-VARIANTS = {
-    "ngram": [
-        *({"smoothing": name, "order": 3} for name in SMOOTHERS),
-        *({"smoothing": name, "order": 4, "context": "stream"} for name in SMOOTHERS),
-        {"order": 1},
-        {"order": 2},
-        {"order": 4, "cutoffs": (1, 1, 2, 3)},
-        {"order": 3, "smoothing": "katz", "cutoffs": (1, 2)},
-        {"order": 3, "smoothing": "stupid-backoff", "cutoffs": (1, 2)},
-    ],
-    "recurrent": [
-        {"cell": "elman"},
-        {"cell": "elman", "options": {"activation": "sigmoid"}, "tied": False},
-        {"cell": "gru", "hidden_size": 7},
-        {"cell": "torch-gru", "num_layers": 2, "tied": False},
-        {"cell": "lstm", "num_layers": 3, "hidden_size": (9, 7, 5), "layer_norm": True},
-        {"cell": "lstm", "num_layers": 2, "connection": "residual", "zoneout": 0.2},
-        {"cell": "gru", "num_layers": 2, "connection": "dense"},
-        {"cell": "elman", "num_layers": 2, "connection": "highway"},
-        {"cell": "highway", "options": {"depth": 3}},
-        {"cell": "min-gru", "num_layers": 2},
-        {"cell": "lstm", "num_layers": 2, "context": "line"},
-        {"cell": "lstm", "output": "sampled", "output_options": {"samples": 4}},
-        {"cell": "lstm", "output": "sampled", "output_options": {"samples": 4}, "tied": False},
-        *({"cell": "lstm", "output": name, "tied": False} for name in OUTPUTS),
-        *({"cell": "gru", "output": name} for name in OUTPUTS if OUTPUTS[name].can_be_tied),
-        *({"output": name, "tied": False, "context": "line"} for name in ("maxent", "pointer")),
-        {"output": "pointer", "output_options": {"pointer_window": 3}, "hidden_size": 4},
-        {"output": "maxent", "output_options": {"order": 5, "features": 50}},
-        {"input": "characters", "tied": False, "input_options": SMALL_FILTERS},
-        {
-            "input": "characters",
-            "input_options": SMALL_FILTERS,
-            "tied": False,
-            "output": "mixture",
-            "hidden_size": 4,
-        },
-        {"topics": 3, "topic_words": 4},
-        {"topics": 2, "tied": False, "context": "line"},
-        {"cell": "lstm", "dropout_words": 0.5, "dropout_output": 0.5, "weight_drop": 0.5},
-    ],
-    "feed-forward": [
-        {"order": 2},
-        {"order": 4, "hidden_size": 6, "direct": True, "dropout": 0.5},
-        {"order": 3, "hidden_size": 6, "tied": True},
-        {"order": 20, "output": "sampled", "output_options": {"samples": 4}},
-        {"order": 4, "hidden_size": 6, "context": "line"},
-    ],
-    "log-bilinear": [
-        {"order": 2},
-        {"order": 4, "diagonal": True},
-        {"order": 4, "diagonal": True, "tied": False},
-        {"order": 4, "context": "line"},
-    ],
-}
-# Small, and with weights so large that each word makes a difference.
-NEURAL = {"embedding_size": 6, "init": "normal", "init_scale": 0.7}
-ADAPTER_SETTINGS = {
-    "cache": ["cache:weight=0.3,window=4", "cache:weight=0.2,window=50,decay=0"],
-    "continuous-cache": [
-        "continuous-cache:theta=0.5,weight=0.3,window=4",
-        "continuous-cache:theta=0,weight=0.2,window=50",
-    ],
-    "documents": ["documents", "documents:lines=2", "documents:mark=see"],
-    "dynamic": [
-        "dynamic:rule=sgd,segment=3,rate=0.5",
-        "dynamic:segment=1,rate=0.001,decay=0.1,batches=3",
-        "dynamic:segment=20",
-    ],
-    "mix": ["mix:run=other,weight=0.4"],
-    "monte-carlo": ["monte-carlo:samples=3"],
-    "temperature": ["temperature:value=0.7"],
-}
-ONLY_NEURAL = ("continuous-cache", "dynamic", "monte-carlo")
-DROPPING = {"dropout_input": 0.5, "dropout_output": 0.4, "dropout_words": 0.2}
-BASES = [
-    ("ngram", {"order": 3}),
-    ("recurrent", {"cell": "gru", **DROPPING, "weight_drop": 0.3}),
-    ("recurrent", {"cell": "lstm", "context": "line", "locked": False, **DROPPING, "zoneout": 0.2}),
-    ("feed-forward", {"order": 3, "hidden_size": 6, "dropout": 0.5}),
-]
-
-
-def fit(kind: str, settings: dict[str, object]) -> LanguageModel:
-    cls = MODELS.choose(kind)
-    if not issubclass(cls, NeuralModel):
-        return cls.fit(TEXT, cls.config_class(**settings), vocabulary_size=SIZE, eos_id=EOS)
-    return build(kind, settings).double().requires_grad_(False)
-
-
-def build(kind: str, settings: dict[str, object]) -> NeuralModel:
-    """A neural model as it comes out of a training: with the precision and the weights it has."""
-    cls = MODELS.choose(kind)
-    sizes = {"hidden_size": 6} if kind == "recurrent" else {}
-    torch.manual_seed(3)
-    config = cls.config_class(**({**NEURAL, **sizes, **settings} if settings else {}))
-    model = cls.build(config, TEXT, WORDS, EOS)
-    return model.eval()
+SIZE = 9  # of the vocabulary
+IDS = torch.from_numpy(np.random.default_rng(6).integers(0, SIZE, (3, 12)))
 
 
 def parts_of(model: LanguageModel) -> list[LanguageModel]:
@@ -144,42 +31,6 @@ def same(model: LanguageModel, one: object, other: object) -> bool:
         else torch.allclose(first, second, rtol=1e-11, atol=1e-12)
         for first, second in zip(tensors(one), tensors(other), strict=True)
     )
-
-
-def around() -> Surroundings:
-    other = fit("ngram", {"order": 2, "smoothing": "witten-bell"})
-    return Surroundings(
-        lambda model: np.zeros(1), lambda path: other, lambda: TEXT, WORDS.index, EOS
-    )
-
-
-def name_of(kind: str, settings: dict[str, object]) -> str:
-    return "-".join([kind, *(str(value) for value in settings.values())])
-
-
-KINDS: dict[str, tuple[str, dict[str, object]]] = {
-    name_of(kind, settings): (kind, settings)
-    for kind in MODELS
-    for settings in [{}, *VARIANTS.get(kind, [])]
-}
-ADAPTED: dict[str, Callable[[], LanguageModel]] = {
-    f"{name_of(kind, settings)}-{written}": lambda kind=kind, settings=settings, written=written: (
-        adapt(fit(kind, settings), written.split("+"), around())
-    )
-    for written in [
-        *(written for name in ADAPTERS for written in ADAPTER_SETTINGS[name]),
-        "dynamic:segment=4+continuous-cache:theta=1,weight=0.3+mix:run=other,weight=0.5",
-        "cache:weight=0.2+monte-carlo:samples=2+temperature:value=2+documents",
-    ]
-    for kind, settings in BASES
-    if kind != "ngram" or not any(name in written for name in ONLY_NEURAL)
-}
-ALL = {name: partial(fit, *chosen) for name, chosen in KINDS.items()} | ADAPTED
-
-
-@pytest.fixture(params=ALL)
-def model(request: pytest.FixtureRequest) -> LanguageModel:
-    return ALL[request.param]()
 
 
 def read_some(model: LanguageModel, tokens: int) -> object:
@@ -246,7 +97,7 @@ def test_predict_all_is_predict_at_every_step(model: LanguageModel) -> None:
 
 
 def test_vectors_are_those_that_predictions_are_made_from(model: LanguageModel) -> None:
-    if model.vector_size is None:
+    if not model.has_vectors:
         pytest.skip("this model has no vectors")
     scored, vectors, end = model.score_and_vectors(IDS, model.start(3))
     expected, last = model.score(IDS, model.start(3))
@@ -254,9 +105,10 @@ def test_vectors_are_those_that_predictions_are_made_from(model: LanguageModel) 
     assert same(model, end, last)
     state = model.start(3)
     for t in range(IDS.shape[1]):
-        assert same(model, vectors[:, t], model.vector(state))
+        expected = model.vector(state)
+        assert same(model, vectors[:, t], expected)
+        assert vectors.shape == (3, 12, expected.shape[1])
         state = model.read(IDS[:, t : t + 1], state)
-    assert vectors.shape == (3, 12, model.vector_size)
 
 
 def test_states_are_batch_first_and_selectable(model: LanguageModel) -> None:
@@ -295,10 +147,8 @@ def test_every_word_within_the_horizon_matters(model: LanguageModel) -> None:
     assert (before - after).abs().amax(1).min() > 1e-6
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_save_and_load_give_identical_bits(name: str, tmp_path) -> None:
-    kind, settings = KINDS[name]
-    model = fit(kind, settings) if kind == "ngram" else build(kind, settings)
+def test_save_and_load_give_identical_bits(trained_model: LanguageModel, tmp_path) -> None:
+    model = trained_model
     write_run(
         tmp_path / "run", {"weights.safetensors": model.arrays(), "facts.json": model.facts()}
     )

@@ -1,6 +1,6 @@
 """What every input layer is: from ids to vectors that a network can read.
 
-Called by the models (`models/neural.py`) with ids (B, T); gives vectors (B, T, size).
+Called by the models (`models/network.py`) with ids (B, T); gives vectors (B, T, size).
 """
 
 from __future__ import annotations

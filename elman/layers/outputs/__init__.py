@@ -1,6 +1,6 @@
 """Output layers, one per file: from a hidden vector to a distribution over the vocabulary.
 
-Called by the models (`models/neural.py`), which know no more of them than `output.py` says.
+Called by the models (`models/network.py`), which know no more of them than `output.py` says.
 """
 
 from elman.registry import Registry

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from elman.layers.outputs.output import SoftmaxOutput, at_least
-from elman.layers.softmax import chunks, softmax_loss
+from elman.layers.softmax import Gradients, chunks, softmax_loss
 
 
 class AugmentedSoftmax(SoftmaxOutput):
@@ -43,43 +43,31 @@ class AugmentedSoftmax(SoftmaxOutput):
         self, hidden: torch.Tensor, targets: torch.Tensor, matrix: torch.Tensor
     ) -> torch.Tensor:
         nats = softmax_loss(hidden, matrix, self.bias, targets)
-        extra: torch.Tensor = _LikeWords.apply(  # type: ignore[no-untyped-call]
-            hidden, matrix, self.bias, targets, self.temperature
-        )
-        return nats + self.gamma * extra
+        like = _like_words(hidden, matrix, self.bias, targets, self.temperature)
+        return nats + self.gamma * like
 
     def multiplications(self, step_tokens: int) -> float:
         return 2 * super().multiplications(step_tokens)
 
 
-class _LikeWords(torch.autograd.Function):
-    """Sum over rows of τ KL(ỹ ‖ softmax(logits / τ)); gradients on the spot, a chunk at a time."""
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        hidden: torch.Tensor,
-        weight: torch.Tensor,
-        bias: torch.Tensor,
-        targets: torch.Tensor,
-        temperature: float,
-    ) -> torch.Tensor:
-        gradients = torch.empty_like(hidden), torch.zeros_like(weight), torch.zeros_like(bias)
-        total = hidden.new_zeros((), dtype=torch.float64)
+def _like_words(
+    hidden: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor,
+    targets: torch.Tensor,
+    temperature: float,
+) -> torch.Tensor:
+    """Sum over rows of τ KL(ỹ ‖ softmax(logits / τ))."""
+    gradients = Gradients.wanted(hidden, weight, bias)
+    total = hidden.new_zeros((), dtype=torch.float64)
+    with torch.no_grad():
         for rows in chunks(len(hidden), len(weight), hidden):
             vectors = weight.index_select(0, targets[rows])
             wanted = (vectors @ weight.t()).div_(temperature).log_softmax(1)
             found = torch.addmm(bias, hidden[rows], weight.t()).div_(temperature).log_softmax(1)
             goal = wanted.exp()
             total += temperature * (goal * (wanted - found)).sum(dtype=torch.float64)
-            slopes = found.exp_().sub_(goal)
-            torch.mm(slopes, weight, out=gradients[0][rows])
-            gradients[1].addmm_(slopes.t(), hidden[rows])
-            gradients[2].add_(slopes.sum(0))
-        ctx.save_for_backward(*gradients)
-        return total.to(hidden.dtype)
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, above: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        return *(gradient * above for gradient in ctx.saved_tensors), None, None
+            if gradients is not None:
+                gradients.add(rows, found.exp_().sub_(goal))
+    loss = total.to(hidden.dtype)
+    return loss if gradients is None else gradients.of(loss)

@@ -11,27 +11,21 @@ from __future__ import annotations
 
 import torch
 
-from elman.cells.cell import Cell, States, Step, Weights
+from elman.cells.cell import Cell, States, Step
 from elman.errors import InputError
+from elman.layers.wrapped_cell import WrappedCell
 
 
-class Zoneout(Cell):
-    """A cell around a cell; it has the same weights and states.
+class Zoneout(WrappedCell):
+    """A cell that keeps some of its old values.
 
-    Whether it is training is fixed when it is made, and making one costs nothing: the layer makes
-    the one it needs for each run. It has no kernel, so it always runs step by step. A trace shows
-    what the inner cell proposes; the outputs show what became of it.
+    Whether it is training is fixed when it is made. A trace shows what the cell inside proposes;
+    the outputs show what became of it.
     """
 
-    about = "some units keep their old value at each step (Krueger et al. 2017)"
-
     def __init__(self, cell: Cell, rates: float | tuple[float, ...], *, training: bool) -> None:
-        super().__init__(cell.input_size, cell.hidden_size)
-        self.cell = cell
+        super().__init__(cell)
         self.training = training
-        self.products = cell.products
-        self.own_weights = cell.own_weights
-        self.state_sizes = cell.state_sizes
         self.rates = _rates_per_state(rates, len(cell.state_sizes))
 
     def step(self, step: Step, state: States) -> States:
@@ -49,15 +43,6 @@ class Zoneout(Cell):
             keep = torch.empty_like(new, dtype=torch.bool).bernoulli_(rate)
             return torch.where(keep, old, new)
         return torch.lerp(new, old, rate)
-
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        return self.cell.shapes()
-
-    def initialise(self, weights: Weights) -> None:
-        self.cell.initialise(weights)
-
-    def start(self, batch_size: int, like: torch.Tensor) -> States:
-        return self.cell.start(batch_size, like)
 
 
 def _rates_per_state(rates: float | tuple[float, ...], states: int) -> tuple[float, ...]:

@@ -1,0 +1,159 @@
+"""The network inside a neural model: vectors of words in, an encoder, an output; and its loss.
+
+    ids ── input ── encode ── hidden (B, T, size) ── output.gather ── evidence ── log probabilities
+                      └── what it carries along          └── its memory
+
+A family says how it turns ids into hidden vectors (`encode`). The evidence after an id is what the
+next id is predicted from. Training calls `begin` and `loss`; `neural.py` makes a language model of
+the rest.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from elman.batches.batch import Batch
+from elman.errors import InputError
+from elman.layers.dropout import draw_masks_anew
+from elman.layers.inputs import INPUTS, Material
+from elman.layers.outputs import OUTPUTS
+from elman.layers.outputs.output import Evidence
+from elman.layers.padding import real_tokens
+from elman.models.neural_config import NeuralConfig
+from elman.state import State, detach
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What a step learns from: sums and counts; the division is the loop's."""
+
+    nats: torch.Tensor  # summed over the tokens
+    tokens: int
+    penalty: torch.Tensor | float = 0.0  # per token, beside the nats
+
+
+class Network(nn.Module, ABC):
+    """What is learned by gradients: an input, what a family encodes with, and an output."""
+
+    def __init__(self, config: NeuralConfig, material: Material) -> None:
+        super().__init__()
+        self.config = config
+        # What inputs and outputs make of the counts can be made again, so only these are kept.
+        self.register_buffer("counts", material.counts)
+        make_input: Any = INPUTS[config.input]
+        self.input = make_input(
+            material,
+            embedding_size=config.embedding_size,
+            dropout_words=config.dropout_words,
+            **config.input_options,
+        )
+        if config.tied and self.input.table is None:
+            raise InputError(
+                f"model.tied=true: input={config.input!r} has no table of word vectors to share;"
+                " set model.tied=false"
+            )
+
+    counts: torch.Tensor
+
+    def add_output(self, hidden_size: int) -> None:
+        """Put the output on hidden vectors of this size; the last act of building a model."""
+        config = self.config
+        make_output: Any = OUTPUTS[config.output]
+        self.output = make_output(
+            hidden_size,
+            self.counts,
+            embedding_size=config.embedding_size,
+            tied=config.tied,
+            **config.output_options,
+        )
+        if config.init != "default":
+            for parameter in self.parameters():
+                if config.init == "uniform":
+                    nn.init.uniform_(parameter, -config.init_scale, config.init_scale)
+                else:
+                    nn.init.normal_(parameter, std=config.init_scale)
+
+    @abstractmethod
+    def begin_encoding(self, batch_size: int) -> State:
+        """What the encoder carries along before anything was read."""
+
+    @abstractmethod
+    def encode(
+        self, ids: torch.Tensor, carried: State, lengths: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, State, torch.Tensor | float]:
+        """A hidden vector after each id, (B, T, size), what is carried on, and a penalty."""
+
+    def begin(self, batch_size: int) -> State:
+        """What is carried along before anything was read."""
+        return self.begin_encoding(batch_size), self.output.begin(batch_size)
+
+    def gather(
+        self, ids: torch.Tensor, carried: State, lengths: torch.Tensor | None = None
+    ) -> tuple[Evidence, State, torch.Tensor | float]:
+        """The evidence after each id, (B, T, …), what is carried on, and a penalty."""
+        draw_masks_anew()
+        inner, memory = carried
+        hidden, inner, penalty = self.encode(ids, inner, lengths)
+        evidence, memory = self.output.gather(hidden, ids, memory)
+        return evidence, (inner, memory), penalty
+
+    def loss(self, batch: Batch, carried: State | None) -> tuple[Loss, State]:
+        """Predict each target from what stands before it; `carried` is None at a fresh start."""
+        if carried is None:
+            carried = self.begin(len(batch.inputs))
+        evidence, carried, penalty = self.gather(batch.inputs, carried, batch.lengths)
+        targets = batch.targets
+        counted = batch.learned
+        if batch.lengths is not None:
+            real = real_tokens(evidence[0], batch.lengths)
+            counted = real if counted is None else real & counted
+        if counted is None:
+            evidence, targets = rows(evidence), targets.flatten()
+        else:
+            evidence, targets = tuple(part[counted] for part in evidence), targets[counted]
+        nats = self.output.loss(evidence, targets, self.shared_table())
+        return Loss(nats, len(targets), penalty), detach(carried)
+
+    def score_from(self, evidence: Evidence, ids: torch.Tensor) -> torch.Tensor:
+        """Log probability of each id (B, T), given the evidence before it."""
+        targets = ids.to(evidence[0].device).flatten()
+        return self.output.score(rows(evidence), targets, self.shared_table()).view(ids.shape)
+
+    def predict_from(self, evidence: Evidence) -> torch.Tensor:
+        """Log probabilities of the whole vocabulary, (N, V), from evidence (N, …)."""
+        return self.output.log_probs(evidence, self.shared_table())
+
+    def hidden_vectors(
+        self, ids: torch.Tensor, carried: State, lengths: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """The hidden vector after each id, (B, T, size)."""
+        return self.encode(ids, carried[0], lengths)[0]
+
+    def multiplications(self, step_tokens: int, *, learning: bool = True) -> int:
+        """Multiply-adds per token of the matrix products, forward only.
+
+        step_tokens: how many tokens a step has; of consequence where the output looks at a part of
+        the vocabulary in learning, or where the input is computed once per distinct word.
+        """
+        inside = sum(
+            parameter.numel()
+            for name, parameter in self.named_parameters()
+            if parameter.dim() == 2 and not name.startswith(("input.", "output."))
+        )
+        output = self.output
+        above = output.multiplications(step_tokens) if learning else output.all_multiplications()
+        return inside + round(self.input.multiplications(step_tokens) + above)
+
+    def shared_table(self) -> torch.Tensor | None:
+        """The word vectors, where the output is tied to them."""
+        return self.input.table if self.config.tied else None
+
+
+def rows(evidence: Evidence) -> Evidence:
+    """Evidence (B, T, …) as (B · T, …)."""
+    return tuple(part.flatten(0, 1) for part in evidence)
