@@ -72,7 +72,9 @@ def build(cls: type[Settings], data: Any, where: str) -> Settings:
     values = {}
     for name, value in data.items():
         if name not in fields:
-            raise InputError(f"unknown setting {where}.{name}; {nearest(name, fields)}")
+            moved = getattr(cls, "moved", {}).get(name)
+            hint = f"it is {where}.{moved} now" if moved else nearest(name, fields)
+            raise InputError(f"unknown setting {where}.{name}; {hint}")
         values[name] = convert(value, hints[name], f"{where}.{name}")
     return cls(**values)
 

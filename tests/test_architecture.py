@@ -11,8 +11,9 @@ import elman
 PACKAGE = Path(elman.__file__).parent
 # From the ground up; a module may import from lower floors and from its own room.
 FLOORS = [
-    {"errors", "version", "state", "page"},
+    {"errors", "version", "state", "page", "atomic"},
     {"config", "registry"},
+    {"options"},
     {"text", "runs"},
     {"counts", "cells", "batches"},
     {"layers"},

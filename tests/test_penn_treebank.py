@@ -70,10 +70,10 @@ def test_a_decaying_cache_fitted_on_validation(trained, penn_treebank) -> None:
         ({"order": 5, "smoothing": "kneser-ney"}, 143.51),
         ({"order": 5, "cutoffs": (1, 1, 1, 1, 2)}, 141.47),
         ({"order": 1, "smoothing": "add-delta"}, 639.8),
-        ({"order": 2, "smoothing": "add-delta", "delta": 0.01}, 274.3),
-        ({"order": 2, "smoothing": "add-delta", "delta": 1.0}, 824.0),
-        ({"order": 3, "smoothing": "add-delta", "delta": 0.001}, 989.6),
-        ({"order": 3, "smoothing": "add-delta", "delta": 1.0}, 3307.9),
+        ({"order": 2, "smoothing": "add-delta", "options": {"delta": 0.01}}, 274.3),
+        ({"order": 2, "smoothing": "add-delta", "options": {"delta": 1.0}}, 824.0),
+        ({"order": 3, "smoothing": "add-delta", "options": {"delta": 0.001}}, 989.6),
+        ({"order": 3, "smoothing": "add-delta", "options": {"delta": 1.0}}, 3307.9),
     ],
 )
 def test_other_smoothers(ids, settings, expected) -> None:

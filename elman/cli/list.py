@@ -67,6 +67,6 @@ _FAMILIES: dict[str, Callable[[], dict[str, str]]] = {
     "recipes": _recipes,
     "regimes": _about("training.regimes", "REGIMES"),
     "schedules": _about("training.schedules", "SCHEDULES"),
-    "smoothers": _about("counts.smoothing", "SMOOTHERS"),
+    "smoothers": _about("counts.smoothers", "SMOOTHERS"),
     "tokenizers": _about("text", "TOKENIZERS"),
 }

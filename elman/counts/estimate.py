@@ -3,16 +3,18 @@
 Takes ids and the settings, gives `Tables`; called by the n-gram model.
 """
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
 from elman.counts.counting import Level, count_ngrams
-from elman.counts.smoothing import SMOOTHERS, Counts, Smoother, Weights, adjusted_counts
+from elman.counts.smoothers import SMOOTHERS
+from elman.counts.smoothers.smoother import Counts, Smoother, Weights
 from elman.counts.tables import Table, Tables
-from elman.errors import InputError, choose
+from elman.errors import InputError
+from elman.options import check_options
 
 Array = np.ndarray
 IMPORTED = "imported"  # the smoothing of a model that another program made: unknown
@@ -24,20 +26,18 @@ class NgramConfig:
 
     order: int = 5  # length of the longest n-gram: context words plus one
     smoothing: str = "modified-kneser-ney"  # elman list smoothers
-    delta: float = 1.0  # for add-delta: what is added to every count
-    backoff: float = 0.4  # for stupid-backoff: the penalty of each step down
+    options: dict[str, Any] = field(default_factory=dict)  # of that smoother, like delta
     cutoffs: tuple[int, ...] = ()  # smallest count kept, per order; the last serves higher orders
     context: str = "line"  # "line": contexts stop at line starts; "stream": they run on
 
+    moved: ClassVar[dict[str, str]] = {"delta": "options.delta", "backoff": "options.backoff"}
+
     def __post_init__(self) -> None:
         if self.smoothing != IMPORTED:
-            choose(SMOOTHERS, self.smoothing, "smoothing")
+            self.options = check_options(SMOOTHERS, self.smoothing, self.options, "model.options")
+            self.smoother()  # which checks what the values may be
         if not 1 <= self.order <= 20:
             raise InputError(f"model.order={self.order}: choose from 1 to 20")
-        if not 0 < self.delta < math.inf:
-            raise InputError(f"model.delta={self.delta}: must be above 0 (1 is Laplace)")
-        if not 0 < self.backoff <= 1:
-            raise InputError(f"model.backoff={self.backoff}: must be above 0 and at most 1")
         if self.context not in ("line", "stream"):
             raise InputError(f"model.context={self.context!r}: choose 'line' or 'stream'")
         if self.cutoffs and self.cutoffs[0] > 1:
@@ -53,6 +53,11 @@ class NgramConfig:
                 "or n-grams would lose their beginnings"
             )
 
+    def smoother(self) -> Smoother:
+        """The smoother with its options, for one text."""
+        made: Smoother = SMOOTHERS.choose(self.smoothing)(**self.options)
+        return made
+
 
 def estimate(
     ids: Array,
@@ -63,7 +68,6 @@ def estimate(
     progress: Callable[[str], None] = lambda what: None,
 ) -> Tables:
     """The back-off model of a text."""
-    smoother = choose(SMOOTHERS, config.smoothing, "smoothing")
     progress("counting")
     levels = count_ngrams(
         ids,
@@ -72,11 +76,10 @@ def estimate(
         eos_id=eos_id,
         context=config.context,
     )
-    settings = {smoother.parameter: config.delta} if smoother.parameter else {}
-    builder = _Builder(levels, smoother, config, vocabulary_size, eos_id)
+    builder = _Builder(levels, config, vocabulary_size, eos_id)
     for index in range(config.order):
         progress(f"smoothing order {index + 1}")
-        builder.add_order(index, settings)
+        builder.add_order(index)
     return builder.finish()
 
 
@@ -86,37 +89,29 @@ class _Builder:
     def __init__(
         self,
         levels: list[Level],
-        smoother: Smoother,
         config: NgramConfig,
         vocabulary_size: int,
         eos_id: int,
     ) -> None:
         self.levels = levels
-        self.smoother = smoother
+        self.smoother = config.smoother()
         self.config = config
         self.vocabulary_size = vocabulary_size
         self.eos_id = eos_id
         self.probs = np.full(1, 1 / vocabulary_size)  # of the order below; at first: uniform
-        self.score_sums = np.ones(1)  # of stupid backoff, per context of the current order
         self.tables: list[Table] = []
         self.kept: list[Array] = []
         self.notes: list[str] = []
         self.fallbacks: dict[str, list[str]] = {}  # note to the orders it is about
         self.discounts: list[list[float]] = []
 
-    def add_order(self, index: int, settings: dict[str, float]) -> None:
+    def add_order(self, index: int) -> None:
+        """Smooth the next order and give those below the weight they have in it."""
         level = self.levels[index]
         counts = self._counts(index)
-        weights = self.smoother.weigh(counts, **settings)
+        weights = self.smoother.weigh(counts)
         kept = self._cut(index, weights, counts)
-        shorter = self.probs[level.suffixes]
-        if self.smoother.combine == "interpolate":
-            probs = weights.alpha + weights.gamma[level.prefixes] * shorter
-            backoffs = weights.gamma
-        elif self.smoother.combine == "back off":
-            probs, backoffs = _back_off(counts, weights, shorter, kept)
-        else:
-            probs, backoffs = self._stupid(index, counts, weights, shorter)
+        probs, backoffs = self.smoother.combine(counts, weights, self.probs[level.suffixes])
         if index > 0:
             self.tables[-1].log_backoffs = _log(backoffs)
         log_probs = _log(probs)
@@ -133,16 +128,14 @@ class _Builder:
 
     def _counts(self, index: int) -> Counts:
         level = self.levels[index]
-        used = (
-            adjusted_counts(self.levels, index, self.eos_id, self.config.context)
-            if self.smoother.adjusted
-            else level.counts
-        )
         return Counts(
             order=index + 1,
             vocabulary_size=self.vocabulary_size,
-            counts=used,
+            counts=self.smoother.adjusted_counts(
+                self.levels, index, self.eos_id, self.config.context
+            ),
             contexts=level.prefixes,
+            shorter_contexts=self.levels[index - 1].suffixes if index else np.zeros(1, np.int64),
             is_longest=self._is_longest(index),
         )
 
@@ -166,31 +159,6 @@ class _Builder:
         weights.alpha[~kept] = 0.0
         return kept
 
-    def _stupid(
-        self, index: int, counts: Counts, weights: Weights, shorter: Array
-    ) -> tuple[Array, Array]:
-        """Stupid backoff, each context divided by the sum of its scores Z.
-
-        score(w) = frequency if seen, else backoff * score(w | shorter). So with p = score / Z:
-        Z = 1 + backoff * (Z_shorter - sum over seen w of score(w | shorter)).
-        """
-        level = self.levels[index]
-        shorter_sums = self.score_sums
-        if index > 0:
-            shorter_sums = self.score_sums[self.levels[index - 1].suffixes]
-        kept_share = counts.sum(weights.alpha)
-        unseen = shorter_sums * (1 - counts.sum(np.where(weights.alpha > 0, shorter, 0.0)))
-        has_followers = kept_share > 0
-        penalty = np.where(has_followers, self.config.backoff, 1.0)
-        sums = kept_share + penalty * unseen
-        probs = np.where(
-            weights.alpha > 0,
-            weights.alpha / sums[level.prefixes],
-            (penalty * shorter_sums / sums)[level.prefixes] * shorter,
-        )
-        self.score_sums = sums
-        return probs, penalty * shorter_sums / sums
-
     def finish(self) -> Tables:
         """The tables without what was cut off, renumbered."""
         renumbered = np.zeros(1, dtype=np.int64)
@@ -213,23 +181,6 @@ class _Builder:
         if empty:
             self.notes.append(f"no n-grams of order {', '.join(empty)} are left or were seen")
         return Tables(self.tables, self.vocabulary_size, self.eos_id, self.notes, self.discounts)
-
-
-def _back_off(counts: Counts, weights: Weights, shorter: Array, kept: Array) -> tuple[Array, Array]:
-    """Seen words keep alpha; the unseen share gamma in proportion to the shorter context."""
-    seen = kept & (weights.alpha > 0)
-    seen_shorter = counts.sum(np.where(seen, shorter, 0.0))
-    unseen_shorter = np.maximum(1 - seen_shorter, 0.0)
-    # Every word was seen: nothing is left to back off to, so the seen ones take the rest.
-    exhausted = unseen_shorter < 1e-12
-    alpha_sums = np.where(exhausted, counts.sum(weights.alpha), 1.0)
-    backoffs = np.where(exhausted, 0.0, weights.gamma / np.where(exhausted, 1.0, unseen_shorter))
-    probs = np.where(
-        seen,
-        weights.alpha / alpha_sums[counts.contexts],
-        backoffs[counts.contexts] * shorter,
-    )
-    return probs, backoffs
 
 
 def _log(values: Array) -> Array:

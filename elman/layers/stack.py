@@ -24,8 +24,8 @@ from elman.errors import InputError
 from elman.layers import CONNECTIONS
 from elman.layers.dropout import check_rate, dropout, locked_dropout
 from elman.layers.layer import Layer, Trace
-from elman.layers.options import check_options
 from elman.layers.recurrent import Recurrent
+from elman.options import check_options
 from elman.state import State
 
 _RATES = ("dropout_input", "dropout_hidden", "dropout_output", "weight_drop", "recurrent_dropout")

@@ -13,7 +13,7 @@ from elman.config import check_types
 from elman.errors import InputError, choose
 from elman.layers.dropout import check_rate
 from elman.layers.inputs import INPUTS
-from elman.layers.options import check_options
+from elman.options import check_options
 from elman.layers.outputs import OUTPUTS
 
 CONTEXTS = ("stream", "line")

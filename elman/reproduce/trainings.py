@@ -17,7 +17,7 @@ from elman.reproduce.registry import Row, Table, Tables, references, resolve
 from elman.runs.folder import read_run
 from elman.tasks.language_model import TrainedModel, load
 from elman.tasks.machine import Machine
-from elman.tasks.recipes import RunConfig, config_from_data, load_recipe
+from elman.tasks.recipes import RunConfig, load_recipe, saved_config
 from elman.tasks.training import train
 from elman.text.corpora import Corpus
 
@@ -94,7 +94,7 @@ def _finished(facts: dict[str, Any]) -> bool:
 
 
 def _refuse_others(path: Path, training: Training, saved: dict[str, Any]) -> None:
-    there, wanted = config_from_data(saved), training.config()
+    there, wanted = saved_config(saved), training.config()
     if wanted.text.tokenizer == "auto":
         wanted.text.tokenizer = there.text.tokenizer
     ours, theirs = (config.to_data() | {"recipe": ""} for config in (wanted, there))

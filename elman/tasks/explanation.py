@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from elman.counts.evidence import OrderEvidence, explain
-from elman.counts.smoothing import SMOOTHERS
+from elman.counts.smoothers import SMOOTHERS
 from elman.errors import InputError
 from elman.models.ngram import NGram
 from elman.tasks.language_model import TrainedModel
@@ -31,7 +31,7 @@ def explain_text(trained: TrainedModel, text: str) -> list[Explanation]:
     if not isinstance(model, NGram):
         raise InputError(f"{trained.name}: is not a count model; only counts can be shown")
     smoother = SMOOTHERS.get(model.config.smoothing)
-    interpolated = smoother is not None and smoother.combine == "interpolate"
+    interpolated = smoother is not None and smoother.interpolated
     read = [int(number) for number in model.start_context]
     explanations = []
     for number in trained.tokenizer.encode(text).tolist():

@@ -20,7 +20,7 @@ from elman.errors import InputError
 from elman.models import MODELS
 from elman.models.contract import LanguageModel
 from elman.runs.folder import read_run, write_run
-from elman.tasks.recipes import RunConfig, config_from_data
+from elman.tasks.recipes import RunConfig, saved_config
 from elman.text import tokenizer_from_data, tokenizer_to_data
 from elman.text.corpora import Corpus, open_corpus
 from elman.text.reader import Document, named
@@ -314,7 +314,7 @@ def load(path: str | Path) -> TrainedModel:
 def saved_run(path: Path, contents: dict[str, Any]) -> TrainedModel:
     """The model in the contents of a run folder."""
     try:
-        config = config_from_data(contents["config.json"])
+        config = saved_config(contents["config.json"])
         tokenizer = tokenizer_from_data(contents["tokenizer.json"])
         facts = contents["facts.json"]
         model = MODELS.choose(config.kind).restore(

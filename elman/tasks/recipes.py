@@ -12,14 +12,18 @@ from pathlib import Path
 from typing import Any
 
 from elman.config import apply_overrides, as_data, build, convert, read_toml
+from elman.counts.estimate import NgramConfig
+from elman.counts.smoothers import SMOOTHERS
 from elman.errors import InputError, nearest
 from elman.models import MODELS
+from elman.options import known_options
 from elman.text.tokenizer import TextConfig
 
 _FOLDER = Path(__file__).parent.parent / "recipes"
 _SECTIONS = ("text", "model", "training")
 _OPTIONS_OF = {
     "cell": "options",
+    "smoothing": "options",
     "input": "input_options",
     "output": "output_options",
     "regime": "regime_options",
@@ -101,6 +105,18 @@ def config_from_data(data: dict[str, Any]) -> RunConfig:
         model=build(family.config_class, model, "model"),
         training=_training_settings(family, data.get("training")),
     )
+
+
+def saved_config(data: dict[str, Any]) -> RunConfig:
+    """The settings that a run folder keeps, also of a run older than the options of smoothers."""
+    model = data.get("model")
+    if isinstance(model, dict) and not NgramConfig.moved.keys().isdisjoint(model):
+        smoother = SMOOTHERS.get(model.get("smoothing", ""))
+        known = known_options(smoother) if smoother else {}
+        options = {name: model[name] for name in NgramConfig.moved if name in known}
+        fields = {name: model[name] for name in model if name not in NgramConfig.moved}
+        data = {**data, "model": {**fields, "options": options}}
+    return config_from_data(data)
 
 
 def _training_settings(family: Any, data: Any) -> Any:

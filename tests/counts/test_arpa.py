@@ -10,7 +10,7 @@ import pytest
 from elman.counts.arpa_reader import read_arpa
 from elman.counts.arpa_writer import check_exportable, write_arpa
 from elman.counts.estimate import NgramConfig, estimate
-from elman.counts.smoothing import SMOOTHERS
+from elman.counts.smoothers import SMOOTHERS
 from elman.counts.tables import NOTHING, Table, Tables
 from elman.errors import InputError
 from elman.text.grammar import grammar_text

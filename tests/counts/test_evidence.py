@@ -11,7 +11,7 @@ from elman.counts.arpa_reader import read_arpa
 from elman.counts.arpa_writer import write_arpa
 from elman.counts.estimate import NgramConfig, estimate
 from elman.counts.evidence import OrderEvidence, explain
-from elman.counts.smoothing import SMOOTHERS
+from elman.counts.smoothers import SMOOTHERS
 from elman.counts.tables import NOTHING, Tables
 from elman.text.grammar import grammar_text
 from elman.text.tokenizer import TextConfig
@@ -73,7 +73,7 @@ def test_a_context_never_seen_passes_everything_down() -> None:
 
 
 def test_add_delta_by_hand() -> None:
-    rows = explain(fit(smoothing="add-delta", delta=1.0), [A], B, interpolated=True)
+    rows = explain(fit(smoothing="add-delta", options={"delta": 1.0}), [A], B, interpolated=True)
     # p = (1 + 1) / (2 + 5): alpha = 1/7, and 5/7 go to the uniform 1/5. Shorter contexts only
     # pass it on.
     check(rows[0], count=1, total=2, alpha=1 / 7, backoff=5 / 7, probability=2 / 7, discount=None)
@@ -181,7 +181,7 @@ def test_rows_add_up(smoothing: str, cutoffs: tuple[int, ...], context: str) -> 
     words = Words.train(text, TextConfig())
     ids = words.encode(text)
     tables = fit(ids, len(words), order=4, smoothing=smoothing, cutoffs=cutoffs, context=context)
-    interpolated = SMOOTHERS[smoothing].combine == "interpolate"
+    interpolated = SMOOTHERS[smoothing].interpolated
     generator = np.random.default_rng(1)
     windows = [ids[place : place + 5] for place in generator.integers(0, len(ids) - 5, 40)]
     windows += list(generator.integers(0, len(words), (40, 5)))

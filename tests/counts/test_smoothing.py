@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from elman.counts.estimate import NgramConfig, estimate
-from elman.counts.smoothing import SMOOTHERS
+from elman.counts.smoothers import SMOOTHERS
 from elman.counts.tables import NOTHING, Tables
 from elman.errors import InputError
 from elman.text.python_docs import python_docs_text
@@ -90,7 +90,7 @@ def test_kneser_ney_equals_the_formulas(name: str, how_many: int) -> None:
 
 def test_add_delta_equals_the_formula() -> None:
     pairs = Counter(zip([EOS, *TEXT.tolist()], TEXT.tolist(), strict=False))
-    tables = fit(order=2, smoothing="add-delta", delta=0.25)
+    tables = fit(order=2, smoothing="add-delta", options={"delta": 0.25})
     for before in range(SIZE):
         total = sum(pairs[before, word] for word in range(SIZE))
         for word in range(SIZE):
@@ -144,6 +144,14 @@ def test_katz_discounts_follow_good_turing() -> None:
     assert tables.discounts[1][0] == pytest.approx(1 - ratio)
 
 
+def test_katz_of_counts_that_leave_nothing_to_share() -> None:
+    # One word each seen 2, 3, 4, 5 and 6 times and six seen once: A = 6 n6 / n1 = 1.
+    text = [*range(1, 7), *(word for word in range(7, 12) for _ in range(word - 5))]
+    tables = fit(np.array(text), size=12, order=1, smoothing="katz")
+    assert tables.notes[0].startswith("order 1: the counts of so small a text")
+    assert np.exp(tables.tables[0].log_probs).sum() == pytest.approx(1, abs=1e-9)
+
+
 @pytest.mark.parametrize("name", SMOOTHERS)
 @pytest.mark.parametrize("text", [[1], [1, 2, 0], [0, 0, 0], [1] * 50, [1, 2] * 30 + [0]])
 def test_tiny_texts_never_fail(name: str, text: list[int]) -> None:
@@ -190,11 +198,13 @@ def test_cutoffs_drop_rare_ngrams_and_keep_the_sum() -> None:
         {"order": 0},
         {"order": 99},
         {"smoothing": "modified-kneser-nay"},
-        {"delta": 0.0},
-        {"delta": math.nan},
-        {"delta": math.inf},
+        {"smoothing": "add-delta", "options": {"delta": 0.0}},
+        {"smoothing": "add-delta", "options": {"delta": math.nan}},
+        {"smoothing": "add-delta", "options": {"delta": math.inf}},
         {"cutoffs": (-1, 2)},
-        {"backoff": 2.0},
+        {"smoothing": "stupid-backoff", "options": {"backoff": 2.0}},
+        {"smoothing": "stupid-backoff", "options": {"delta": 1.0}},
+        {"options": {"delta": 1.0}},
         {"context": "page"},
         {"cutoffs": (1, 3, 2)},
     ],

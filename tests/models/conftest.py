@@ -15,7 +15,7 @@ import torch
 from elman.adapters import ADAPTERS, adapt
 from elman.adapters.surroundings import Surroundings
 from elman.cells import CELLS
-from elman.counts.smoothing import SMOOTHERS
+from elman.counts.smoothers import SMOOTHERS
 from elman.errors import InputError
 from elman.layers.inputs import INPUTS
 from elman.layers.outputs import OUTPUTS

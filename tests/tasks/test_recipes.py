@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from elman.errors import InputError
-from elman.tasks.recipes import config_from_data, load_recipe, recipe_names
+from elman.tasks.recipes import config_from_data, load_recipe, recipe_names, saved_config
 
 
 @pytest.mark.parametrize("name", list(recipe_names()))
@@ -32,6 +32,30 @@ def test_options_go_with_what_they_are_of() -> None:
     given = ["model.output_options.samples=7", "model.output=nce"]
     assert load_recipe("mikolov", given).model.output_options == {"samples": 7}
     assert load_recipe("rhn", ["model.cell=gru"]).model.options == {}
+    assert load_recipe("laplace").model.options == {"delta": 1.0}
+    assert load_recipe("laplace", ["model.smoothing=katz"]).model.options == {}
+    given = ["model.smoothing=stupid-backoff", "model.options.backoff=1"]
+    assert load_recipe("laplace", given).model.options == {"backoff": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("smoothing", "options"),
+    [
+        ("add-delta", {"delta": 0.25}),
+        ("stupid-backoff", {"backoff": 0.5}),
+        ("katz", {}),
+        ("imported", {}),
+    ],
+)
+def test_runs_older_than_the_options_of_smoothers_are_read(
+    smoothing: str, options: dict[str, float]
+) -> None:
+    data = load_recipe("ngram").to_data()
+    del data["model"]["options"]
+    data["model"] |= {"smoothing": smoothing, "delta": 0.25, "backoff": 0.5}
+    config = saved_config(data)
+    assert (config.model.smoothing, config.model.options) == (smoothing, options)
+    assert saved_config(config.to_data()) == config
 
 
 def test_a_file_is_a_recipe(tmp_path: Path) -> None:
@@ -56,6 +80,12 @@ def test_an_unknown_recipe_is_named(recipe: str) -> None:
         ("model.order=x", r"model\.order='x': expected a whole number"),
         ("model.order=0", r"model\.order=0: choose from 1 to 20"),
         ("model.smoothing=kneser", "unknown smoothing 'kneser'"),
+        ("model.delta=1", r"unknown setting model\.delta; it is model\.options\.delta now$"),
+        ("model.backoff=1", r"unknown setting model\.backoff; it is model\.options\.backoff now$"),
+        (
+            "model.options.delta=1",
+            "option 'delta' of the smoothing 'modified-kneser-ney'",
+        ),
         ("model.kind=ngrm", "unknown model 'ngrm'; did you mean 'ngram'"),
         ("model.kind=3", "unknown model '3'; known: feed-forward, log-bilinear, ngram"),
         ("model=3", "model=3: is a section"),

@@ -1,12 +1,15 @@
-"""Which options a cell, an input or an output has, and what is said about others."""
+"""Which options a cell, an input, an output or a smoother has, and what is said about others."""
+
+from dataclasses import dataclass
 
 import pytest
 
 from elman.cells import CELLS
+from elman.counts.smoothers import SMOOTHERS
 from elman.errors import InputError
 from elman.layers.inputs import INPUTS
-from elman.layers.options import check_options, known_options
 from elman.layers.outputs import OUTPUTS
+from elman.options import check_options, convert_options, known_options
 
 
 def test_options_are_the_arguments_with_a_default() -> None:
@@ -64,3 +67,22 @@ def test_inputs_and_outputs_have_options_too() -> None:
     assert found == {"widths": (1, 2), "filters": (3, 4)}
     with pytest.raises(InputError, match="unknown option 'sample' of the output 'nce'"):
         check_options(OUTPUTS, "nce", {"sample": 3})
+
+
+def test_smoothers_have_options_too() -> None:
+    assert known_options(SMOOTHERS["add-delta"]) == {"delta": float}
+    assert known_options(SMOOTHERS["modified-kneser-ney"]) == {}
+    with pytest.raises(InputError, match=r"model\.options\.delta='x': expected a number$"):
+        check_options(SMOOTHERS, "add-delta", {"delta": "x"}, "model.options")
+
+
+def test_fields_of_a_dataclass_are_options() -> None:
+    @dataclass
+    class Example:
+        size: int
+        rate: float = 0.5
+
+    assert known_options(Example) == {"rate": float}
+    assert convert_options(Example, {"rate": 1}, "the example", "here") == {"rate": 1.0}
+    with pytest.raises(InputError, match="unknown option 'rat' of the example; did you mean"):
+        convert_options(Example, {"rat": 1}, "the example", "here")
