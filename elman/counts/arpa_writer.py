@@ -17,13 +17,14 @@ Numbers of -99 and less stand for probability zero, as toolkits agree. A vocabul
 import gzip
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
+from elman.atomic import replacing
 from elman.counts.tables import Table, Tables
 from elman.errors import InputError
 from elman.text.tokenizer import UNKNOWN, no_surrogates
@@ -40,7 +41,7 @@ def write_arpa(path: str | os.PathLike[str], tables: Tables, tokens: list[str]) 
     Twelve digits are written, so that probabilities read back still sum to one within 1e-9.
     """
     check_exportable(tables, tokens)
-    _write_atomically(Path(path), _blocks(tables, tokens))
+    _write_blocks(Path(path), _blocks(tables, tokens))
 
 
 def check_exportable(tables: Tables, tokens: list[str]) -> None:
@@ -115,22 +116,21 @@ def _log10_texts(natural: Array) -> list[str]:
     return list(map("%.12g".__mod__, values.tolist()))
 
 
-def _write_atomically(path: Path, blocks: Iterable[str]) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+def _write_blocks(path: Path, blocks: Iterable[str]) -> None:
     try:
-        with temporary.open("wb") as file:
-            with _compressed(file) if path.suffix == ".gz" else nullcontext(file) as target:
-                for block in blocks:
-                    target.write(block.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        with replacing(path) as temporary, _opened(temporary, path.suffix == ".gz") as file:
+            for block in blocks:
+                file.write(block.encode())
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
-def _compressed(file: IO[bytes]) -> Any:
-    # Neither name nor time goes in, so that the same model gives the same bytes.
-    return gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0, compresslevel=6)
+@contextmanager
+def _opened(path: Path, compressed: bool) -> Iterator[IO[bytes]]:
+    with path.open("wb") as file:
+        if not compressed:
+            yield file
+            return
+        # Neither name nor time goes in, so that the same model gives the same bytes.
+        with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
+            yield packed  # type: ignore[misc]  # which can do all that is asked of it

@@ -1,18 +1,18 @@
 """The file in which results and costs are kept, JSON, one entry per row and per training.
 
-Takes and gives plain data. It is written under another name, flushed and renamed, so that it is
-the old one or the new one whatever happens; what cannot be understood is refused, not replaced.
+Takes and gives plain data. It is the old one or the new one whatever happens while it is written;
+what cannot be understood is refused, not replaced.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from elman.atomic import replacing
 from elman.config import build
 from elman.errors import InputError
 from elman.reproduce.registry import Row, Table
@@ -118,19 +118,13 @@ def write_kept(path: Path, kept: Kept) -> None:
         "results": {name: asdict(result) for name, result in sorted(kept.results.items())},
         "costs": {name: asdict(cost) for name, cost in sorted(kept.costs.items())},
     }
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(json.dumps(tree, ensure_ascii=False, indent=1) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.rename(path)
+        with replacing(path) as temporary:
+            text = json.dumps(tree, ensure_ascii=False, indent=1) + "\n"
+            temporary.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
 
 
 def keep(path: Path, *, result: Result | None = None, costs: dict[str, Cost] | None = None) -> Kept:

@@ -14,7 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from elman.runs.folder import only_writer, update_run, write_run
+from elman.runs.folder import update_run, write_run
+from elman.runs.lock import only_writer
 from elman.tasks.checkpoints import arrays, checkpoint
 from elman.tasks.language_model import TrainedModel
 from elman.tasks.machine import Machine

@@ -154,7 +154,7 @@ def test_a_failed_write_leaves_the_old_file_alone(
 
     tables, words = fit(order=2)
     (tmp_path / "model.arpa").write_text("old")
-    monkeypatch.setattr("elman.counts.arpa_writer.os.fsync", full)
+    monkeypatch.setattr("elman.atomic.os.fsync", full)
     with pytest.raises(InputError, match="No space left"):
         write_arpa(tmp_path / "model.arpa", tables, words.tokens)
     assert [path.name for path in tmp_path.iterdir()] == ["model.arpa"]

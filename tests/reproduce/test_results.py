@@ -47,7 +47,7 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Monke
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("elman.reproduce.results.os.fsync", full)
+    monkeypatch.setattr("elman.atomic.os.fsync", full)
     with pytest.raises(InputError, match="No space left"):
         write_kept(path, Kept())
     assert path.read_bytes() == before

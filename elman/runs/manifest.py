@@ -1,0 +1,109 @@
+"""The manifest of a run: which file holds which part, with the size and the SHA-256 of each.
+
+Takes a folder, gives its manifest as plain data, and the other way round. It holds the SHA-256 of
+itself too, so that every changed byte of a run is seen. Called by `folder.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from elman.atomic import replacing
+from elman.errors import InputError
+from elman.runs.parts import as_json
+from elman.version import __version__
+
+MANIFEST = "manifest.json"
+_FORMAT = {"format": "elman run", "version": 1}
+
+Entry = dict[str, Any]  # of one file: bytes, sha256 and, after an update, the name it is stored by
+
+
+def fingerprint(path: Path) -> Entry:
+    """What a file must be: its size and its SHA-256."""
+    with path.open("rb") as file:
+        return {
+            "bytes": os.fstat(file.fileno()).st_size,
+            "sha256": hashlib.file_digest(file, "sha256").hexdigest(),
+        }
+
+
+def write_manifest(folder: Path, files: dict[str, Entry], generation: int = 0) -> None:
+    """Say what a folder holds after so many updates; the manifest before it is replaced."""
+    updates = {"generation": generation} if generation else {}
+    manifest = {**_FORMAT, "elman": __version__, **updates, "files": files}
+    with replacing(folder / MANIFEST) as temporary:
+        temporary.write_text(_sealed(manifest), encoding="utf-8")
+
+
+def _sealed(manifest: dict[str, Any]) -> str:
+    """As text, with its own SHA-256, since no other file holds it."""
+    return as_json({**manifest, "sha256": hashlib.sha256(as_json(manifest).encode()).hexdigest()})
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """The manifest of a run folder, or an InputError that says what the folder is instead."""
+    if not os.path.exists(path):
+        raise _no_such_run(path)
+    try:
+        text = (path / MANIFEST).read_text(encoding="utf-8")
+        manifest = json.loads(text)
+        ours = manifest["format"] == _FORMAT["format"]
+    except (OSError, ValueError, KeyError, TypeError):
+        ours = False
+    if not ours:
+        raise InputError(f"{path}: not a run folder of elman (it has no readable {MANIFEST})")
+    version = manifest.get("version")
+    if version != _FORMAT["version"]:
+        raise InputError(
+            f"{path}: is of run format {version}, but this elman reads "
+            f"{_FORMAT['version']}; use the elman that wrote it"
+        )
+    manifest.pop("sha256", None)
+    if text != _sealed(manifest) or not _names_files(manifest.get("files")):
+        raise InputError(f"{path / MANIFEST}: damaged; restore it from a copy or train again")
+    return manifest
+
+
+def _no_such_run(path: Path) -> InputError:
+    """Says how to get one; or where it is, if a process was killed while overwriting it."""
+    old = sorted(path.parent.glob(f".{path.name}.*.old")) if path.parent.is_dir() else []
+    if old:
+        return InputError(
+            f"{path}: was being overwritten; the old run is whole: mv {old[0]} {path}"
+        )
+    return InputError(
+        f"{path}: no such run; train one with: elman train ngram --data … --out {path}"
+    )
+
+
+def _names_files(files: Any) -> bool:
+    """Whether this is a table of files with the size and the SHA-256 of each."""
+    return isinstance(files, dict) and all(
+        isinstance(entry, dict)
+        and entry.keys() - {"stored"} == {"bytes", "sha256"}
+        and isinstance(entry.get("stored", ""), str)
+        and isinstance(entry["bytes"], int)
+        and isinstance(entry["sha256"], str)
+        for entry in files.values()
+    )
+
+
+def check_file(path: Path, expected: Entry) -> None:
+    """Refuse a file that is not what the manifest says it is."""
+    try:
+        found = fingerprint(path)
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be read ({error.strerror}); the run is incomplete"
+        ) from None
+    if found != expected:
+        raise InputError(
+            f"{path}: damaged: expected {expected['bytes']:,} bytes with SHA-256 "
+            f"{expected['sha256'][:12]}…, found {found['bytes']:,} with {found['sha256'][:12]}…; "
+            "restore it from a copy or train again"
+        )
