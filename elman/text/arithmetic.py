@@ -12,41 +12,43 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from functools import partial
 
-from elman.text.drawn_lines import DrawnConfig, Line, at_least, draw_text
+from elman.text.drawn_lines import DrawnLines, Line
 
 LETTERS = "abcdefghijk"  # those of the paper's example
-ANSWER_MARK = "="  # what follows it is determined
+_ANSWER_MARK = "="  # what follows it is determined
 
 
 @dataclass(kw_only=True)
-class ArithmeticConfig(DrawnConfig):
-    """How hard the problems are."""
+class Arithmetic(DrawnLines):
+    """One problem with its result per line."""
+
+    about = "sums and differences among distractors: arithmetic:digits=3,lines=5000"
 
     digits: int = 8  # of the longer numbers
     distractors: int = 3  # most letters after a character of the problem; 0: none
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(self, "digits", 1)
-        at_least(self, "distractors", 0)
+        self.at_least("digits", 1)
+        self.at_least("distractors", 0)
 
+    def draw(self, chance: random.Random) -> Line:
+        """One problem with its result; its identity is the problem without letters."""
+        first, second = (_draw_number(self.digits, chance) for _ in range(2))
+        sign = chance.choice("+-")
+        problem = f"{first}{sign}{second}"
+        result = first + second if sign == "+" else first - second
+        spread = "".join(character + _letters(self.distractors, chance) for character in problem)
+        return Line(f"{spread}{_ANSWER_MARK}{result}", problem)
 
-def arithmetic_text(split: str, config: ArithmeticConfig | None = None) -> str:
-    """The text of a split (train, valid or test): one problem with its result per line."""
-    config = config or ArithmeticConfig()
-    return draw_text(partial(draw_problem, config), split, config)
-
-
-def draw_problem(config: ArithmeticConfig, chance: random.Random) -> Line:
-    """One problem with its result; its identity is the problem without letters."""
-    first, second = (_draw_number(config.digits, chance) for _ in range(2))
-    sign = chance.choice("+-")
-    problem = f"{first}{sign}{second}"
-    result = first + second if sign == "+" else first - second
-    spread = "".join(character + _letters(config.distractors, chance) for character in problem)
-    return Line(f"{spread}{ANSWER_MARK}{result}", problem)
+    def details(self) -> str:
+        return (
+            f"sums and differences of two numbers, digits up to {self.digits}, letters after each "
+            f"character of the problem up to {self.distractors}; no problem is in two "
+            f"splits; what stands after {_ANSWER_MARK!r} is determined: elman evaluate --accuracy "
+            f"--after {_ANSWER_MARK}"
+        )
 
 
 def _draw_number(digits: int, chance: random.Random) -> int:
@@ -57,14 +59,3 @@ def _draw_number(digits: int, chance: random.Random) -> int:
 
 def _letters(most: int, chance: random.Random) -> str:
     return "".join(chance.choices(LETTERS, k=chance.randint(0, most)))
-
-
-def about(config: ArithmeticConfig | None = None) -> str:
-    """One line: what the problems are."""
-    config = config or ArithmeticConfig()
-    return (
-        f"sums and differences of two numbers, digits up to {config.digits}, letters after each "
-        f"character of the problem up to {config.distractors}; no problem is in two "
-        f"splits; what stands after {ANSWER_MARK!r} is determined: elman evaluate --accuracy "
-        f"--after {ANSWER_MARK}"
-    )

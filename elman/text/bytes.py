@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -24,7 +24,7 @@ class Bytes(Tokenizer):
         self.tokens[self.eos_id] = EOS
 
     @classmethod
-    def train(cls, text: str, config: TextConfig) -> Bytes:
+    def _train(cls, text: str, config: TextConfig) -> Self:
         require_size(config, 256, "bytes")
         refuse_min_count(config, "bytes")
         return cls(config.lowercase)
@@ -45,5 +45,5 @@ class Bytes(Tokenizer):
         return {"lowercase": self.lowercase}
 
     @classmethod
-    def from_data(cls, data: dict[str, Any]) -> Bytes:
+    def from_data(cls, data: dict[str, Any]) -> Self:
         return cls(data["lowercase"])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from elman.text.tokenizer import EOS, UNKNOWN, Spans, TextConfig, Tokenizer, count_vocabulary, lower
+from elman.text.tokenizer import EOS, UNKNOWN, Spans, TextConfig, Tokenizer, count_vocabulary
 
 _UNKNOWN_ID = 1
 
@@ -32,8 +32,7 @@ class Characters(Tokenizer):
         self._table[codes] = np.arange(2, len(self.tokens))
 
     @classmethod
-    def train(cls, text: str, config: TextConfig) -> Characters:
-        text = lower(text) if config.lowercase else text
+    def _train(cls, text: str, config: TextConfig) -> Self:
         counts = Counter(text)
         counts.pop("\n", None)
         return cls(count_vocabulary(counts, config, min_count=1, reserved=2), config.lowercase)
@@ -55,5 +54,5 @@ class Characters(Tokenizer):
         return {"characters": self.characters, "lowercase": self.lowercase}
 
     @classmethod
-    def from_data(cls, data: dict[str, Any]) -> Characters:
+    def from_data(cls, data: dict[str, Any]) -> Self:
         return cls(data["characters"], data["lowercase"])

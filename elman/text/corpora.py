@@ -8,17 +8,25 @@ from __future__ import annotations
 import os
 import random
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cache, partial
+from dataclasses import dataclass, field, fields
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 from elman.config import apply_overrides, build
 from elman.errors import InputError, nearest
-from elman.text import arithmetic, grammar, python_docs, xml
+from elman.registry import Registry
+from elman.text.embedded import EmbeddedCorpus
 from elman.text.reader import Document, read_document
 
+CORPORA = Registry(
+    "corpus",
+    {
+        "grammar": "elman.text.grammar:GrammarCorpus",
+        "python-docs": "elman.text.python_docs:PythonDocs",
+        "arithmetic": "elman.text.arithmetic:Arithmetic",
+        "xml": "elman.text.xml:Xml",
+    },
+)
 SPLITS = ("train", "valid", "test")
 _SPLIT_NAMES = {
     "train": ("train", "training"),
@@ -50,43 +58,6 @@ class Corpus:
         return self.documents[name]
 
 
-@dataclass(frozen=True)
-class Embedded:
-    """A corpus that needs no file; one with a `config_class` can be asked for in many forms."""
-
-    text: Callable[..., str]  # of a split (and of settings)
-    about: str
-    details: Callable[..., str]
-    config_class: type | None = None
-
-    def with_settings(self, config: Any) -> Embedded:
-        """The same corpus in one of its forms."""
-        text = partial(self.text, config=config)
-        return Embedded(text, self.about, partial(self.details, config=config))
-
-
-CORPORA = {
-    "grammar": Embedded(
-        grammar.grammar_text, "artificial language with long-distance agreement", grammar.about
-    ),
-    "python-docs": Embedded(
-        python_docs.python_docs_text, "the language reference inside this Python", python_docs.about
-    ),
-    "arithmetic": Embedded(
-        arithmetic.arithmetic_text,
-        "sums and differences among distractors: arithmetic:digits=3,lines=5000",
-        arithmetic.about,
-        arithmetic.ArithmeticConfig,
-    ),
-    "xml": Embedded(
-        xml.xml_text,
-        "nested tags of random names: xml:longest_name=4,steps=10",
-        xml.about,
-        xml.XmlConfig,
-    ),
-}
-
-
 def open_corpus(data: str, *, labelled: bool = False) -> Corpus:
     """A corpus by its name or path; `labelled`: a folder of lists, named by what is in them."""
     if not data:
@@ -95,7 +66,7 @@ def open_corpus(data: str, *, labelled: bool = False) -> Corpus:
         return _open_labelled(Path(data))
     path = Path(data)
     if data in CORPORA or (data.partition(":")[0] in CORPORA and not os.path.exists(path)):
-        return _embedded(data)
+        return _open_embedded(data)
     if os.path.isdir(path):  # unlike Path.is_dir, at ease with names too long for a file
         return _open_folder(path)
     if not os.path.exists(path):
@@ -106,18 +77,16 @@ def open_corpus(data: str, *, labelled: bool = False) -> Corpus:
 
 
 @cache
-def _embedded(name: str) -> Corpus:
+def _open_embedded(name: str) -> Corpus:
     """A corpus by its name as written, like `arithmetic` or `arithmetic:digits=3,lines=5000`."""
     corpus, _, settings = name.partition(":")
-    embedded = CORPORA[corpus]
+    kind = CORPORA[corpus]
     words = [word for word in settings.split(",") if word]
-    if words and embedded.config_class is None:
+    if words and not fields(kind):
         raise InputError(f"{name}: {corpus} has no settings; write --data {corpus}")
     if not all("=" in word for word in words):
         raise InputError(f"{name}: write settings as {corpus}:key=value,key=value")
-    if embedded.config_class is not None:
-        config: Any = build(embedded.config_class, apply_overrides({}, words), corpus)
-        embedded = embedded.with_settings(config)
+    embedded: EmbeddedCorpus = build(kind, apply_overrides({}, words), corpus)
     documents = {split: Document(f"{name} ({split})", embedded.text(split)) for split in SPLITS}
     return Corpus(name, documents, notes=[embedded.details()])
 

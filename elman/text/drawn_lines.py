@@ -1,6 +1,6 @@
 """Corpora whose lines are drawn one by one, each line independent of the others.
 
-Takes a function that draws one line, gives the text of a split. A line belongs to one split for
+A corpus says how to draw one line and gets the text of each split. A line belongs to one split for
 ever, whatever the seed and the size: a fingerprint of what it asks decides. So no model, however
 much of the training text it has seen, has met a line of the test text.
 """
@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import random
 import zlib
-from collections.abc import Callable
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from elman.errors import InputError, choose
+from elman.text.embedded import EmbeddedCorpus
 
 # Of 20 lines drawn, how many go to which split.
 _SHARES = {"train": range(2, 20), "valid": range(1), "test": range(1, 2)}
@@ -28,31 +29,33 @@ class Line(NamedTuple):
 
 
 @dataclass(kw_only=True)
-class DrawnConfig:
+class DrawnLines(EmbeddedCorpus):
     """What all such corpora can be asked for."""
 
     lines: int = 20_000  # of the training text; validation and test text have a twentieth each
     seed: int = 0
 
     def __post_init__(self) -> None:
-        at_least(self, "lines", _HELD_OUT_SHARE)
-        at_least(self, "seed", 0)
+        self.at_least("lines", _HELD_OUT_SHARE)
+        self.at_least("seed", 0)
 
+    def at_least(self, name: str, least: int) -> None:
+        """Refuse a setting that is too small."""
+        if getattr(self, name) < least:
+            raise InputError(f"{name}={getattr(self, name)}: must be at least {least}")
 
-def draw_text(draw: Callable[[random.Random], Line], split: str, config: DrawnConfig) -> str:
-    """The text of a split (train, valid or test), one line per draw that belongs to it."""
-    share = choose(_SHARES, split, "split")
-    number = config.lines if split == "train" else config.lines // _HELD_OUT_SHARE
-    chance = random.Random(f"{split} {config.seed}")
-    texts: list[str] = []
-    while len(texts) < number:
-        line = draw(chance)
-        if zlib.crc32(line.identity.encode()) % _HELD_OUT_SHARE in share:
-            texts.append(line.text)
-    return "".join(f"{text}\n" for text in texts)
+    @abstractmethod
+    def draw(self, chance: random.Random) -> Line:
+        """One line."""
 
-
-def at_least(config: DrawnConfig, name: str, least: int) -> None:
-    """Refuse a setting that is too small."""
-    if getattr(config, name) < least:
-        raise InputError(f"{name}={getattr(config, name)}: must be at least {least}")
+    def text(self, split: str) -> str:
+        """The text of a split, one line per draw that belongs to it."""
+        share = choose(_SHARES, split, "split")
+        number = self.lines if split == "train" else self.lines // _HELD_OUT_SHARE
+        chance = random.Random(f"{split} {self.seed}")
+        texts: list[str] = []
+        while len(texts) < number:
+            line = self.draw(chance)
+            if zlib.crc32(line.identity.encode()) % _HELD_OUT_SHARE in share:
+                texts.append(line.text)
+        return "".join(f"{text}\n" for text in texts)

@@ -9,10 +9,12 @@ distribution of every next word. Elman, J. L. (1991): Distributed representation
 networks, and grammatical structure. Machine Learning 7.
 """
 
+from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
 from elman.errors import choose
+from elman.text.embedded import EmbeddedCorpus
 from elman.text.look_ahead import END, Rules
 from elman.text.probabilistic_grammar import Grammar
 
@@ -20,6 +22,7 @@ __all__ = [
     "END",
     "Agreement",
     "Grammar",
+    "GrammarCorpus",
     "agreement_points",
     "elman_grammar",
     "grammar_text",
@@ -172,10 +175,20 @@ def grammar_text(split: str, sentences: int | None = None, seed: int = 0) -> str
     return "".join(" ".join(words) + "\n" for words in drawn)
 
 
-def about() -> str:
-    """One line: how large the language is, and the limit of perplexity."""
-    grammar = elman_grammar()
-    return (
-        f"sentences of {grammar.mean_length():.2f} tokens on average; no model can have a lower "
-        f"perplexity than {grammar.perplexity_limit():.4f} (per token, over all its sentences)"
-    )
+@dataclass
+class GrammarCorpus(EmbeddedCorpus):
+    """The texts above as a corpus."""
+
+    about = "artificial language with long-distance agreement"
+
+    def text(self, split: str) -> str:
+        return grammar_text(split)
+
+    def details(self) -> str:
+        """How long its sentences are, and the limit of perplexity."""
+        grammar = elman_grammar()
+        return (
+            f"sentences of {grammar.mean_length():.2f} tokens on average; no model can have a "
+            f"lower perplexity than {grammar.perplexity_limit():.4f} (per token, over all its "
+            "sentences)"
+        )

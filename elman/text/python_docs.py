@@ -6,8 +6,10 @@ and the text differs a little from one Python version to the next.
 
 import platform
 import re
+from dataclasses import dataclass
 
 from elman.errors import InputError, choose
+from elman.text.embedded import EmbeddedCorpus
 
 SHARES = {"train": 0.8, "valid": 0.1, "test": 0.1}
 
@@ -31,16 +33,25 @@ def python_docs_text(split: str) -> str:
     )
 
 
-def about() -> str:
-    """One line: which Python the text is from, and how many words each split has."""
-    texts = {split: python_docs_text(split) for split in SHARES}
-    paragraphs = sum(text.count("\n") for text in texts.values())
-    counts = {split: len(text.split()) for split, text in texts.items()}
-    splits = ", ".join(f"{split} {count:,}" for split, count in counts.items())
-    return (
-        f"language reference of Python {platform.python_version()}: {len(_topics())} topics, "
-        f"{paragraphs:,} paragraphs, {sum(counts.values()):,} words ({splits})"
-    )
+@dataclass
+class PythonDocs(EmbeddedCorpus):
+    """The text above as a corpus."""
+
+    about = "the language reference inside this Python"
+
+    def text(self, split: str) -> str:
+        return python_docs_text(split)
+
+    def details(self) -> str:
+        """Which Python the text is from, and how many words each split has."""
+        texts = {split: python_docs_text(split) for split in SHARES}
+        paragraphs = sum(text.count("\n") for text in texts.values())
+        counts = {split: len(text.split()) for split, text in texts.items()}
+        splits = ", ".join(f"{split} {count:,}" for split, count in counts.items())
+        return (
+            f"language reference of Python {platform.python_version()}: {len(_topics())} topics, "
+            f"{paragraphs:,} paragraphs, {sum(counts.values()):,} words ({splits})"
+        )
 
 
 def _topics() -> dict[str, str]:

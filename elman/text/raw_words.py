@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from elman.text.tokenizer import (
     TextConfig,
     Tokenizer,
     count_vocabulary,
-    lower,
     require_size,
 )
 
@@ -56,9 +55,8 @@ class RawWords(Tokenizer):
         self.ids = Ids(words, unknown=-1)
 
     @classmethod
-    def train(cls, text: str, config: TextConfig) -> RawWords:
+    def _train(cls, text: str, config: TextConfig) -> Self:
         require_size(config, 1 + 256, "raw-words, with a token for every byte,")
-        text = lower(text) if config.lowercase else text
         counts = Counter(_PIECES.findall(_LINE_START.sub(" ", text)))
         counts.pop("\n", None)
         words = count_vocabulary(counts, config, min_count=2, reserved=257)
@@ -108,5 +106,5 @@ class RawWords(Tokenizer):
         return {"words": self.words, "lowercase": self.lowercase}
 
     @classmethod
-    def from_data(cls, data: dict[str, Any]) -> RawWords:
+    def from_data(cls, data: dict[str, Any]) -> Self:
         return cls(data["words"], data["lowercase"])

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from tokenizers import Tokenizer as Library
@@ -22,7 +22,6 @@ from elman.text.tokenizer import (
     Spans,
     TextConfig,
     Tokenizer,
-    lower,
     refuse_min_count,
     require_size,
     split_lines,
@@ -84,7 +83,7 @@ class _SubWords(Tokenizer):
         return {"library": self.library.to_str(), "lowercase": self.lowercase}
 
     @classmethod
-    def from_data(cls, data: dict[str, Any]) -> _SubWords:
+    def from_data(cls, data: dict[str, Any]) -> Self:
         try:
             library = Library.from_str(data["library"])
         except Exception as error:  # the library has no narrower one
@@ -104,7 +103,7 @@ class BytePairs(_SubWords):
         return piece.replace("Ġ", "␣")
 
     @classmethod
-    def train(cls, text: str, config: TextConfig) -> BytePairs:
+    def _train(cls, text: str, config: TextConfig) -> Self:
         require_size(config, 1 + 256, "bpe, with a token for every byte,")
         library = Library(models.BPE())
         library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -115,7 +114,7 @@ class BytePairs(_SubWords):
             initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
             show_progress=False,
         )
-        library.train_from_iterator(_lines(text, config), trainer)
+        library.train_from_iterator(_lines(text), trainer)
         return cls(library, config.lowercase)
 
 
@@ -133,9 +132,9 @@ class Unigram(_SubWords):
         return piece.rstrip("\n")
 
     @classmethod
-    def train(cls, text: str, config: TextConfig) -> Unigram:
+    def _train(cls, text: str, config: TextConfig) -> Self:
         refuse_min_count(config, "unigram")
-        alphabet = set(lower(text) if config.lowercase else text) - {"\n"}
+        alphabet = set(text) - {"\n"}
         smallest = 2 + len(alphabet)
         require_size(config, smallest, "unigram, with a token for every character,")
         library = Library(models.Unigram())
@@ -147,7 +146,7 @@ class Unigram(_SubWords):
             initial_alphabet=sorted(alphabet),
             show_progress=False,
         )
-        library.train_from_iterator(_lines(text, config), trainer)
+        library.train_from_iterator(_lines(text), trainer)
         library.model = models.Unigram(_in_order(library), unk_id=0)
         return cls(library, config.lowercase)
 
@@ -171,6 +170,5 @@ def _in_order(library: Library) -> list[tuple[str, float]]:
     return [(unknown[0], unknown[1]), *ranked]
 
 
-def _lines(text: str, config: TextConfig) -> Iterator[str]:
-    cased = lower(text) if config.lowercase else text
-    return (match.group() for match in re.finditer(r"[^\n]+", cased))
+def _lines(text: str) -> Iterator[str]:
+    return (match.group() for match in re.finditer(r"[^\n]+", text))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -63,15 +63,25 @@ class Tokenizer(ABC):
         self.lowercase = lowercase
 
     @classmethod
-    @abstractmethod
-    def train(cls, text: str, config: TextConfig) -> Tokenizer:
+    def train(cls, text: str, config: TextConfig) -> Self:
         """The tokenizer of a training text."""
+        return cls._train(_cased(text, config.lowercase), config)
 
     @classmethod
-    def learn(cls, text: str, config: TextConfig) -> tuple[Tokenizer, np.ndarray]:
+    def learn(cls, text: str, config: TextConfig) -> tuple[Self, np.ndarray]:
         """The tokenizer of a training text, and the ids of that text."""
-        tokenizer = cls.train(text, config)
-        return tokenizer, tokenizer.encode(text)
+        return cls._learn(_cased(text, config.lowercase), config)
+
+    # What is done in one way for each kind, with text that is in the right case already.
+
+    @classmethod
+    @abstractmethod
+    def _train(cls, text: str, config: TextConfig) -> Self: ...
+
+    @classmethod
+    def _learn(cls, text: str, config: TextConfig) -> tuple[Self, np.ndarray]:
+        tokenizer = cls._train(text, config)
+        return tokenizer, tokenizer._encode(text)
 
     @abstractmethod
     def _encode(self, text: str) -> np.ndarray: ...
@@ -89,22 +99,22 @@ class Tokenizer(ABC):
 
     @classmethod
     @abstractmethod
-    def from_data(cls, data: dict[str, Any]) -> Tokenizer:
+    def from_data(cls, data: dict[str, Any]) -> Self:
         """The tokenizer that gave this data."""
 
     def encode(self, text: str) -> np.ndarray:
         """Ids of a text, int64."""
         no_surrogates(text)
-        return self._encode(lower(text) if self.lowercase else text)
+        return self._encode(_cased(text, self.lowercase))
 
     def spans(self, text: str) -> Spans:
         """Ids with their places. Slower than `encode`, for texts a person will look at."""
         no_surrogates(text)
-        return self._spans(lower(text) if self.lowercase else text)
+        return self._spans(_cased(text, self.lowercase))
 
     def normalise(self, text: str) -> str:
         """The text as its tokens stand for it: what decoding brings back of known words."""
-        return lower(text) if self.lowercase else text
+        return _cased(text, self.lowercase)
 
     def single_id(self, text: str) -> int:
         """The id of a text that is one known token, like `=` among characters."""
@@ -136,6 +146,10 @@ def refuse_min_count(config: TextConfig, name: str) -> None:
     """An error if words are to be left out by a tokenizer that has none."""
     if config.min_count:
         raise InputError(f"text.min_count={config.min_count}: has no meaning for {name}")
+
+
+def _cased(text: str, lowercase: bool) -> str:
+    return lower(text) if lowercase else text
 
 
 def lower(text: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from elman.text.tokenizer import (
     TextConfig,
     Tokenizer,
     count_vocabulary,
-    lower,
     split_lines,
 )
 
@@ -44,14 +43,14 @@ class Words(Tokenizer):
         self.ids = Ids(tokens, self.unknown_id)
 
     @classmethod
-    def train(cls, text: str, config: TextConfig) -> Words:
-        return cls.learn(text, config)[0]
+    def _train(cls, text: str, config: TextConfig) -> Self:
+        return cls._learn(text, config)[0]
 
     @classmethod
-    def learn(cls, text: str, config: TextConfig) -> tuple[Words, np.ndarray]:
+    def _learn(cls, text: str, config: TextConfig) -> tuple[Self, np.ndarray]:
         # Looking words up takes longest, so each is looked up once: numbered as they come, counted,
         # renumbered by frequency.
-        words = split_words(lower(text) if config.lowercase else text)
+        words = split_words(text)
         first_seen = Ids(dict.fromkeys(words), unknown=-1)
         numbers = first_seen.of(words)
         counts = dict(zip(first_seen, np.bincount(numbers).tolist(), strict=True))
@@ -89,7 +88,7 @@ class Words(Tokenizer):
         return {"tokens": self.tokens, "lowercase": self.lowercase}
 
     @classmethod
-    def from_data(cls, data: dict[str, Any]) -> Words:
+    def from_data(cls, data: dict[str, Any]) -> Self:
         return cls(data["tokens"], data["lowercase"])
 
 

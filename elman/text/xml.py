@@ -13,62 +13,51 @@ from __future__ import annotations
 import random
 import string
 from dataclasses import dataclass
-from functools import partial
 
-from elman.text.drawn_lines import DrawnConfig, Line, at_least, draw_text
+from elman.text.drawn_lines import DrawnLines, Line
 
 _SHORTEST_NAME = 2
-CLOSING_MARK = "/"  # what follows it, up to `>`, is determined
-CLOSING_END = ">"
+_CLOSING_MARK = "/"  # what follows it, up to `>`, is determined
+_CLOSING_END = ">"
 
 
 @dataclass(kw_only=True)
-class XmlConfig(DrawnConfig):
-    """How large the documents are."""
+class Xml(DrawnLines):
+    """One document per line."""
+
+    about = "nested tags of random names: xml:longest_name=4,steps=10"
 
     longest_name: int = 10
     steps: int = 50  # after which tags are only closed
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(self, "longest_name", _SHORTEST_NAME)
-        at_least(self, "steps", 1)
+        self.at_least("longest_name", _SHORTEST_NAME)
+        self.at_least("steps", 1)
 
+    def draw(self, chance: random.Random) -> Line:
+        """One document; it is its own identity."""
+        name = self._draw_name(chance)
+        open_tags, pieces = [name], [f"<{name}>"]
+        for step in range(1, 2 * self.steps + 1):  # at most `steps` are opened, and each is closed
+            if step >= self.steps or chance.random() < 0.5:
+                if not open_tags:
+                    break
+                pieces.append(f"</{open_tags.pop()}>")
+            else:
+                name = self._draw_name(chance)
+                open_tags.append(name)
+                pieces.append(f"<{name}>")
+        document = "".join(pieces)
+        return Line(document, document)
 
-def xml_text(split: str, config: XmlConfig | None = None) -> str:
-    """The text of a split (train, valid or test): one document per line."""
-    config = config or XmlConfig()
-    return draw_text(partial(draw_document, config), split, config)
+    def _draw_name(self, chance: random.Random) -> str:
+        length = chance.randint(_SHORTEST_NAME, self.longest_name)
+        return "".join(chance.choices(string.ascii_lowercase, k=length))
 
-
-def draw_document(config: XmlConfig, chance: random.Random) -> Line:
-    """One document; it is its own identity."""
-    name = _draw_name(config.longest_name, chance)
-    open_tags, pieces = [name], [f"<{name}>"]
-    for step in range(1, 2 * config.steps + 1):  # at most `steps` are opened, and each is closed
-        if step >= config.steps or chance.random() < 0.5:
-            if not open_tags:
-                break
-            pieces.append(f"</{open_tags.pop()}>")
-        else:
-            name = _draw_name(config.longest_name, chance)
-            open_tags.append(name)
-            pieces.append(f"<{name}>")
-    document = "".join(pieces)
-    return Line(document, document)
-
-
-def _draw_name(longest: int, chance: random.Random) -> str:
-    return "".join(
-        chance.choices(string.ascii_lowercase, k=chance.randint(_SHORTEST_NAME, longest))
-    )
-
-
-def about(config: XmlConfig | None = None) -> str:
-    """One line: what the documents are."""
-    config = config or XmlConfig()
-    return (
-        f"nested tags with names of {_SHORTEST_NAME} to {config.longest_name} random letters; no "
-        f"document is in two splits; names in closing tags are determined: elman evaluate "
-        f"--accuracy --after {CLOSING_MARK} --until {CLOSING_END!r}"
-    )
+    def details(self) -> str:
+        return (
+            f"nested tags with names of {_SHORTEST_NAME} to {self.longest_name} random letters; no "
+            f"document is in two splits; names in closing tags are determined: elman evaluate "
+            f"--accuracy --after {_CLOSING_MARK} --until {_CLOSING_END!r}"
+        )

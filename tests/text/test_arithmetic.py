@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from elman.errors import InputError
-from elman.text.arithmetic import LETTERS, ArithmeticConfig, arithmetic_text
+from elman.text.arithmetic import LETTERS, Arithmetic
 from elman.text.corpora import open_corpus
 
 PROBLEM = re.compile(r"(\d+)([+-])(\d+)=(-?\d+)")
@@ -21,7 +21,7 @@ def parts(line: str) -> tuple[int, str, int, int]:
 
 
 def test_every_result_is_right() -> None:
-    for line in arithmetic_text("train", ArithmeticConfig(lines=2000)).splitlines():
+    for line in Arithmetic(lines=2000).text("train").splitlines():
         first, sign, second, result = parts(line)
         assert result == (first + second if sign == "+" else first - second)
 
@@ -31,7 +31,7 @@ def test_the_example_of_the_study_is_such_a_line() -> None:
 
 
 def test_numbers_of_all_lengths_are_as_frequent() -> None:
-    lines = arithmetic_text("train", ArithmeticConfig(lines=4000, digits=4)).splitlines()
+    lines = Arithmetic(lines=4000, digits=4).text("train").splitlines()
     found = [parts(line) for line in lines]
     lengths = Counter(len(str(number)) for one in found for number in (one[0], one[2]))
     # 8000 numbers, 2000 of each length; standard deviation sqrt(8000 * 1/4 * 3/4) = 39.
@@ -43,7 +43,7 @@ def test_numbers_of_all_lengths_are_as_frequent() -> None:
 
 @pytest.mark.parametrize("most", [0, 1, 3])
 def test_letters_stand_after_every_character_of_a_problem(most: int) -> None:
-    text = arithmetic_text("train", ArithmeticConfig(lines=500, distractors=most))
+    text = Arithmetic(lines=500, distractors=most).text("train")
     gaps = Counter(
         len(letters)
         for line in text.splitlines()
@@ -53,9 +53,9 @@ def test_letters_stand_after_every_character_of_a_problem(most: int) -> None:
 
 
 def test_no_problem_is_in_two_splits_whatever_its_letters() -> None:
-    config = ArithmeticConfig(lines=3000, digits=2, distractors=1)
+    corpus = Arithmetic(lines=3000, digits=2, distractors=1)
     train, valid, test = (
-        {parts(line)[:3] for line in arithmetic_text(split, config).splitlines()}
+        {parts(line)[:3] for line in corpus.text(split).splitlines()}
         for split in ("train", "valid", "test")
     )
     assert len(train) > 1000
@@ -66,8 +66,8 @@ def test_no_problem_is_in_two_splits_whatever_its_letters() -> None:
 
 def test_settings_are_written_after_the_name() -> None:
     corpus = open_corpus("arithmetic:digits=1,distractors=0,lines=100,seed=3")
-    config = ArithmeticConfig(digits=1, distractors=0, lines=100, seed=3)
-    assert corpus.split("train").text == arithmetic_text("train", config)
+    same = Arithmetic(digits=1, distractors=0, lines=100, seed=3)
+    assert corpus.split("train").text == same.text("train")
     assert corpus.name == "arithmetic:digits=1,distractors=0,lines=100,seed=3"
     assert "digits up to 1," in corpus.notes[0]
 

@@ -5,16 +5,20 @@ import random
 import pytest
 
 from elman.errors import InputError
-from elman.text.drawn_lines import DrawnConfig, Line, draw_text
+from elman.text.drawn_lines import DrawnLines, Line
 
 
-def draw(chance: random.Random) -> Line:
-    number = chance.randrange(1000)
-    return Line(f"{'x' * chance.randrange(3)}{number}", str(number))
+class Numbers(DrawnLines):
+    def draw(self, chance: random.Random) -> Line:
+        number = chance.randrange(1000)
+        return Line(f"{'x' * chance.randrange(3)}{number}", str(number))
+
+    def details(self) -> str:
+        return ""
 
 
 def numbers(split: str, **settings: int) -> list[str]:
-    lines = draw_text(draw, split, DrawnConfig(**settings)).splitlines()
+    lines = Numbers(**settings).text(split).splitlines()
     return [line.lstrip("x") for line in lines]
 
 
@@ -39,9 +43,9 @@ def test_sizes_and_seeds() -> None:
 @pytest.mark.parametrize("wrong", [{"lines": 19}, {"seed": -1}])
 def test_impossible_settings_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(InputError, match=f"{next(iter(wrong))}=.*at least"):
-        DrawnConfig(**wrong)
+        Numbers(**wrong)
 
 
 def test_an_unknown_split_is_refused() -> None:
     with pytest.raises(InputError, match="unknown split 'tests'; did you mean 'test'"):
-        draw_text(draw, "tests", DrawnConfig())
+        Numbers().text("tests")

@@ -7,7 +7,7 @@ import pytest
 
 from elman.errors import InputError
 from elman.text import python_docs
-from elman.text.python_docs import about, python_docs_text
+from elman.text.python_docs import PythonDocs, python_docs_text
 
 SPLITS = ("train", "valid", "test")
 
@@ -71,8 +71,8 @@ def test_lines_are_clean() -> None:
         assert all(line == " ".join(line.split()) != "" for line in text[:-1].split("\n"))
 
 
-def test_about_names_version_and_counts() -> None:
-    line = about()
+def test_details_name_version_and_counts() -> None:
+    line = PythonDocs().details()
     words = len(python_docs_text("valid").split())
     assert platform.python_version() in line
     assert f"valid {words:,}" in line

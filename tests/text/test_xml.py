@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from elman.errors import InputError
-from elman.text.xml import XmlConfig, draw_document, xml_text
+from elman.text.xml import Xml
 
 
 def depths(document: str) -> list[int]:
@@ -27,7 +27,7 @@ def depths(document: str) -> list[int]:
 
 
 def test_documents_are_well_formed() -> None:
-    lines = xml_text("train", XmlConfig(lines=1000)).splitlines()
+    lines = Xml(lines=1000).text("train").splitlines()
     deepest = max(max(depths(line)) for line in lines)
     assert deepest >= 6
     names = [name for line in lines for name in re.findall(r"<([a-z]+)>", line)]
@@ -35,7 +35,7 @@ def test_documents_are_well_formed() -> None:
 
 
 def test_half_of_the_documents_close_their_first_tag_at_once() -> None:
-    lines = xml_text("train", XmlConfig(lines=4000)).splitlines()
+    lines = Xml(lines=4000).text("train").splitlines()
     short = sum(depths(line)[1] == 0 for line in lines) / len(lines)
     # Standard deviation sqrt(1/4 / 4000) = 0.0079.
     assert abs(short - 0.5) < 4 * 0.0079
@@ -49,13 +49,13 @@ def test_after_so_many_steps_tags_are_only_closed(steps: int) -> None:
         def random(self) -> float:
             return 0.99
 
-    document = draw_document(XmlConfig(steps=steps), Opens(0)).text
+    document = Xml(steps=steps).draw(Opens(0)).text
     assert depths(document) == [*range(1, steps + 1), *range(steps - 1, -1, -1)]
 
 
 def test_no_document_is_in_two_splits() -> None:
-    config = XmlConfig(lines=4000, longest_name=2, steps=2)  # few different ones
-    train, valid, test = ({*xml_text(s, config).splitlines()} for s in ("train", "valid", "test"))
+    corpus = Xml(lines=4000, longest_name=2, steps=2)  # few different ones
+    train, valid, test = ({*corpus.text(s).splitlines()} for s in ("train", "valid", "test"))
     assert not train & valid
     assert not train & test
     assert not valid & test
@@ -64,4 +64,4 @@ def test_no_document_is_in_two_splits() -> None:
 @pytest.mark.parametrize("wrong", [{"longest_name": 1}, {"steps": 0}])
 def test_impossible_settings_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(InputError, match="must be at least"):
-        XmlConfig(**wrong)
+        Xml(**wrong)
