@@ -61,7 +61,11 @@ def trouble_at(
     return touched
 
 
-def count_touches(run: Path, new_parts: Parts) -> int:
+@pytest.fixture
+def touches(tmp_path: Path, contents: Parts, new_parts: Parts) -> int:
+    """How often an update touches the disk."""
+    run = tmp_path / "counted"
+    write_run(run, contents)
     with pytest.MonkeyPatch.context() as patch:
         touched = trouble_at(patch, -1, Death)
         update_run(run, new_parts)
@@ -73,13 +77,12 @@ def count_touches(run: Path, new_parts: Parts) -> int:
 
 def test_dying_at_any_moment_leaves_the_old_parts_or_the_new(
     tmp_path: Path,
+    touches: int,
     contents: Parts,
     new_parts: Parts,
     updated: Parts,
     assert_holds: Holds,
 ) -> None:
-    write_run(tmp_path / "counted", contents)
-    touches = count_touches(tmp_path / "counted", new_parts)
     seen = []
     for number in range(1, touches + 1):
         run = tmp_path / f"run{number}"
@@ -103,13 +106,12 @@ def test_dying_at_any_moment_leaves_the_old_parts_or_the_new(
 
 def test_a_full_disk_at_any_moment_leaves_the_old_parts_or_the_new(
     tmp_path: Path,
+    touches: int,
     contents: Parts,
     new_parts: Parts,
     updated: Parts,
     assert_holds: Holds,
 ) -> None:
-    write_run(tmp_path / "counted", contents)
-    touches = count_touches(tmp_path / "counted", new_parts)
     for number in range(1, touches + 1):
         run = tmp_path / f"run{number}"
         write_run(run, contents)
