@@ -71,7 +71,7 @@ class TrainedModel:
         window: int | None = None,
         progress: Callable[[int, int], None] = lambda tokens, of: None,
     ) -> Measurement:
-        """Measure on a file, a folder or an embedded corpus (its test split, if it has splits)."""
+        """Measure on a file, a folder or a built-in corpus (its test split, if it has splits)."""
         document = self.choose_split(self.open(data), split)
         return self.measure(
             document, reset=reset, batch_size=batch_size, window=window, progress=progress

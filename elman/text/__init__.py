@@ -1,4 +1,4 @@
-"""Text to ids and back: readers, corpora, tokenizers, the embedded languages. No torch.
+"""Text to ids and back: readers, corpora, tokenizers, the built-in languages. No torch.
 
 Takes files, gives `Document`s; takes text, gives ids (numpy, int64). Called by the tasks.
 """

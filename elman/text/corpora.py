@@ -15,7 +15,7 @@ from pathlib import Path
 from elman.config import apply_overrides, build
 from elman.errors import InputError, nearest
 from elman.registry import Registry
-from elman.text.embedded import EmbeddedCorpus
+from elman.text.built_in import BuiltInCorpus
 from elman.text.reader import Document, read_document
 
 CORPORA = Registry(
@@ -66,18 +66,18 @@ def open_corpus(data: str, *, labelled: bool = False) -> Corpus:
         return _open_labelled(Path(data))
     path = Path(data)
     if data in CORPORA or (data.partition(":")[0] in CORPORA and not os.path.exists(path)):
-        return _open_embedded(data)
+        return _open_built_in(data)
     if os.path.isdir(path):  # unlike Path.is_dir, at ease with names too long for a file
         return _open_folder(path)
     if not os.path.exists(path):
         raise InputError(
-            f"{data}: no such file, folder or embedded corpus ({nearest(data, CORPORA)})"
+            f"{data}: no such file, folder or built-in corpus ({nearest(data, CORPORA)})"
         )
     return split_document(read_document(path))
 
 
 @cache
-def _open_embedded(name: str) -> Corpus:
+def _open_built_in(name: str) -> Corpus:
     """A corpus by its name as written, like `arithmetic` or `arithmetic:digits=3,lines=5000`."""
     corpus, _, settings = name.partition(":")
     kind = CORPORA[corpus]
@@ -86,9 +86,9 @@ def _open_embedded(name: str) -> Corpus:
         raise InputError(f"{name}: {corpus} has no settings; write --data {corpus}")
     if not all("=" in word for word in words):
         raise InputError(f"{name}: write settings as {corpus}:key=value,key=value")
-    embedded: EmbeddedCorpus = build(kind, apply_overrides({}, words), corpus)
-    documents = {split: Document(f"{name} ({split})", embedded.text(split)) for split in SPLITS}
-    return Corpus(name, documents, notes=[embedded.details()])
+    built_in: BuiltInCorpus = build(kind, apply_overrides({}, words), corpus)
+    documents = {split: Document(f"{name} ({split})", built_in.text(split)) for split in SPLITS}
+    return Corpus(name, documents, notes=[built_in.details()])
 
 
 def _open_folder(folder: Path) -> Corpus:

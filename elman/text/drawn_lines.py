@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from elman.errors import InputError, choose
-from elman.text.embedded import EmbeddedCorpus
+from elman.text.built_in import BuiltInCorpus
 
 # Of 20 lines drawn, how many go to which split.
 _SHARES = {"train": range(2, 20), "valid": range(1), "test": range(1, 2)}
@@ -29,7 +29,7 @@ class Line(NamedTuple):
 
 
 @dataclass(kw_only=True)
-class DrawnLines(EmbeddedCorpus):
+class DrawnLines(BuiltInCorpus):
     """What all such corpora can be asked for."""
 
     lines: int = 20_000  # of the training text; validation and test text have a twentieth each

@@ -14,7 +14,7 @@ from functools import cache
 from typing import NamedTuple
 
 from elman.errors import choose
-from elman.text.embedded import EmbeddedCorpus
+from elman.text.built_in import BuiltInCorpus
 from elman.text.look_ahead import END, Rules
 from elman.text.probabilistic_grammar import Grammar
 
@@ -176,7 +176,7 @@ def grammar_text(split: str, sentences: int | None = None, seed: int = 0) -> str
 
 
 @dataclass
-class GrammarCorpus(EmbeddedCorpus):
+class GrammarCorpus(BuiltInCorpus):
     """The texts above as a corpus."""
 
     about = "artificial language with long-distance agreement"

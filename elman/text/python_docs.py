@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from elman.errors import InputError, choose
-from elman.text.embedded import EmbeddedCorpus
+from elman.text.built_in import BuiltInCorpus
 
 SHARES = {"train": 0.8, "valid": 0.1, "test": 0.1}
 
@@ -34,7 +34,7 @@ def python_docs_text(split: str) -> str:
 
 
 @dataclass
-class PythonDocs(EmbeddedCorpus):
+class PythonDocs(BuiltInCorpus):
     """The text above as a corpus."""
 
     about = "the language reference inside this Python"

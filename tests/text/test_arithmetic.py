@@ -81,7 +81,7 @@ def test_settings_are_written_after_the_name() -> None:
         ("arithmetic:digits=two", "arithmetic.digits='two': expected a whole number"),
         ("arithmetic:digits", "write settings as arithmetic:key=value,key=value"),
         ("grammar:depth=2", "grammar has no settings"),
-        ("arithmetik:digits=2", "no such file, folder or embedded corpus"),
+        ("arithmetik:digits=2", "no such file, folder or built-in corpus"),
     ],
 )
 def test_wrong_settings_get_one_clear_line(written: str, problem: str) -> None:

@@ -75,7 +75,7 @@ def test_a_folder_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("data", ["gramar", "x" * 5000, "no/such/file.txt"])
 def test_what_is_not_there_is_named(data: str) -> None:
-    with pytest.raises(InputError, match=f"{data}: no such file, folder or embedded corpus"):
+    with pytest.raises(InputError, match=f"{data}: no such file, folder or built-in corpus"):
         open_corpus(data)
 
 
@@ -85,7 +85,7 @@ def test_an_unknown_name_gets_the_nearest() -> None:
 
 
 @pytest.mark.parametrize("name", list(CORPORA))
-def test_embedded_corpora_have_three_different_splits(name: str) -> None:
+def test_built_in_corpora_have_three_different_splits(name: str) -> None:
     corpus = open_corpus(name)
     texts = [corpus.split(split).text for split in SPLITS]
     assert len({*texts}) == 3

@@ -1,4 +1,4 @@
-"""What a corpus inside the package is: text by split, without a file.
+"""What a built-in corpus is: text by split, without a file.
 
 A corpus is a dataclass in a file of its own and a line in `CORPORA` (`corpora.py`); its settings,
 as in `arithmetic:digits=3`, are its fields.
@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 
-class EmbeddedCorpus(ABC):
+class BuiltInCorpus(ABC):
     """A corpus in one of its forms."""
 
     about: ClassVar[str]  # one line for lists
