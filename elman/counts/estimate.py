@@ -129,7 +129,6 @@ class _Builder:
     def _counts(self, index: int) -> Counts:
         level = self.levels[index]
         return Counts(
-            order=index + 1,
             vocabulary_size=self.vocabulary_size,
             counts=self.smoother.adjusted_counts(
                 self.levels, index, self.eos_id, self.config.context

@@ -26,7 +26,6 @@ Array = np.ndarray
 class Counts:
     """The n-grams of one order as a smoother sees them."""
 
-    order: int
     vocabulary_size: int
     counts: Array  # of each n-gram, as the smoother counts
     contexts: Array  # number of the context of each n-gram
