@@ -13,8 +13,8 @@ from elman.config import check_types
 from elman.errors import InputError, choose
 from elman.layers.dropout import check_rate
 from elman.layers.inputs import INPUTS
-from elman.options import check_options
 from elman.layers.outputs import OUTPUTS
+from elman.options import check_options
 
 CONTEXTS = ("stream", "line")
 INITIALISERS = ("default", "uniform", "normal")
