@@ -2,6 +2,7 @@
 
 import ast
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,36 @@ def test_no_import_cycle() -> None:
 def test_the_check_sees_imports() -> None:
     assert "elman.counts.estimate" in imports(Path("models/ngram.py"), top_level_only=True)
     assert "elman.models.ngram" in imports(Path("models/__init__.py"), top_level_only=False)
+
+
+STEPS = re.findall(
+    r"`(?:elman/)?([\w/]+)\.py: (\w+(?:\.\w+)?)`",
+    (PACKAGE.parent / "docs" / "architecture.md").read_text(encoding="utf-8"),
+)
+
+
+@pytest.mark.parametrize(("file", "name"), sorted(set(STEPS)))
+def test_the_walks_name_what_is_there(file: str, name: str) -> None:
+    found = import_module("elman." + file.replace("/", "."))
+    for part in name.split("."):
+        found = getattr(found, part)
+
+
+def test_the_walks_are_read() -> None:
+    assert len(STEPS) > 40
+
+
+def test_the_picture_shows_every_room_on_its_floor() -> None:
+    picture = (PACKAGE.parent / "docs" / "rooms.svg").read_text(encoding="utf-8")
+    heights: dict[str, float] = {}
+    for height, words in re.findall(r'y="([\d.]+)"[^>]*font-weight="600"[^>]*>([^<]+)<', picture):
+        for word in re.findall(r"\w+", words):
+            heights["" if word == "elman" else word] = float(height)
+    drawn = [sorted({heights[room] for room in rooms if room in heights}) for rooms in FLOORS]
+    missing = [room for rooms in FLOORS for room in rooms if room not in heights]
+    assert sorted(missing) == ["__main__", "version"]
+    above = [floor[0] for floor in drawn if floor]
+    assert above == sorted(above, reverse=True)  # the ground is at the bottom
 
 
 def test_no_grab_bags() -> None:

@@ -3,9 +3,11 @@
 Each case is a short run with a fixed seed: every cell, model family, input, output, regime,
 optimizer, schedule and average, and one of everything else. `curves.json` beside this file has what
 each of them showed, as hexadecimal floating point; a clean-up that changed nothing leaves it as it
-is. Where a change is meant to change figures, write it anew and look at what has become different:
+is. The curves of new cases are added by the first of these; where a change is meant to change
+figures, the second writes them all anew: look at what has become different.
 
     python tests/golden/test_golden_curves.py
+    python tests/golden/test_golden_curves.py --all
 
 Other processors, or another torch, round otherwise: there, the curves only have to be close.
 """
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -180,16 +183,22 @@ def test_the_runs_learn_and_differ(golden: dict[str, Any]) -> None:
     assert len(set(cells)) == len(cells)
 
 
-def write() -> None:
-    """Run every case and keep what it showed."""
+def write(everything: bool) -> None:
+    """Run the cases that have no curve yet, or every case, and keep what they showed."""
     torch.set_num_threads(1)
-    curves = {}
-    for case in CASES:
+    kept: dict[str, Any] = {"arithmetic": arithmetic(), "curves": {}}
+    if not everything:
+        kept = json.loads(CURVES.read_text())
+        if kept["arithmetic"] != arithmetic():
+            sys.exit("the curves were kept on another processor or torch; write them with --all")
+    curves = {case: kept["curves"][case] for case in CASES if case in kept["curves"]}
+    for case in CASES.keys() - curves.keys():
         with tempfile.TemporaryDirectory() as folder:
             curves[case] = [value.hex() for value in curve(case, Path(folder))]
-    lines = ",\n".join(f"{json.dumps(case)}: {json.dumps(curves[case])}" for case in curves)
+        print(f"wrote: {case}")
+    lines = ",\n".join(f"{json.dumps(case)}: {json.dumps(curves[case])}" for case in CASES)
     CURVES.write_text(f'{{"arithmetic": "{arithmetic()}", "curves": {{\n{lines}\n}}}}\n')
 
 
 if __name__ == "__main__":
-    write()
+    write(everything="--all" in sys.argv[1:])
