@@ -1,5 +1,6 @@
 """`elman compare`: several runs on one text."""
 
+from elman.cli.arguments import Data, Json, Reset, Split
 from elman.cli.output import note, print_json, print_table, stages
 
 
@@ -7,15 +8,15 @@ def compare(
     run: str,
     /,
     *others: str,
-    data: str,
-    split: str | None = None,
-    reset: str = "stream",
-    json: bool = False,
+    data: Data,
+    split: Split = None,
+    reset: Reset = "stream",
+    json: Json = False,
 ) -> None:
     """Measure several runs on one text; a paired bootstrap over lines says whether the
     differences to the first could be luck.
 
-    Examples:
+    For example:
       elman compare runs/kn runs/laplace --data ptb
       elman compare runs/words runs/characters --data novel.txt --json
 
@@ -25,14 +26,6 @@ def compare(
         The run to compare the others with.
     others
         More runs.
-    data
-        A text file, a folder with train/valid/test files, or a built-in corpus.
-    split
-        train, valid or test. By default test, or all of a single file.
-    reset
-        "stream" carries the state through the text, "line" starts anew at every line.
-    json
-        Print the result as JSON.
     """
     from elman.tasks.comparison import FEWEST_LINES
     from elman.tasks.comparison import compare as compare_models

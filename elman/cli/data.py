@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from elman.cli.arguments import Json
 from elman.cli.output import note, print_json, print_table
 from elman.errors import InputError
 
@@ -11,11 +12,11 @@ def data(
     /,
     *,
     write: str | None = None,
-    json: bool = False,
+    json: Json = False,
 ) -> None:
     """What is in a text file, a folder with train/valid/test files, or a built-in corpus.
 
-    Examples:
+    For example:
       elman data
       elman data my-text.txt
       elman data grammar --write grammar-files
@@ -26,8 +27,6 @@ def data(
         File, folder or built-in corpus; none: list the built-in ones.
     write
         Write the splits as files into this folder, for other tools.
-    json
-        Print the result as JSON.
     """
     from elman.tasks.training_text import count_empty_lines
     from elman.text import guess_tokenizer

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from elman.cli.arguments import Adapters, WholeNumber
+from elman.cli.arguments import Adapters, Data, Json, Reset, Run, Split, WholeNumber
 from elman.cli.output import counted, note, print_json, print_table
 from elman.errors import InputError
 
@@ -12,23 +12,23 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    run: str,
+    run: Run,
     /,
     *,
-    data: str,
-    split: str | None = None,
+    data: Data,
+    split: Split = None,
     with_: Adapters = (),
-    reset: str = "stream",
+    reset: Reset = "stream",
     batch_size: WholeNumber = 1,
     window: WholeNumber | None = None,
     accuracy: bool = False,
     after: str | None = None,
     until: str | None = None,
-    json: bool = False,
+    json: Json = False,
 ) -> None:
     """Perplexity, surprisal, bits per character and per byte of a run on a text.
 
-    Examples:
+    For example:
       elman evaluate runs/ptb --data ptb
       elman evaluate runs/ptb --data ptb --with cache
       elman evaluate runs/ptb --data ptb --with cache:decay=0.02,window=500 --json
@@ -37,17 +37,6 @@ def evaluate(
 
     Parameters
     ----------
-    run
-        A run folder.
-    data
-        A text file, a folder with train/valid/test files, or a built-in corpus.
-    split
-        train, valid or test. By default test, or all of a single file the run has not seen.
-    with_
-        Put an adapter around the model (elman list adapters), with settings after a colon. May be
-        given several times. Weights that are not given are fitted on the valid split.
-    reset
-        "stream" carries the state through the text, "line" starts anew at every line.
     batch_size
         Rows scored side by side. Never changes the result.
     window
@@ -58,8 +47,6 @@ def evaluate(
         Of these, only tokens after this one in their line, like = before a result.
     until
         And only up to the next of these.
-    json
-        Print the result as JSON.
     """
     from elman.tasks.language_model import load
 

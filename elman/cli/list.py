@@ -3,15 +3,16 @@
 from collections.abc import Callable
 from importlib import import_module
 
+from elman.cli.arguments import Json
 from elman.cli.output import print_json, print_table
 from elman.errors import choose
 from elman.registry import Registry
 
 
-def list(kind: str | None = None, /, *, json: bool = False) -> None:
+def list(kind: str | None = None, /, *, json: Json = False) -> None:
     """Everything there is to choose from.
 
-    Examples:
+    For example:
       elman list
       elman list recipes
       elman list cells
@@ -21,8 +22,6 @@ def list(kind: str | None = None, /, *, json: bool = False) -> None:
     kind
         adapters, averages, cells, connections, corpora, decoding, inputs, models, optimizers,
         outputs, recipes, regimes, schedules, smoothers or tokenizers; none: all.
-    json
-        Print the result as JSON.
     """
     wanted = [*_FAMILIES] if kind is None else [kind]
     chosen = {family: choose(_FAMILIES, family, "kind")() for family in wanted}

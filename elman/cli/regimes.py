@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elman.cli.arguments import WholeNumber
+from elman.cli.arguments import Json, Settings, WholeNumber
 from elman.cli.output import plain, print_json, print_table, stages
 from elman.errors import InputError
 
@@ -17,14 +17,14 @@ def regimes(
     seeds: WholeNumber = 3,
     sentences: WholeNumber = 1000,
     epochs: float = 15.0,
-    set: tuple[str, ...] = (),
+    set: Settings = (),
     out: str = "",
-    json: bool = False,
+    json: Json = False,
 ) -> None:
-    """Train a small model with every training regime on the built-in grammar, whose true
+    """Train the recipe small with every training regime on the built-in grammar, whose true
     probabilities are known, and measure how much worse each gets on its own words.
 
-    Examples:
+    For example:
       elman regimes --out regimes
       elman regimes teacher-forcing scheduled-sampling:final=0.8 --seeds 5
 
@@ -39,12 +39,8 @@ def regimes(
         Of the training text.
     epochs
         Times through it.
-    set
-        Any other setting of the recipe small, as section.field=value.
     out
         A folder for the picture regimes.png and the figures regimes.json.
-    json
-        Print everything as JSON.
     """
     if seeds < 1:
         raise InputError(f"--seeds {seeds}: must be at least 1")

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from elman.cli.arguments import Device, Json, Threads
 from elman.cli.output import duration, note, plain, print_json, print_table
 from elman.errors import InputError, choose
 
@@ -27,9 +28,9 @@ def reproduce(
     out: str = "reproduced",
     results: str = "",
     write: str = "",
-    device: str = "cpu",
-    threads: int | None = None,
-    json: bool = False,
+    device: Device = "cpu",
+    threads: Threads = None,
+    json: Json = False,
 ) -> None:
     """The tables of published figures: list them, run rows of them, compare.
 
@@ -38,7 +39,7 @@ def reproduce(
     row's tolerance), better, within x % (worse by x, at most 10), not reached, not run, quoted
     only.
 
-    Examples:
+    For example:
       elman reproduce
       elman reproduce ptb
       elman reproduce ptb --row kn5 --row kn5-cache --data ptb-folder
@@ -68,12 +69,6 @@ def reproduce(
         The file of results, if not results.json in that folder.
     write
         Write the tables into this Markdown file, between its two marks.
-    device
-        Where neural models are trained: cpu, cuda, cuda:1 …
-    threads
-        Processor threads; as many as there are cores unless given.
-    json
-        Print the result as JSON.
     """
     from elman.reproduce.registry import read_tables
     from elman.reproduce.results import read_kept

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from elman.cli.arguments import Adapters
+from elman.cli.arguments import Adapters, Json, Reset, Run
 from elman.cli.output import counted, note, print_json
 from elman.errors import InputError
 
@@ -23,15 +23,15 @@ _BASES = {"2": 2.0, "e": math.e, "10": 10.0}
 
 
 def surprisal(
-    run: str,
+    run: Run,
     file: Annotated[str | None, _FILE] = None,
     /,
     *,
     text: str | None = None,
     base: str = "2",
-    reset: str = "line",
+    reset: Reset = "line",
     with_: Adapters = (),
-    json: bool = False,
+    json: Json = False,
 ) -> None:
     """Surprisal, entropy and rank of every word of a text, as a table with tabs or as JSON.
 
@@ -39,27 +39,19 @@ def surprisal(
     space before it belongs to it. The entropy is that of the distribution before the word; the
     rank is given for words of one token.
 
-    Examples:
+    For example:
       elman surprisal runs/ptb --text "the price of gold rose"
       elman surprisal runs/ptb stimuli.txt > surprisal.tsv
       cat stimuli.txt | elman surprisal runs/ptb - --base e --json
 
     Parameters
     ----------
-    run
-        A run folder.
     file
         A text file, one sentence per line; - for standard input.
     text
         The text itself, instead of a file.
     base
         Base of the logarithm: 2 (bits), e (nats) or 10.
-    reset
-        "line": every line by itself; "stream": one running text.
-    with_
-        Put an adapter around the model, with its weight: cache:weight=0.1.
-    json
-        Print the result as JSON.
     """
     from elman.evaluation.surprisal import WordSurprisal
     from elman.tasks.language_model import load

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elman.cli.arguments import Json
 from elman.cli.output import print_json, print_table, stages
 from elman.errors import InputError
 
@@ -20,11 +21,11 @@ _NEXT = """What to try next:
   elman list                                                 everything there is to choose from"""
 
 
-def tour(*, report: str = "elman-tour.html", json: bool = False) -> None:
+def tour(*, report: str = "elman-tour.html", json: Json = False) -> None:
     """A tour of the package: trains a ladder of models on two built-in corpora and shows what each
     step buys, in a few minutes. Nothing is downloaded.
 
-    Examples:
+    For example:
       elman tour
       elman tour --report ladder.html
 
@@ -32,8 +33,6 @@ def tour(*, report: str = "elman-tour.html", json: bool = False) -> None:
     ----------
     report
         The page to write, with curves and samples; an empty word: none.
-    json
-        Print everything as JSON.
     """
     if report:
         _refuse_unwritable(report)  # before the work, not after it

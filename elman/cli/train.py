@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from elman.cli.arguments import WholeNumber
+from elman.cli.arguments import (
+    Data,
+    Device,
+    Json,
+    Overwrite,
+    Recipe,
+    RunToWrite,
+    Seed,
+    Settings,
+    Threads,
+)
 from elman.cli.output import duration, live_line, note, print_json, print_table, stages
 from elman.errors import InputError
 
@@ -15,30 +25,31 @@ if TYPE_CHECKING:
     from elman.tasks.machine import Machine
     from elman.training.loop import Progress
 
+_NGRAM = Parameter(show_default=lambda _: "ngram")
 _PROGRESS_SECONDS = 10.0  # between lines where there is no terminal
 
 
 def train(
-    recipe: str | None = None,
+    recipe: Annotated[Recipe | None, _NGRAM] = None,
     /,
     *,
-    data: str | None = None,
-    out: str | None = None,
-    set: tuple[str, ...] = (),
-    seed: WholeNumber | None = None,
+    data: Data | None = None,
+    out: RunToWrite | None = None,
+    set: Settings = (),
+    seed: Seed = None,
     resume: str | None = None,
     start_from: Annotated[str | None, Parameter(name="--from")] = None,
-    device: str = "cpu",
-    threads: int | None = None,
+    device: Device = "cpu",
+    threads: Threads = None,
     tensorboard: bool = False,
-    overwrite: bool = False,
-    json: bool = False,
+    overwrite: Overwrite = False,
+    json: Json = False,
 ) -> None:
     """Train a model on a file, a folder or a built-in corpus, and save it as a run folder.
 
     A neural model is saved while it is trained: stop it with Ctrl-C, go on with --resume.
 
-    Examples:
+    For example:
       elman train ngram --data grammar --out runs/grammar
       elman train quick --data my-text.txt --out runs/mine --set model.hidden_size=300
       elman train --resume runs/mine
@@ -46,30 +57,12 @@ def train(
 
     Parameters
     ----------
-    recipe
-        A shipped name (elman list recipes) or a TOML file; ngram unless one is given.
-    data
-        A text file, a folder with train/valid/test files, or a built-in corpus.
-    out
-        The run folder to write.
-    set
-        Change a setting of the recipe: section.field=value. May be given several times.
-    seed
-        Seed of everything random; 0 unless the recipe has another.
     resume
         Go on with this run where it stopped, bit for bit.
     start_from
         Begin with the vocabulary and the weights of this run (fine-tuning).
-    device
-        Where a neural model is trained: cpu, cuda, cuda:1 …
-    threads
-        Processor threads; as many as there are cores unless given.
     tensorboard
         Also log to a folder `tensorboard` in the run folder.
-    overwrite
-        Replace a run that is there already.
-    json
-        Print the result as JSON.
     """
     from elman.training.processes import joined
 
