@@ -1,10 +1,14 @@
 """`elman data`: what is in a file, a folder or a built-in corpus."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from elman.cli.arguments import Json
 from elman.cli.output import note, print_json, print_table
 from elman.errors import InputError
+
+if TYPE_CHECKING:
+    from elman.text.reader import Document
 
 
 def data(
@@ -28,35 +32,19 @@ def data(
     write
         Write the splits as files into this folder, for other tools.
     """
-    from elman.tasks.training_text import count_empty_lines
-    from elman.text import guess_tokenizer
-    from elman.text.corpora import CORPORA, open_corpus
-
     if name is None:
-        built_in = {corpus: embedded.about for corpus, embedded in CORPORA.items()}
-        if json:
-            print_json(built_in)
-        else:
-            print_table(["corpus", "what it is"], list(built_in.items()))
-            print("next: elman data grammar, or elman data FILE")
+        _list(json)
         return
+    from elman.text import guess_tokenizer
+    from elman.text.corpora import open_corpus
+
     corpus = open_corpus(name)
-    splits = {
-        split: {
-            "source": document.name,
-            "lines": document.lines,
-            "empty_lines": count_empty_lines(document.text),
-            "words": len(document.text.split()),
-            "distinct_words": len(set(document.text.split())),
-            "characters": len(document.text),
-            "sha256": document.sha256(),
-        }
-        for split, document in corpus.documents.items()
-    }
-    notes = [*corpus.notes, *(n for d in corpus.documents.values() for n in d.notes)]
-    tokenizer = guess_tokenizer(next(iter(corpus.documents.values())).text)
+    documents = corpus.documents
+    splits = {split: _facts(document) for split, document in documents.items()}
+    notes = [*corpus.notes, *(n for document in documents.values() for n in document.notes)]
+    tokenizer = guess_tokenizer(next(iter(documents.values())).text)
     if write is not None:
-        _write(Path(write), {split: d.text for split, d in corpus.documents.items()})
+        _write(Path(write), {split: document.text for split, document in documents.items()})
     if json:
         print_json({"name": corpus.name, "splits": splits, "notes": notes, "tokenizer": tokenizer})
         return
@@ -68,6 +56,33 @@ def data(
     for message in notes:
         note(message)
     print(f"looks like text for the tokenizer: {tokenizer}")
+
+
+def _list(json: bool) -> None:
+    """The built-in corpora."""
+    from elman.text.corpora import CORPORA
+
+    built_in = {name: corpus.about for name, corpus in CORPORA.items()}
+    if json:
+        print_json(built_in)
+        return
+    print_table(["corpus", "what it is"], [*built_in.items()])
+    print("next: elman data grammar, or elman data FILE")
+
+
+def _facts(document: "Document") -> dict[str, Any]:
+    from elman.tasks.training import count_empty_lines
+
+    words = document.text.split()
+    return {
+        "source": document.name,
+        "lines": document.lines,
+        "empty_lines": count_empty_lines(document.text),
+        "words": len(words),
+        "distinct_words": len(set(words)),
+        "characters": len(document.text),
+        "sha256": document.sha256(),
+    }
 
 
 def _write(folder: Path, texts: dict[str, str]) -> None:

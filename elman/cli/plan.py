@@ -1,7 +1,12 @@
 """`elman plan`: what a training costs on this machine, before it is begun."""
 
+from typing import TYPE_CHECKING
+
 from elman.cli.arguments import Data, Device, Json, Recipe, Seed, Settings, Threads
 from elman.cli.output import duration, print_json, print_table, stages
+
+if TYPE_CHECKING:
+    from elman.tasks.planning import Plan
 
 
 def plan(
@@ -38,6 +43,10 @@ def plan(
     if json:
         print_json(cost)
         return
+    _print(cost)
+
+
+def _print(cost: "Plan") -> None:
     print_table(
         ["plan", cost.recipe],
         [

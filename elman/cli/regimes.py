@@ -1,8 +1,9 @@
 """`elman regimes`: training regimes side by side, and the exposure bias of each."""
 
 import math
+from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from elman.cli.arguments import Json, Settings, WholeNumber
 from elman.cli.output import plain, print_json, print_table, stages
@@ -45,33 +46,27 @@ def regimes(
     if seeds < 1:
         raise InputError(f"--seeds {seeds}: must be at least 1")
     folder = _make_folder(out) if out else None
-    from elman.tasks.regimes import limit
-    from elman.tasks.regimes import regimes as train_regimes
-
-    with stages() as progress:
-        results = train_regimes(
-            names,
-            seeds=range(1, seeds + 1),
-            sentences=sentences,
-            epochs=epochs,
-            overrides=set,
-            progress=progress,
-        )
-    data = {"limit": limit(), "regimes": plain(results)}
+    options = {"sentences": sentences, "epochs": epochs, "overrides": set}
+    results, found = _train(names, range(1, seeds + 1), options)
     if folder is not None:
-        import json as json_module
-
-        from elman.tasks.regimes_figure import draw_regimes
-
-        draw_regimes(results, folder / "regimes.png")
-        written = json_module.dumps(data, indent=1, ensure_ascii=False)
-        (folder / "regimes.json").write_text(written + "\n", encoding="utf-8")
+        _write(folder, results, found)
     if json:
-        print_json(data)
+        print_json(found)
         return
-    _print(results, data["limit"])
+    _print(results, found["limit"])
     if folder is not None:
         print(f"\nPicture and figures: {folder / 'regimes.png'}, {folder / 'regimes.json'}")
+
+
+def _train(
+    names: tuple[str, ...], seeds: range, options: dict[str, Any]
+) -> tuple[list["RegimeResult"], dict[str, Any]]:
+    """The results, and the same as plain data beside the limit that no model can pass."""
+    from elman.tasks.regimes import limit, regimes
+
+    with stages() as progress:
+        results = regimes(names, seeds=seeds, **options, progress=progress)
+    return results, {"limit": limit(), "regimes": plain(results)}
 
 
 def _make_folder(out: str) -> Path:
@@ -80,6 +75,14 @@ def _make_folder(out: str) -> Path:
     except OSError as error:
         raise InputError(f"--out {out}: cannot be made ({error.strerror})") from None
     return Path(out)
+
+
+def _write(folder: Path, results: list["RegimeResult"], found: dict[str, Any]) -> None:
+    from elman.tasks.regimes_figure import draw_regimes
+
+    draw_regimes(results, folder / "regimes.png")
+    written = dumps(found, indent=1, ensure_ascii=False)
+    (folder / "regimes.json").write_text(written + "\n", encoding="utf-8")
 
 
 def _print(results: list["RegimeResult"], limit: float) -> None:

@@ -117,7 +117,7 @@ def _workshop(
     tables: "Tables", out: Path, results: Path, settings: dict[str, Any]
 ) -> Iterator["Workshop"]:
     """A place to work, with a line that shows what is being done."""
-    from elman.cli.train import watched
+    from elman.cli.watching import watched
     from elman.reproduce.measuring import Workshop
     from elman.training.processes import Processes
 

@@ -1,7 +1,6 @@
 """`elman train`: train a model and save it as a run folder; or go on with one."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
@@ -17,16 +16,14 @@ from elman.cli.arguments import (
     Settings,
     Threads,
 )
-from elman.cli.output import duration, live_line, note, print_json, print_table, stages
+from elman.cli.output import note, print_json, print_table, stages
+from elman.cli.watching import watched
 from elman.errors import InputError
 
 if TYPE_CHECKING:
     from elman.tasks.language_model import TrainedModel
-    from elman.tasks.machine import Machine
-    from elman.training.loop import Progress
 
 _NGRAM = Parameter(show_default=lambda _: "ngram")
-_PROGRESS_SECONDS = 10.0  # between lines where there is no terminal
 
 
 def train(
@@ -67,100 +64,61 @@ def train(
     from elman.training.processes import joined
 
     with joined(device) as processes:
-        settings = {
-            "device": processes.device(device),
-            "threads": threads,
-            "tensorboard": tensorboard,
-            "processes": processes,
-        }
-        if resume is not None:
-            given = {"recipe": recipe, "--out": out, "--set": set, "--seed": seed}
-            for name, value in {**given, "--from": start_from}.items():
-                if value not in (None, ()):
-                    raise InputError(f"--resume goes on with the run as it is; leave out {name}")
-            trained = _resume(resume, data, settings)
-            out = resume
+        machine: dict[str, Any] = {"device": processes.device(device), "threads": threads}
+        machine |= {"tensorboard": tensorboard, "processes": processes}
+        options = {"data": data, "out": out, "overrides": set, "seed": seed}
+        options["start_from"] = start_from
+        if resume is None:
+            trained = _train(recipe or "ngram", {**options, "overwrite": overwrite}, machine)
         else:
-            if data is None or out is None:
-                raise InputError(
-                    f"{'--data' if data is None else '--out'} is missing: elman train --help"
-                )
-            options = {"data": data, "out": out, "overrides": set, "seed": seed}
-            options |= {"overwrite": overwrite, "start_from": start_from}
-            trained = _train(recipe or "ngram", options, settings)
-    if processes.rank:
-        return  # the first one speaks for all
-    if json:
-        print_json({"run": out, "config": trained.config.to_data(), **trained.facts})
-        return
-    _print_facts(out, trained.tokenizer.name, trained.facts)
+            trained = _resume(resume, {"recipe": recipe, **options}, machine)
+    if not processes.rank:  # the first one speaks for all
+        _print(str(resume or out), trained, json)
 
 
-def _train(recipe: str, options: dict[str, Any], settings: dict[str, Any]) -> "TrainedModel":
+def _train(recipe: str, options: dict[str, Any], machine: dict[str, Any]) -> "TrainedModel":
     from elman.tasks.recipes import load_recipe
     from elman.tasks.training import train as train_model
 
+    for name in ("data", "out"):
+        if options[name] is None:
+            raise InputError(f"--{name} is missing: elman train --help shows how to call it")
     if load_recipe(recipe, options["overrides"], options["seed"]).training is None:
-        if settings["processes"].count > 1:
+        if machine["processes"].count > 1:
             raise InputError(f"{recipe}: counting takes one process; leave out torchrun")
         with stages() as progress:
             return train_model(recipe, **options, progress=progress)
-    with watched(settings) as (machine, progress):
-        return train_model(recipe, **options, machine=machine, progress=progress)
+    with watched(machine) as (watched_machine, progress):
+        return train_model(recipe, **options, machine=watched_machine, progress=progress)
 
 
-def _resume(run: str, data: str | None, settings: dict[str, Any]) -> "TrainedModel":
-    from pathlib import Path
+_WRITTEN = {"out": "--out", "overrides": "--set", "seed": "--seed", "start_from": "--from"}
 
+
+def _resume(run: str, options: dict[str, Any], machine: dict[str, Any]) -> "TrainedModel":
     from elman.tasks.neural_training import resume
 
-    with watched(settings) as (machine, progress):
-        return resume(Path(run), data=data, machine=machine, progress=progress)
+    data = options.pop("data")
+    for name, value in options.items():
+        if value not in (None, ()):
+            name = _WRITTEN.get(name, name)
+            raise InputError(f"--resume goes on with the run as it is; leave out {name}")
+    with watched(machine) as (watched_machine, progress):
+        return resume(Path(run), data=data, machine=watched_machine, progress=progress)
 
 
-@contextmanager
-def watched(settings: dict[str, Any]) -> Iterator[tuple["Machine", Callable[[str], None]]]:
-    """A machine made of these settings, and a line that shows what it does; of several processes,
-    the first one's.
-    """
-    from elman.tasks.machine import Machine
-
-    if settings["processes"].rank:
-        yield Machine(**settings), lambda what: None
+def _print(run: str, trained: "TrainedModel", json: bool) -> None:
+    facts = trained.facts
+    if json:
+        print_json({"run": run, "config": trained.config.to_data(), **facts})
         return
-    with live_line(_PROGRESS_SECONDS) as line:
-        machine = Machine(
-            **settings, watch=lambda progress: line(_progress_line(progress)), record=_warn
-        )
-        yield machine, lambda what: line(f"{what} …")
-
-
-def _warn(record: dict[str, Any]) -> None:
-    """Say what a user should know at once; the rest is in the history."""
-    if "diverged_at_step" in record:
-        note(
-            f"step {record['diverged_at_step']} diverged ({record['problem']}); back to step "
-            f"{record['step']} with {record['rate_factor']:g} times the rate"
-        )
-
-
-def _progress_line(progress: "Progress") -> str:
-    validation = f" · validation {progress.validation:.2f}" if progress.validation else ""
-    return (
-        f"epoch {progress.epochs:.2f} of {progress.of_epochs:g} · "
-        f"perplexity {progress.perplexity:.2f}{validation} · "
-        f"{progress.tokens_per_second:,.0f} tokens/s · {duration(progress.seconds_left)} left"
-    )
-
-
-def _print_facts(out: str, tokenizer: str, facts: dict[str, Any]) -> None:
     data, model = facts["data"], facts["model"]
     for message in [*data["notes"], *model.get("notes", [])]:
         note(message)
     if data["empty_lines"]:
         note(f"{data['empty_lines']:,} empty lines; each counts as one line end")
     print(
-        f"read {data['lines']:,} lines, {data['tokens']:,} tokens ({tokenizer}), "
+        f"read {data['lines']:,} lines, {data['tokens']:,} tokens ({trained.tokenizer.name}), "
         f"vocabulary {model['vocabulary_size']:,}"
     )
     if "ngrams" in model:
@@ -178,8 +136,8 @@ def _print_facts(out: str, tokenizer: str, facts: dict[str, Any]) -> None:
             "infinite (unseen words are impossible)" if perplexity is None else f"{perplexity:.2f}"
         )
         print(f"validation perplexity {shown} on {validation['tokens']:,} tokens")
-    print(f"trained in {facts['seconds']:.1f} s, saved in {out}")
-    print(f"next: elman generate {out} --max-tokens 50")
+    print(f"trained in {facts['seconds']:.1f} s, saved in {run}")
+    print(f"next: elman generate {run} --max-tokens 50")
 
 
 def _print_ngrams(model: dict[str, Any]) -> None:

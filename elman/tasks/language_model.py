@@ -23,7 +23,7 @@ from elman.text.reader import Document, named
 from elman.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from elman.evaluation.accuracy import Accuracy
+    from elman.evaluation.accuracy import Accuracy, Counted
     from elman.evaluation.measurement import Measurement
     from elman.evaluation.surprisal import WordSurprisal
     from elman.tasks.generation import Generated
@@ -118,10 +118,22 @@ class TrainedModel:
         With `after`, only what follows this token in its line counts; with `until` too, only up to
         the next of those.
         """
-        from elman.evaluation.accuracy import Counted, measure_accuracy
+        from elman.evaluation.accuracy import Counted
 
         counted, reading = Counted(after, until), Reading(reset, batch_size)
         document = self.choose_split(self.open(data), split)
+        return self.count_right(document, counted, reading, progress)
+
+    def count_right(
+        self,
+        document: Document,
+        counted: Counted,
+        reading: Reading = STREAM,
+        progress: Progress = silent,
+    ) -> Accuracy:
+        """The same on one document; `counted` says which tokens count."""
+        from elman.evaluation.accuracy import measure_accuracy
+
         with named(document):
             return measure_accuracy(
                 self.model, self.tokenizer, document.text, counted, reading, progress
