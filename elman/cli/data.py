@@ -32,6 +32,8 @@ def data(
     write
         Write the splits as files into this folder, for other tools.
     """
+    if write == "" or (write is not None and name is None):
+        raise InputError("--write takes a text and a folder: elman data NAME --write FOLDER")
     if name is None:
         _list(json)
         return
@@ -95,5 +97,7 @@ def _write(folder: Path, texts: dict[str, str]) -> None:
         for split, text in texts.items():
             paths[split].write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
+        raise InputError(
+            f"{folder}: cannot be written ({error.strerror}); choose another folder"
+        ) from None
     note(f"wrote {', '.join(f'{split}.txt' for split in texts)} into {folder}")

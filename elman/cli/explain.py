@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from elman.cli.arguments import CountRun, Json
 from elman.cli.output import print_json, print_table
+from elman.errors import InputError
 
 if TYPE_CHECKING:
     from elman.tasks.explanation import Explanation
@@ -26,6 +27,8 @@ def explain(run: CountRun, /, *, text: str, json: Json = False) -> None:
     text
         The text to explain.
     """
+    if not text:
+        raise InputError("--text is empty; give some text")
     from elman.tasks.explanation import explain_text
     from elman.tasks.language_model import load
 

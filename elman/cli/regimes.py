@@ -73,7 +73,9 @@ def _make_folder(out: str) -> Path:
     try:
         Path(out).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"--out {out}: cannot be made ({error.strerror})") from None
+        raise InputError(
+            f"--out {out}: cannot be made ({error.strerror}); choose another folder"
+        ) from None
     return Path(out)
 
 

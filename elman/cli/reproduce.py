@@ -37,7 +37,7 @@ class Order:
 
     row: tuple[str, ...] = ()
     "Run this row of the table. May be given several times."
-    budget: Annotated[str, Parameter(help=_BUDGET)] = ""
+    budget: Annotated[str, Parameter(help=_BUDGET, allow_leading_hyphen=True)] = ""
     data: Annotated[str, Parameter(help=_FOLDER)] = ""
     plan: bool = False
     "Find what the trainings cost here, as elman plan does, and keep that."

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def _refuse_option(_: object, value: str | None) -> None:
     if value is not None and value.startswith("-") and value != "-":
-        raise ValueError("there is no such option")
+        raise InputError(f"unknown option {value} (elman surprisal --help shows how to call it)")
 
 
 # A hyphen may lead for the sake of "-" alone.
@@ -62,6 +62,8 @@ def surprisal(
         raise InputError(f"--base {base}: choose 2, e or 10")
     if (text is None) == (file is None):
         raise InputError("give either a file or --text, not both or neither")
+    if text == "":
+        raise InputError("--text is empty; give some text")
     trained = load(run).with_adapters(with_)
     given = text if file is None else _read(file)
     assert given is not None, "one of the two is there"

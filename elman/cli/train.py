@@ -82,7 +82,7 @@ def _train(recipe: str, options: dict[str, Any], machine: dict[str, Any]) -> "Tr
 
     for name in ("data", "out"):
         if options[name] is None:
-            raise InputError(f"--{name} is missing: elman train --help shows how to call it")
+            raise InputError(f"--{name} is missing (elman train --help shows how to call it)")
     if load_recipe(recipe, options["overrides"], options["seed"]).training is None:
         if machine["processes"].count > 1:
             raise InputError(f"{recipe}: counting takes one process; leave out torchrun")
