@@ -1,5 +1,7 @@
 """`elman import`: make a run of an ARPA file."""
 
+from pathlib import Path
+
 from elman.cli.arguments import Json, Overwrite, RunToWrite
 from elman.cli.output import note, print_json, stages
 
@@ -17,8 +19,10 @@ def import_(
     file
         The ARPA file, plain or .gz.
     """
+    from elman.runs.folder import refuse_existing
     from elman.tasks.imports import import_arpa
 
+    refuse_existing(Path(out), overwrite)  # before the work, not after it
     with stages() as progress:
         progress("reading")
         trained = import_arpa(file)
