@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from elman.cli.output import duration, live_line, note
 
 if TYPE_CHECKING:
-    from elman.tasks.neural_training import Machine
+    from elman.tasks.machine import Machine
     from elman.training.loop import Progress
 
 _PROGRESS_SECONDS = 10.0  # between lines where there is no terminal
@@ -22,7 +22,7 @@ def watched(settings: dict[str, Any]) -> Iterator[tuple["Machine", Callable[[str
     """A machine made of these settings, and a line that shows what it does; of several processes,
     the first one's.
     """
-    from elman.tasks.neural_training import Machine
+    from elman.tasks.machine import Machine
 
     if settings["processes"].rank:
         yield Machine(**settings), lambda what: None
