@@ -16,7 +16,7 @@ import pytest
         ("evaluate words --data data --after x", "give that too"),
         ("evaluate letters --data data --accuracy --after the", "'the': is not one token"),
         ("evaluate letters --data data --accuracy --until t", "give both"),
-        ("evaluate words --data nowhere", "nowhere: no such file, folder or embedded corpus"),
+        ("evaluate words --data nowhere", "nowhere: no such file, folder or built-in corpus"),
         ("evaluate words", "data"),
         ("evaluate words --data data --split best", "no 'best' split"),
         ("evaluate words --data data --reset word", "reset='word'"),
