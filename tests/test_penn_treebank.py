@@ -10,6 +10,7 @@ import pytest
 import elman
 from elman.counts.estimate import NgramConfig
 from elman.counts.tables import NOTHING
+from elman.evaluation.reading import Reading
 from elman.evaluation.scoring import score_ids
 from elman.models.ngram import NGram
 from elman.text.reader import read_document
@@ -119,20 +120,14 @@ def test_ten_thousand_contexts_sum_to_one_after_arpa(trained, ids, tmp_path) -> 
 
 def test_batch_size_and_window_never_matter(trained, ids) -> None:
     text = ids["test"][:4000]
-    expected = score_ids(trained.model, text, eos_id=0, window=None).sum()
+    expected = score_ids(trained.model, text, eos_id=0, reading=Reading(window=len(text))).sum()
     for reset in ("stream", "line"):
         for batch_size in (1, 3, 16):
-            for window in (1, 7, 35, None):
+            for window in (1, 7, 35, len(text)):
                 if batch_size == 1 and window == 1 and reset == "stream":
                     continue  # 4,000 steps of one token: in the slow suite, on the whole text
-                log_probs = score_ids(
-                    trained.model,
-                    text,
-                    eos_id=0,
-                    reset=reset,
-                    batch_size=batch_size,
-                    window=window,
-                )
+                reading = Reading(reset, batch_size, window)
+                log_probs = score_ids(trained.model, text, eos_id=0, reading=reading)
                 assert log_probs.sum() == pytest.approx(expected, rel=1e-9)
 
 
@@ -140,9 +135,8 @@ def test_batch_size_and_window_never_matter(trained, ids) -> None:
 @pytest.mark.parametrize("batch_size", [1, 3, 16])
 @pytest.mark.parametrize("window", [1, 7, 35, None])
 def test_perplexity_of_the_whole_test_text(trained, ids, batch_size, window) -> None:
-    log_probs = score_ids(
-        trained.model, ids["test"], eos_id=0, batch_size=batch_size, window=window
-    )
+    reading = Reading(batch_size=batch_size, window=window or len(ids["test"]))
+    log_probs = score_ids(trained.model, ids["test"], eos_id=0, reading=reading)
     whole = trained.model.log_probs(ids["test"])
     assert log_probs.sum() == pytest.approx(whole.sum(), rel=1e-9)
 

@@ -1,6 +1,6 @@
 """What lies around a model when an adapter is put on: texts to fit on, other runs, the tokenizer.
 
-Made by the task that owns the model (`tasks/language_model.py`), asked by the adapters. Scoring
+Made by the task that owns the model (`tasks/adapting.py`), asked by the adapters. Scoring
 the validation text may take minutes, so it is done once for each model.
 """
 

@@ -10,9 +10,16 @@ import os
 import sys
 from importlib import import_module
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import (
+    App,
+    CycloptsError,
+    MissingArgumentError,
+    Parameter,
+    UnknownCommandError,
+    UnusedCliTokensError,
+)
 
-from elman.errors import ElmanError
+from elman.errors import ElmanError, nearest
 from elman.version import __version__
 
 # Command to its file and function of the same name; an underscore where Python has the word.
@@ -62,9 +69,9 @@ def run(arguments: list[str]) -> int:
         sys.stdout.flush()
         return 0
     except CycloptsError as error:
-        message = " ".join(str(error).split())
         command = f" {arguments[0]}" if arguments and arguments[0] in COMMANDS else ""
-        print(f"elman: {message} (elman{command} --help shows how to call it)", file=sys.stderr)
+        shows = f"(elman{command} --help shows how to call it)"
+        print(f"elman: {_problem(error)} {shows}", file=sys.stderr)
         return 2
     except ElmanError as error:
         message = " ".join(str(error).split())
@@ -78,3 +85,19 @@ def run(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         print("elman: stopped", file=sys.stderr)
         return 130
+
+
+def _problem(error: CycloptsError) -> str:
+    """What is wrong with a command line, in one line and in our words."""
+    message = " ".join(str(error).split())
+    unused = error.unused_tokens or []
+    if isinstance(error, UnknownCommandError):
+        return f"unknown command {unused[0]!r}; {nearest(unused[0], COMMANDS)}"
+    if isinstance(error, UnusedCliTokensError):
+        return f"too many arguments: {' '.join(unused)}; put quotes around a text with spaces"
+    if isinstance(error, MissingArgumentError) and error.argument is not None:
+        _, hint, name = message.partition(" Did you mean ")
+        if error.keyword is not None:
+            return f"{error.keyword} needs a value"
+        return f"{error.argument.name} is missing{hint and f'; did you mean {name}'}"
+    return message

@@ -1,4 +1,9 @@
-"""Types of arguments that several commands share."""
+"""Arguments that several commands share: their type, and the one help text that each has.
+
+A command names them in its signature (`json: Json = False`); what only one command takes is
+described under "Parameters" in that command's docstring. (A heading "Examples:" there would be
+swallowed by the parser of docstrings, hence "For example:".)
+"""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -14,4 +19,52 @@ def _whole(_: Any, tokens: Sequence[Any]) -> int:
 
 
 WholeNumber = Annotated[int, Parameter(converter=_whole)]
-Adapters = Annotated[tuple[str, ...], Parameter(name="--with")]
+
+Run = Annotated[str, Parameter(help="A run folder.")]
+CountRun = Annotated[str, Parameter(help="A run folder of an n-gram model.")]
+Recipe = Annotated[str, Parameter(help="A shipped name (elman list recipes) or a TOML file.")]
+Data = Annotated[
+    str,
+    Parameter(help="A text file, a folder with train/valid/test files, or a built-in corpus."),
+]
+Split = Annotated[
+    str | None,
+    Parameter(
+        help="train, valid or test. By default test, or all of a single file that the run has not "
+        "seen."
+    ),
+]
+Reset = Annotated[
+    str,
+    Parameter(
+        help='"stream" carries the state through the text, "line" starts anew at every line.'
+    ),
+]
+Adapters = Annotated[
+    tuple[str, ...],
+    Parameter(
+        name="--with",
+        help="Put an adapter around the model (elman list adapters), with settings after a colon: "
+        "cache:weight=0.1. May be given several times. Settings that are not given are fitted on "
+        "the valid split.",
+    ),
+]
+Settings = Annotated[
+    tuple[str, ...],
+    Parameter(
+        name="--set",
+        help="Change a setting of the recipe: section.field=value. May be given several times.",
+    ),
+]
+Seed = Annotated[
+    WholeNumber | None,
+    Parameter(help="Seed of everything random; 0 unless the recipe has another."),
+]
+Device = Annotated[str, Parameter(help="Where a neural model is trained: cpu, cuda, cuda:1 …")]
+Threads = Annotated[
+    WholeNumber | None,
+    Parameter(help="Processor threads; as many as there are cores unless given."),
+]
+RunToWrite = Annotated[str, Parameter(help="The run folder to write.")]
+Overwrite = Annotated[bool, Parameter(help="Replace what is there already.")]
+Json = Annotated[bool, Parameter(help="Print the result as JSON.")]

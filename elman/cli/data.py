@@ -1,9 +1,14 @@
 """`elman data`: what is in a file, a folder or a built-in corpus."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from elman.cli.arguments import Json
 from elman.cli.output import note, print_json, print_table
 from elman.errors import InputError
+
+if TYPE_CHECKING:
+    from elman.text.reader import Document
 
 
 def data(
@@ -11,11 +16,11 @@ def data(
     /,
     *,
     write: str | None = None,
-    json: bool = False,
+    json: Json = False,
 ) -> None:
     """What is in a text file, a folder with train/valid/test files, or a built-in corpus.
 
-    Examples:
+    For example:
       elman data
       elman data my-text.txt
       elman data grammar --write grammar-files
@@ -26,38 +31,22 @@ def data(
         File, folder or built-in corpus; none: list the built-in ones.
     write
         Write the splits as files into this folder, for other tools.
-    json
-        Print the result as JSON.
     """
-    from elman.tasks.training_text import count_empty_lines
-    from elman.text import guess_tokenizer
-    from elman.text.corpora import CORPORA, open_corpus
-
+    if write == "" or (write is not None and name is None):
+        raise InputError("--write takes a text and a folder: elman data NAME --write FOLDER")
     if name is None:
-        built_in = {corpus: embedded.about for corpus, embedded in CORPORA.items()}
-        if json:
-            print_json(built_in)
-        else:
-            print_table(["corpus", "what it is"], list(built_in.items()))
-            print("next: elman data grammar, or elman data FILE")
+        _list(json)
         return
+    from elman.text import guess_tokenizer
+    from elman.text.corpora import open_corpus
+
     corpus = open_corpus(name)
-    splits = {
-        split: {
-            "source": document.name,
-            "lines": document.lines,
-            "empty_lines": count_empty_lines(document.text),
-            "words": len(document.text.split()),
-            "distinct_words": len(set(document.text.split())),
-            "characters": len(document.text),
-            "sha256": document.sha256(),
-        }
-        for split, document in corpus.documents.items()
-    }
-    notes = [*corpus.notes, *(n for d in corpus.documents.values() for n in d.notes)]
-    tokenizer = guess_tokenizer(next(iter(corpus.documents.values())).text)
+    documents = corpus.documents
+    splits = {split: _facts(document) for split, document in documents.items()}
+    notes = [*corpus.notes, *(n for document in documents.values() for n in document.notes)]
+    tokenizer = guess_tokenizer(next(iter(documents.values())).text)
     if write is not None:
-        _write(Path(write), {split: d.text for split, d in corpus.documents.items()})
+        _write(Path(write), {split: document.text for split, document in documents.items()})
     if json:
         print_json({"name": corpus.name, "splits": splits, "notes": notes, "tokenizer": tokenizer})
         return
@@ -71,6 +60,33 @@ def data(
     print(f"looks like text for the tokenizer: {tokenizer}")
 
 
+def _list(json: bool) -> None:
+    """The built-in corpora."""
+    from elman.text.corpora import CORPORA
+
+    built_in = {name: corpus.about for name, corpus in CORPORA.items()}
+    if json:
+        print_json(built_in)
+        return
+    print_table(["corpus", "what it is"], [*built_in.items()])
+    print("next: elman data grammar, or elman data FILE")
+
+
+def _facts(document: "Document") -> dict[str, Any]:
+    from elman.tasks.training_text import count_empty_lines
+
+    words = document.text.split()
+    return {
+        "source": document.name,
+        "lines": document.lines,
+        "empty_lines": count_empty_lines(document.text),
+        "words": len(words),
+        "distinct_words": len(set(words)),
+        "characters": len(document.text),
+        "sha256": document.sha256(),
+    }
+
+
 def _write(folder: Path, texts: dict[str, str]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -81,5 +97,7 @@ def _write(folder: Path, texts: dict[str, str]) -> None:
         for split, text in texts.items():
             paths[split].write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
+        raise InputError(
+            f"{folder}: cannot be written ({error.strerror}); choose another folder"
+        ) from None
     note(f"wrote {', '.join(f'{split}.txt' for split in texts)} into {folder}")

@@ -2,33 +2,36 @@
 
 from typing import TYPE_CHECKING, Any
 
-from elman.cli.arguments import Adapters, WholeNumber
+from elman.cli.arguments import Adapters, Data, Json, Reset, Run, Split, WholeNumber
 from elman.cli.output import counted, note, print_json, print_table
 from elman.errors import InputError
+from elman.evaluation.reading import Reading
 
 if TYPE_CHECKING:
-    from elman.evaluation.accuracy import Accuracy
+    from elman.evaluation.accuracy import Accuracy, Counted
     from elman.evaluation.measurement import Measurement
+    from elman.tasks.language_model import TrainedModel
+    from elman.text.reader import Document
 
 
 def evaluate(
-    run: str,
+    run: Run,
     /,
     *,
-    data: str,
-    split: str | None = None,
+    data: Data,
+    split: Split = None,
     with_: Adapters = (),
-    reset: str = "stream",
+    reset: Reset = "stream",
     batch_size: WholeNumber = 1,
     window: WholeNumber | None = None,
     accuracy: bool = False,
     after: str | None = None,
     until: str | None = None,
-    json: bool = False,
+    json: Json = False,
 ) -> None:
     """Perplexity, surprisal, bits per character and per byte of a run on a text.
 
-    Examples:
+    For example:
       elman evaluate runs/ptb --data ptb
       elman evaluate runs/ptb --data ptb --with cache
       elman evaluate runs/ptb --data ptb --with cache:decay=0.02,window=500 --json
@@ -37,17 +40,6 @@ def evaluate(
 
     Parameters
     ----------
-    run
-        A run folder.
-    data
-        A text file, a folder with train/valid/test files, or a built-in corpus.
-    split
-        train, valid or test. By default test, or all of a single file the run has not seen.
-    with_
-        Put an adapter around the model (elman list adapters), with settings after a colon. May be
-        given several times. Weights that are not given are fitted on the valid split.
-    reset
-        "stream" carries the state through the text, "line" starts anew at every line.
     batch_size
         Rows scored side by side. Never changes the result.
     window
@@ -58,45 +50,59 @@ def evaluate(
         Of these, only tokens after this one in their line, like = before a result.
     until
         And only up to the next of these.
-    json
-        Print the result as JSON.
     """
-    from elman.tasks.language_model import load
-
-    if (after is not None or until is not None) and not accuracy:
-        raise InputError("--after and --until say what --accuracy counts; give that too")
-
-    trained = load(run)
-    if with_:
-        with counted("fitting, tokens") as progress:
-            trained = trained.with_adapters(with_, data, reset=reset, progress=progress)
-    with counted("scoring, tokens") as progress:
-        measurement = trained.evaluate(
-            data, split=split, reset=reset, batch_size=batch_size, window=window, progress=progress
-        )
-    found = None
-    if accuracy:
-        with counted("predicting, tokens") as progress:
-            found = trained.accuracy(
-                data,
-                split=split,
-                after=after,
-                until=until,
-                reset=reset,
-                batch_size=batch_size,
-                progress=progress,
-            )
+    reading, wanted = Reading(reset, batch_size, window), _wanted(accuracy, after, until)
+    trained = _load(run, with_, data, reset)
+    document = trained.choose_split(trained.open(data), split)
+    measurement, found = _measure(trained, document, reading, wanted)
     if json:
         result = {"run": run, **measurement.to_data(), "model": trained.model.describe()}
         print_json(result if found is None else {**result, "accuracy": found.to_data()})
         return
-    if trained.trained_on(trained.choose_split(trained.open(data), split)):
+    _note(measurement, seen=trained.trained_on(document))
+    _print(run, measurement, found, trained.model.describe() if with_ else {})
+
+
+def _wanted(accuracy: bool, after: str | None, until: str | None) -> "Counted | None":
+    """Which tokens are counted; None: accuracy is not asked for."""
+    if accuracy:
+        from elman.evaluation.accuracy import Counted
+
+        return Counted(after, until)
+    if after is not None or until is not None:
+        raise InputError("--after and --until say what --accuracy counts; give that too")
+    return None
+
+
+def _load(run: str, adapters: tuple[str, ...], data: str, reset: str) -> "TrainedModel":
+    from elman.tasks.language_model import load
+
+    trained = load(run)
+    if not adapters:
+        return trained
+    with counted("fitting, tokens") as progress:
+        return trained.with_adapters(adapters, data, reset=reset, progress=progress)
+
+
+def _measure(
+    trained: "TrainedModel", document: "Document", reading: Reading, wanted: "Counted | None"
+) -> tuple["Measurement", "Accuracy | None"]:
+    with counted("scoring, tokens") as progress:
+        measurement = trained.measure(document, reading, progress)
+    if wanted is None:
+        return measurement, None
+    with counted("predicting, tokens") as progress:
+        return measurement, trained.count_right(document, wanted, reading, progress)
+
+
+def _note(measurement: "Measurement", *, seen: bool) -> None:
+    """What keeps the figures from meaning what they seem to; `seen`: in training."""
+    if seen:
         note("this is the text that the run was trained on; measure on text it has not seen")
     if measurement.unknown:
         note("unknown words count as one word <unk>, so bits per byte look better than they are")
     if measurement.impossible:
         note(f"{measurement.impossible:,} tokens have probability zero: the perplexity is infinite")
-    _print(run, measurement, found, trained.model.describe() if with_ else {})
 
 
 def _print(

@@ -2,13 +2,15 @@
 
 from typing import TYPE_CHECKING
 
+from elman.cli.arguments import CountRun, Json
 from elman.cli.output import print_json, print_table
+from elman.errors import InputError
 
 if TYPE_CHECKING:
     from elman.tasks.explanation import Explanation
 
 
-def explain(run: str, /, *, text: str, json: bool = False) -> None:
+def explain(run: CountRun, /, *, text: str, json: Json = False) -> None:
     """Show, for each word of a text, what every order of a count model had to say: counts,
     discount, back-off weight, probability, and which order answered.
 
@@ -17,18 +19,16 @@ def explain(run: str, /, *, text: str, json: bool = False) -> None:
     one order down). Under Kneser-Ney, counts below the highest order are numbers of different words
     that came before.
 
-    Examples:
+    For example:
       elman explain runs/ptb --text "the price of gold"
 
     Parameters
     ----------
-    run
-        A run folder of an n-gram model.
     text
         The text to explain.
-    json
-        Print the result as JSON.
     """
+    if not text:
+        raise InputError("--text is empty; give some text")
     from elman.tasks.explanation import explain_text
     from elman.tasks.language_model import load
 

@@ -2,25 +2,22 @@
 
 from pathlib import Path
 
+from elman.cli.arguments import CountRun, Json, Overwrite
 from elman.cli.output import note, print_json, stages
 
 
-def export(run: str, file: str, /, *, overwrite: bool = False, json: bool = False) -> None:
+def export(
+    run: CountRun, file: str, /, *, overwrite: Overwrite = False, json: Json = False
+) -> None:
     """Write a count model as an ARPA file, which KenLM, SRILM and others read.
 
-    Examples:
+    For example:
       elman export runs/ptb ptb.arpa
 
     Parameters
     ----------
-    run
-        A run folder of an n-gram model.
     file
         The ARPA file to write.
-    overwrite
-        Replace a file that is there already.
-    json
-        Print the result as JSON.
     """
     from elman.tasks.exports import export_arpa
     from elman.tasks.language_model import load

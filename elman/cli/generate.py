@@ -64,7 +64,7 @@ def generate(
 ) -> None:
     """Continue a prompt with a trained model.
 
-    Examples:
+    For example:
       elman generate runs/ptb --prompt "the price of" --max-tokens 30
       elman generate runs/ptb --prompt "the price of" --top-p 0.9 --samples 3 --seed 7
       elman generate runs/ptb --prompt "the price of" --beam 8 --n-best 3 --stop-at-line-end

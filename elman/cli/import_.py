@@ -1,27 +1,28 @@
 """`elman import`: make a run of an ARPA file."""
 
+from pathlib import Path
+
+from elman.cli.arguments import Json, Overwrite, RunToWrite
 from elman.cli.output import note, print_json, stages
 
 
-def import_(file: str, /, *, out: str, overwrite: bool = False, json: bool = False) -> None:
+def import_(
+    file: str, /, *, out: RunToWrite, overwrite: Overwrite = False, json: Json = False
+) -> None:
     """Make a run of an ARPA file that KenLM, SRILM or another toolkit wrote.
 
-    Examples:
+    For example:
       elman import model.arpa --out runs/imported
 
     Parameters
     ----------
     file
         The ARPA file, plain or .gz.
-    out
-        The run folder to write.
-    overwrite
-        Replace a run that is there already.
-    json
-        Print the result as JSON.
     """
+    from elman.runs.folder import refuse_existing
     from elman.tasks.imports import import_arpa
 
+    refuse_existing(Path(out), overwrite)  # before the work, not after it
     with stages() as progress:
         progress("reading")
         trained = import_arpa(file)

@@ -1,72 +1,66 @@
-"""`elman list`: everything there is to choose from, read from the rooms' own dicts."""
+"""`elman list`: everything there is to choose from, read from the rooms' own tables."""
 
-from collections.abc import Callable
 from importlib import import_module
+from typing import Annotated, Any
 
+from cyclopts import Parameter
+
+from elman.cli.arguments import Json
 from elman.cli.output import print_json, print_table
 from elman.errors import choose
-from elman.registry import Registry
+
+# Kind to the module and the name of its members there; imported when asked for, some with torch.
+KINDS = {
+    "adapters": "elman.adapters:ADAPTERS",
+    "averages": "elman.training.averaging:AVERAGES",
+    "cells": "elman.cells:CELLS",
+    "connections": "elman.layers:CONNECTIONS",
+    "corpora": "elman.text.corpora:CORPORA",
+    "decoding": "elman.decoding.options:STRATEGIES",
+    "inputs": "elman.layers.inputs:INPUTS",
+    "models": "elman.models:MODELS",
+    "optimizers": "elman.training.optimizers:OPTIMIZERS",
+    "outputs": "elman.layers.outputs:OUTPUTS",
+    "recipes": "elman.tasks.recipes:recipe_names",
+    "regimes": "elman.training.regimes:REGIMES",
+    "schedules": "elman.training.schedules:SCHEDULES",
+    "smoothers": "elman.counts.smoothers:SMOOTHERS",
+    "tokenizers": "elman.text:TOKENIZERS",
+}
+_KIND = Parameter(help=f"{', '.join(KINDS)}; none: all.")
 
 
-def list(kind: str | None = None, /, *, json: bool = False) -> None:
+def list(kind: Annotated[str | None, _KIND] = None, /, *, json: Json = False) -> None:
     """Everything there is to choose from.
 
-    Examples:
+    For example:
       elman list
       elman list recipes
       elman list cells
-
-    Parameters
-    ----------
-    kind
-        adapters, averages, cells, connections, corpora, decoding, inputs, models, optimizers,
-        outputs, recipes, regimes, schedules, smoothers or tokenizers; none: all.
-    json
-        Print the result as JSON.
     """
-    wanted = [*_FAMILIES] if kind is None else [kind]
-    chosen = {family: choose(_FAMILIES, family, "kind")() for family in wanted}
+    wanted = KINDS if kind is None else {kind: choose(KINDS, kind, "kind")}
+    chosen = {name: _members(place) for name, place in wanted.items()}
     if json:
         print_json(chosen)
         return
-    for number, (family, members) in enumerate(chosen.items()):
+    for number, (name, members) in enumerate(chosen.items()):
         if number:
             print()
-        print_table([family, "what it is"], [*members.items()])
+        print_table([name, "what it is"], [*members.items()])
 
 
-def _about(room: str, name: str) -> Callable[[], dict[str, str]]:
-    """What the members of a room's dict are; the room is imported on use, some with torch."""
-
-    def members() -> dict[str, str]:
-        family = getattr(import_module(f"elman.{room}"), name)
-        if isinstance(family, Registry):
-            return family.abouts()
-        return {key: getattr(member, "about", member) for key, member in family.items()}
-
-    return members
+def _members(place: str) -> dict[str, str]:
+    """The members of a kind by name, with what each says of itself."""
+    module, _, name = place.partition(":")
+    family = getattr(import_module(module), name)
+    return {
+        key: _about(member) for key, member in (family() if callable(family) else family).items()
+    }
 
 
-def _recipes() -> dict[str, str]:
-    from elman.tasks.recipes import recipe_names
-
-    return recipe_names()
-
-
-_FAMILIES: dict[str, Callable[[], dict[str, str]]] = {
-    "adapters": _about("adapters", "ADAPTERS"),
-    "averages": _about("training.averaging", "AVERAGES"),
-    "cells": _about("cells", "CELLS"),
-    "connections": _about("layers", "CONNECTIONS"),
-    "corpora": _about("text.corpora", "CORPORA"),
-    "decoding": _about("decoding.options", "STRATEGIES"),
-    "models": _about("models", "MODELS"),
-    "optimizers": _about("training.optimizers", "OPTIMIZERS"),
-    "inputs": _about("layers.inputs", "INPUTS"),
-    "outputs": _about("layers.outputs", "OUTPUTS"),
-    "recipes": _recipes,
-    "regimes": _about("training.regimes", "REGIMES"),
-    "schedules": _about("training.schedules", "SCHEDULES"),
-    "smoothers": _about("counts.smoothers", "SMOOTHERS"),
-    "tokenizers": _about("text", "TOKENIZERS"),
-}
+def _about(member: Any) -> str:
+    """Some are said in words; others have them as `about`, a module as ABOUT, or as docstring."""
+    if isinstance(member, str):
+        return member
+    said = (getattr(member, name, None) for name in ("about", "ABOUT", "__doc__"))
+    return next((words for words in said if words), "")

@@ -1,44 +1,32 @@
 """`elman plan`: what a training costs on this machine, before it is begun."""
 
-from elman.cli.arguments import WholeNumber
+from typing import TYPE_CHECKING
+
+from elman.cli.arguments import Data, Device, Json, Recipe, Seed, Settings, Threads
 from elman.cli.output import duration, print_json, print_table, stages
+
+if TYPE_CHECKING:
+    from elman.tasks.planning import Plan
 
 
 def plan(
-    recipe: str,
+    recipe: Recipe,
     /,
     *,
-    data: str,
-    set: tuple[str, ...] = (),
-    seed: WholeNumber | None = None,
-    device: str = "cpu",
-    threads: int | None = None,
-    json: bool = False,
+    data: Data,
+    set: Settings = (),
+    seed: Seed = None,
+    device: Device = "cpu",
+    threads: Threads = None,
+    json: Json = False,
 ) -> None:
     """What a training costs on this machine: parameters, operations, memory, minutes.
 
     A few steps are trained on the text, measured and thrown away.
 
-    Examples:
+    For example:
       elman plan quick --data my-text.txt
       elman plan awd-lstm --data ptb --set model.hidden_size=[400,400,200]
-
-    Parameters
-    ----------
-    recipe
-        A shipped name (elman list recipes) or a TOML file.
-    data
-        A text file, a folder with train/valid/test files, or a built-in corpus.
-    set
-        Change a setting of the recipe: section.field=value. May be given several times.
-    seed
-        Seed of everything random.
-    device
-        Where the model would be trained: cpu, cuda, cuda:1 …
-    threads
-        Processor threads; as many as there are cores unless given.
-    json
-        Print the result as JSON.
     """
     from elman.tasks.machine import Machine
     from elman.tasks.planning import plan as make_plan
@@ -55,6 +43,10 @@ def plan(
     if json:
         print_json(cost)
         return
+    _print(cost)
+
+
+def _print(cost: "Plan") -> None:
     print_table(
         ["plan", cost.recipe],
         [

@@ -1,10 +1,11 @@
 """`elman regimes`: training regimes side by side, and the exposure bias of each."""
 
 import math
+from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from elman.cli.arguments import WholeNumber
+from elman.cli.arguments import Json, Settings, WholeNumber
 from elman.cli.output import plain, print_json, print_table, stages
 from elman.errors import InputError
 
@@ -17,14 +18,14 @@ def regimes(
     seeds: WholeNumber = 3,
     sentences: WholeNumber = 1000,
     epochs: float = 15.0,
-    set: tuple[str, ...] = (),
+    set: Settings = (),
     out: str = "",
-    json: bool = False,
+    json: Json = False,
 ) -> None:
-    """Train a small model with every training regime on the built-in grammar, whose true
+    """Train the recipe small with every training regime on the built-in grammar, whose true
     probabilities are known, and measure how much worse each gets on its own words.
 
-    Examples:
+    For example:
       elman regimes --out regimes
       elman regimes teacher-forcing scheduled-sampling:final=0.8 --seeds 5
 
@@ -39,51 +40,51 @@ def regimes(
         Of the training text.
     epochs
         Times through it.
-    set
-        Any other setting of the recipe small, as section.field=value.
     out
         A folder for the picture regimes.png and the figures regimes.json.
-    json
-        Print everything as JSON.
     """
     if seeds < 1:
         raise InputError(f"--seeds {seeds}: must be at least 1")
     folder = _make_folder(out) if out else None
-    from elman.tasks.regimes import limit
-    from elman.tasks.regimes import regimes as train_regimes
-
-    with stages() as progress:
-        results = train_regimes(
-            names,
-            seeds=range(1, seeds + 1),
-            sentences=sentences,
-            epochs=epochs,
-            overrides=set,
-            progress=progress,
-        )
-    data = {"limit": limit(), "regimes": plain(results)}
+    options = {"sentences": sentences, "epochs": epochs, "overrides": set}
+    results, found = _train(names, range(1, seeds + 1), options)
     if folder is not None:
-        import json as json_module
-
-        from elman.tasks.regimes_figure import draw_regimes
-
-        draw_regimes(results, folder / "regimes.png")
-        written = json_module.dumps(data, indent=1, ensure_ascii=False)
-        (folder / "regimes.json").write_text(written + "\n", encoding="utf-8")
+        _write(folder, results, found)
     if json:
-        print_json(data)
+        print_json(found)
         return
-    _print(results, data["limit"])
+    _print(results, found["limit"])
     if folder is not None:
         print(f"\nPicture and figures: {folder / 'regimes.png'}, {folder / 'regimes.json'}")
+
+
+def _train(
+    names: tuple[str, ...], seeds: range, options: dict[str, Any]
+) -> tuple[list["RegimeResult"], dict[str, Any]]:
+    """The results, and the same as plain data beside the limit that no model can pass."""
+    from elman.tasks.regimes import limit, regimes
+
+    with stages() as progress:
+        results = regimes(names, seeds=seeds, **options, progress=progress)
+    return results, {"limit": limit(), "regimes": plain(results)}
 
 
 def _make_folder(out: str) -> Path:
     try:
         Path(out).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"--out {out}: cannot be made ({error.strerror})") from None
+        raise InputError(
+            f"--out {out}: cannot be made ({error.strerror}); choose another folder"
+        ) from None
     return Path(out)
+
+
+def _write(folder: Path, results: list["RegimeResult"], found: dict[str, Any]) -> None:
+    from elman.tasks.regimes_figure import draw_regimes
+
+    draw_regimes(results, folder / "regimes.png")
+    written = dumps(found, indent=1, ensure_ascii=False)
+    (folder / "regimes.json").write_text(written + "\n", encoding="utf-8")
 
 
 def _print(results: list["RegimeResult"], limit: float) -> None:

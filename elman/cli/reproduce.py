@@ -2,34 +2,83 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from elman.cli.output import duration, note, plain, print_json, print_table
+from cyclopts import Parameter
+
+from elman.cli.arguments import Device, Json, Threads
+from elman.cli.output import duration, note, print_json, print_table
+from elman.cli.watching import watched
 from elman.errors import InputError, choose
 
 if TYPE_CHECKING:
-    from elman.reproduce.measuring import Workshop
     from elman.reproduce.registry import Row, Table, Tables
     from elman.reproduce.results import Result
     from elman.reproduce.standing import Standing
+    from elman.reproduce.workshop import Workshop
+
+
+_BUDGET = (
+    "Run all rows whose trainings fit into this time (45s, 30m, 2h), the cheapest first, leaving "
+    "out those that have a result. Planning and measuring count as well."
+)
+_FOLDER = (
+    "The folder of the table's text, or one that holds such folders under the names of the texts "
+    "(ptb, lm1b); that folder may also be named in the environment variable ELMAN_DATA."
+)
+
+
+@Parameter(name="*")
+@dataclass(kw_only=True)
+class Order:
+    """What is to be done with the tables, and where what is found is kept."""
+
+    row: tuple[str, ...] = ()
+    "Run this row of the table. May be given several times."
+    budget: Annotated[str, Parameter(help=_BUDGET, allow_leading_hyphen=True)] = ""
+    data: Annotated[str, Parameter(help=_FOLDER)] = ""
+    plan: bool = False
+    "Find what the trainings cost here, as elman plan does, and keep that."
+    again: bool = False
+    "Measure rows again that have a result; trainings that are done are not done again."
+    out: str = "reproduced"
+    "The folder for runs and results."
+    results: str = ""
+    "The file of results, if not results.json in that folder."
+    write: str = ""
+    "Write the tables into this Markdown file, between its two marks."
+
+    @property
+    def file(self) -> Path:
+        """The file of results."""
+        return Path(self.results) if self.results else Path(self.out) / "results.json"
+
+    def refuse_contradictions(self, table: str | None) -> None:
+        """Say which options do not go together."""
+        if self.row and table is None:
+            raise InputError(
+                f"--row {self.row[0]}: name its table first, as in elman reproduce ptb --row …"
+            )
+        if self.row and self.budget:
+            raise InputError("--row runs these rows, --budget those that fit; give one of the two")
+        if self.again and not self.row:
+            raise InputError(
+                "--again is for rows that are named: elman reproduce TABLE --row ROW …"
+            )
+        if self.write and (self.row or self.budget or self.plan):
+            raise InputError("--write writes what is kept; run rows first, then write")
 
 
 def reproduce(
     table: str | None = None,
     /,
     *,
-    row: tuple[str, ...] = (),
-    budget: str = "",
-    data: str = "",
-    plan: bool = False,
-    again: bool = False,
-    out: str = "reproduced",
-    results: str = "",
-    write: str = "",
-    device: str = "cpu",
-    threads: int | None = None,
-    json: bool = False,
+    order: Order | None = None,
+    device: Device = "cpu",
+    threads: Threads = None,
+    json: Json = False,
 ) -> None:
     """The tables of published figures: list them, run rows of them, compare.
 
@@ -38,7 +87,7 @@ def reproduce(
     row's tolerance), better, within x % (worse by x, at most 10), not reached, not run, quoted
     only.
 
-    Examples:
+    For example:
       elman reproduce
       elman reproduce ptb
       elman reproduce ptb --row kn5 --row kn5-cache --data ptb-folder
@@ -50,133 +99,77 @@ def reproduce(
     ----------
     table
         The table; none: all of them.
-    row
-        Run this row of the table. May be given several times.
-    budget
-        Run all rows whose trainings fit into this time (45s, 30m, 2h), the cheapest first, leaving
-        out those that have a result. Planning and measuring count as well.
-    data
-        The folder of the table's text, or one that holds such folders under the names of the texts
-        (ptb, lm1b); that folder may also be named in the environment variable ELMAN_DATA.
-    plan
-        Find what the trainings cost here, as elman plan does, and keep that.
-    again
-        Measure rows again that have a result; trainings that are done are not done again.
-    out
-        The folder for runs and results.
-    results
-        The file of results, if not results.json in that folder.
-    write
-        Write the tables into this Markdown file, between its two marks.
-    device
-        Where neural models are trained: cpu, cuda, cuda:1 …
-    threads
-        Processor threads; as many as there are cores unless given.
-    json
-        Print the result as JSON.
     """
     from elman.reproduce.registry import read_tables
     from elman.reproduce.results import read_kept
 
+    order = order or Order()
     tables = read_tables()
     chosen = [*tables.values()] if table is None else [choose(tables, table, "table")]
-    path = Path(results) if results else Path(out) / "results.json"
-    read_kept(path)  # a file that cannot be used is refused before the work
-    if row and table is None:
-        raise InputError(f"--row {row[0]}: name its table first, as in elman reproduce ptb --row …")
-    if row and budget:
-        raise InputError("--row runs these rows, --budget those that fit; give one of the two")
-    if again and not row:
-        raise InputError("--again is for rows that are named: elman reproduce TABLE --row ROW …")
-    if write and (row or budget or plan):
-        raise InputError("--write writes what is kept; run rows first, then write")
-    if write:
-        _write(Path(write), tables, path)
-        return
-    if not (row or budget or plan):
-        _list(tables, chosen, path, json)
-        return
-    seconds = _parse(budget) if budget else 0.0
-    with _workshop(tables, Path(out), path, {"device": device, "threads": threads}) as workshop:
-        if row:
-            _run(workshop, chosen[0], row, data, again=again, json=json)
-            return
-        rows = _rows_with_text(chosen, data, holds=table is None)
-        if budget:
-            _fill(workshop, rows, seconds, json)
-            return
-        from elman.reproduce.costs import plan_rows
-
-        plan_rows(workshop, rows)
-    _list(tables, chosen, path, json)
+    read_kept(order.file)  # a file that cannot be used is refused before the work
+    order.refuse_contradictions(table)
+    if order.write:
+        _write(Path(order.write), tables, order.file, json)
+    elif order.row or order.budget or order.plan:
+        with _workshop(tables, order, {"device": device, "threads": threads}) as workshop:
+            _work(workshop, chosen, order, named=table is not None, json=json)
+    else:
+        _list(tables, chosen, order.file, json)
 
 
-def _parse(budget: str) -> float:
+def _work(
+    workshop: "Workshop", chosen: list["Table"], order: Order, *, named: bool, json: bool
+) -> None:
+    """Run rows, or plan them; `named`: of a table that the user has named."""
     from elman.reproduce.budget import parse_budget
+    from elman.reproduce.costs import plan_rows
+    from elman.reproduce.data import rows_with_text
 
-    return parse_budget(budget)
+    if order.row:
+        _run(workshop, chosen[0], order, json)
+        return
+    seconds = parse_budget(order.budget) if order.budget else 0.0
+    rows, absent = rows_with_text(chosen, order.data, holds=not named)
+    for table in absent:
+        note(f"{table.name}: the text {table.data!r} is not here, its rows are left out")
+    if order.budget:
+        _fill(workshop, rows, seconds, json)
+        return
+    plan_rows(workshop, rows)
+    _list(workshop.tables, chosen, workshop.results, json)
 
 
 @contextmanager
-def _workshop(
-    tables: "Tables", out: Path, results: Path, settings: dict[str, Any]
-) -> Iterator["Workshop"]:
+def _workshop(tables: "Tables", order: Order, settings: dict[str, Any]) -> Iterator["Workshop"]:
     """A place to work, with a line that shows what is being done."""
-    from elman.cli.train import watched
-    from elman.reproduce.measuring import Workshop
+    from elman.reproduce.workshop import Workshop
     from elman.training.processes import Processes
 
     with watched({**settings, "processes": Processes()}) as (machine, progress):
-        yield Workshop(tables, out, results, machine, progress)
+        yield Workshop(tables, Path(order.out), order.file, machine, progress)
 
 
-def _run(
-    workshop: "Workshop",
-    table: "Table",
-    names: tuple[str, ...],
-    folder: str,
-    *,
-    again: bool,
-    json: bool,
-) -> None:
+def _run(workshop: "Workshop", table: "Table", order: Order, json: bool) -> None:
     """Run rows of a table and say how each came out."""
     from elman.reproduce.data import require_data
     from elman.reproduce.measuring import reproduce_row
     from elman.reproduce.standing import obstacle
 
-    rows = [table.row(name) for name in names]
+    rows = [table.row(name) for name in order.row]
     for row in rows:  # all of them before the long work
         reason = obstacle(row)
         if reason:
             raise InputError(f"{table.name} {row.name}: {reason}")
-    text = require_data(table, folder) if any(row.recipe for row in rows) else ""
+    text = require_data(table, order.data) if any(row.recipe for row in rows) else ""
     found = []
     for row in rows:
-        found.append(reproduce_row(workshop, table, row, text, again=again))
+        found.append(reproduce_row(workshop, table, row, text, again=order.again))
         if not json:
             _print_result(table, row, found[-1])
     if json:
         print_json(found)
     elif any(row.experiment for row in rows):  # only now their order is known
         _list(workshop.tables, [table], workshop.results, json)
-
-
-def _rows_with_text(
-    chosen: list["Table"], folder: str, *, holds: bool
-) -> list[tuple["Table", "Row", str]]:
-    """The rows of these tables whose text is here, with it."""
-    from elman.reproduce.data import find_data, require_data
-
-    if len(chosen) == 1 and chosen[0].data:
-        require_data(chosen[0], folder, holds=holds)
-    found = []
-    for table in chosen:
-        text = find_data(table, folder, holds=holds)
-        if table.data and text is None:
-            note(f"{table.name}: the text {table.data!r} is not here, its rows are left out")
-            continue
-        found += [(table, row, text or "") for row in table.rows]
-    return found
 
 
 def _fill(
@@ -202,8 +195,8 @@ def _fill(
 
 def _print_result(table: "Table", row: "Row", result: "Result") -> None:
     """Published, measured, verdict, and how the figure was obtained."""
+    from elman.reproduce.costs import spent
     from elman.reproduce.report import figure, way
-    from elman.reproduce.standing import spent
 
     lines = [["published", f"{figure(table, row.published)} ({row.source or table.source})"]]
     if row.published is None:
@@ -261,16 +254,19 @@ def _as_data(standing: "Standing") -> dict[str, Any]:
     return {
         "table": standing.table.name,
         "metric": standing.table.metric,
-        "row": plain(standing.row),
+        "row": standing.row,
         "verdict": {"kind": standing.verdict.kind, "text": str(standing.verdict)},
-        "cost": plain(standing.cost),
-        "result": plain(standing.result),
+        "cost": standing.cost,
+        "result": standing.result,
     }
 
 
-def _write(page: Path, tables: "Tables", results: Path) -> None:
+def _write(page: Path, tables: "Tables", results: Path, json: bool) -> None:
     from elman.reproduce.report import rewrite
     from elman.reproduce.results import read_kept
 
     rewrite(page, tables, read_kept(results))
+    if json:
+        print_json({"page": str(page), "results": str(results)})
+        return
     print(f"wrote the tables into {page}, from {results}")

@@ -3,18 +3,21 @@
 import math
 import sys
 from dataclasses import fields
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from elman.cli.arguments import Adapters
+from elman.cli.arguments import Adapters, Json, Reset, Run
 from elman.cli.output import counted, note, print_json
 from elman.errors import InputError
+
+if TYPE_CHECKING:
+    from elman.evaluation.surprisal import WordSurprisal
 
 
 def _refuse_option(_: object, value: str | None) -> None:
     if value is not None and value.startswith("-") and value != "-":
-        raise ValueError("there is no such option")
+        raise InputError(f"unknown option {value} (elman surprisal --help shows how to call it)")
 
 
 # A hyphen may lead for the sake of "-" alone.
@@ -23,15 +26,15 @@ _BASES = {"2": 2.0, "e": math.e, "10": 10.0}
 
 
 def surprisal(
-    run: str,
+    run: Run,
     file: Annotated[str | None, _FILE] = None,
     /,
     *,
     text: str | None = None,
     base: str = "2",
-    reset: str = "line",
+    reset: Reset = "line",
     with_: Adapters = (),
-    json: bool = False,
+    json: Json = False,
 ) -> None:
     """Surprisal, entropy and rank of every word of a text, as a table with tabs or as JSON.
 
@@ -39,49 +42,53 @@ def surprisal(
     space before it belongs to it. The entropy is that of the distribution before the word; the
     rank is given for words of one token.
 
-    Examples:
+    For example:
       elman surprisal runs/ptb --text "the price of gold rose"
       elman surprisal runs/ptb stimuli.txt > surprisal.tsv
       cat stimuli.txt | elman surprisal runs/ptb - --base e --json
 
     Parameters
     ----------
-    run
-        A run folder.
     file
         A text file, one sentence per line; - for standard input.
     text
         The text itself, instead of a file.
     base
         Base of the logarithm: 2 (bits), e (nats) or 10.
-    reset
-        "line": every line by itself; "stream": one running text.
-    with_
-        Put an adapter around the model, with its weight: cache:weight=0.1.
-    json
-        Print the result as JSON.
     """
-    from elman.evaluation.surprisal import WordSurprisal
     from elman.tasks.language_model import load
-    from elman.text.reader import read_document, read_standard_input
 
     if base not in _BASES:
         raise InputError(f"--base {base}: choose 2, e or 10")
     if (text is None) == (file is None):
         raise InputError("give either a file or --text, not both or neither")
+    if text == "":
+        raise InputError("--text is empty; give some text")
     trained = load(run).with_adapters(with_)
-    if file == "-":
-        text = read_standard_input(sys.stdin.buffer.read()).text
-    elif file is not None:
-        text = read_document(file).text
-    assert text is not None
+    given = text if file is None else _read(file)
+    assert given is not None, "one of the two is there"
     with counted("tokens") as progress:
-        rows = trained.surprisal(text, base=_BASES[base], reset=reset, progress=progress)
+        rows = trained.surprisal(given, base=_BASES[base], reset=reset, progress=progress)
     if unknown := sum(row.unknown for row in rows):
         note(f"{unknown} of {len(rows)} words are unknown: their surprisal is that of <unk>")
     if json:
         print_json(rows)
         return
+    _print(rows)
+
+
+def _read(file: str) -> str:
+    from elman.text.reader import read_document, read_standard_input
+
+    if file == "-":
+        return read_standard_input(sys.stdin.buffer.read()).text
+    return read_document(file).text
+
+
+def _print(rows: list["WordSurprisal"]) -> None:
+    """The table with tabs, for other programs."""
+    from elman.evaluation.surprisal import WordSurprisal
+
     names = [field.name for field in fields(WordSurprisal)]
     print("\t".join(names))
     for row in rows:  # a word is between white space, so it never holds a tab

@@ -1,8 +1,9 @@
 """`elman tour`: the ladder of models on the built-in corpora."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from elman.cli.arguments import Json
 from elman.cli.output import print_json, print_table, stages
 from elman.errors import InputError
 
@@ -20,11 +21,11 @@ _NEXT = """What to try next:
   elman list                                                 everything there is to choose from"""
 
 
-def tour(*, report: str = "elman-tour.html", json: bool = False) -> None:
+def tour(*, report: str = "elman-tour.html", json: Json = False) -> None:
     """A tour of the package: trains a ladder of models on two built-in corpora and shows what each
     step buys, in a few minutes. Nothing is downloaded.
 
-    Examples:
+    For example:
       elman tour
       elman tour --report ladder.html
 
@@ -32,8 +33,6 @@ def tour(*, report: str = "elman-tour.html", json: bool = False) -> None:
     ----------
     report
         The page to write, with curves and samples; an empty word: none.
-    json
-        Print everything as JSON.
     """
     if report:
         _refuse_unwritable(report)  # before the work, not after it
@@ -45,19 +44,7 @@ def tour(*, report: str = "elman-tour.html", json: bool = False) -> None:
     if report:
         Path(report).write_text(tour_page(seen), encoding="utf-8")
     if json:
-        ladders = {
-            corpus: [
-                {
-                    "rung": r.rung,
-                    "seconds": r.seconds,
-                    "history": r.history,
-                    **r.measurement.to_data(),
-                }
-                for r in results
-            ]
-            for corpus, results in seen.ladders.items()
-        }
-        print_json({**vars(seen), "ladders": ladders})
+        print_json({**vars(seen), "ladders": _ladders_as_data(seen)})
         return
     _print_grammar(seen)
     _print_docs(seen)
@@ -67,6 +54,21 @@ def tour(*, report: str = "elman-tour.html", json: bool = False) -> None:
     if report:
         print(f"Curves, agreement by distance and samples: {report}")
     print(_NEXT)
+
+
+def _ladders_as_data(seen: "Tour") -> dict[str, Any]:
+    return {
+        corpus: [
+            {
+                "rung": result.rung,
+                "seconds": result.seconds,
+                "history": result.history,
+                **result.measurement.to_data(),
+            }
+            for result in results
+        ]
+        for corpus, results in seen.ladders.items()
+    }
 
 
 def _refuse_unwritable(report: str) -> None:
@@ -104,18 +106,10 @@ def _print_grammar(seen: "Tour") -> None:
 
 
 def _print_docs(seen: "Tour") -> None:
+    from elman.tour.tables import docs_table
+
     print("\n2. python-docs: real English, the language reference inside your Python\n")
-    rows = [
-        [
-            r.rung,
-            f"{r.measurement.perplexity:.2f}",
-            r.measurement.protocol.unit,
-            f"{r.measurement.bits_per_byte:.3f}",
-            f"{r.seconds:.1f}",
-        ]
-        for r in seen.ladders["python-docs"]
-    ]
-    print_table(["model", "perplexity", "per", "bits per byte", "seconds"], rows)
+    print_table(*docs_table(seen))
     print("\n   (perplexities per word, sub-word and character do not compare; bits per byte do)")
     _print_samples(seen, "python-docs")
 
@@ -132,10 +126,7 @@ def _print_samples(seen: "Tour", corpus: str) -> None:
 
 
 def _print_sentence(seen: "Tour") -> None:
+    from elman.tour.tables import surprisal_table
+
     print("\n3. surprisal, word by word, in bits\n")
-    columns = zip(*seen.sentences.values(), seen.true_sentence, strict=True)
-    rows = [
-        [words[0].word, *(f"{word.surprisal:.2f}" for word in words), f"{truth:.2f}"]
-        for *words, truth in columns
-    ]
-    print_table(["word", *seen.sentences, "the truth"], rows)
+    print_table(*surprisal_table(seen))

@@ -7,21 +7,17 @@ is mostly of what cannot be known.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 
 from elman.errors import InputError
-from elman.evaluation.scoring import cut_lines, each_token
+from elman.evaluation.reading import STREAM, Progress, Reading, silent
+from elman.evaluation.scoring import cut_lines, each_distribution
 from elman.models.contract import LanguageModel
-from elman.state import State
 from elman.text.marks import after_mark
 from elman.text.tokenizer import Tokenizer
-
-_AT_ONCE = 1 << 22  # numbers of distributions held in memory
 
 
 @dataclass(frozen=True)
@@ -78,27 +74,15 @@ def measure_accuracy(
     tokenizer: Tokenizer,
     text: str,
     counted: Counted,
-    *,
-    reset: str = "stream",
-    batch_size: int = 1,
-    progress: Callable[[int, int], None] = lambda tokens, of: None,
+    reading: Reading = STREAM,
+    progress: Progress = silent,
 ) -> Accuracy:
     """The next-step accuracy of a model on a text."""
     ids = tokenizer.encode(text)
     counts = counted.choose(ids, tokenizer)
     if not counts.any():
         raise InputError(f"nothing counts: the text has no {counted}")
-    right = (
-        likeliest(
-            model,
-            ids,
-            eos_id=tokenizer.eos_id,
-            reset=reset,
-            batch_size=batch_size,
-            progress=progress,
-        )
-        == ids
-    )
+    right = likeliest(model, ids, tokenizer.eos_id, reading, progress) == ids
     lines = cut_lines(ids, tokenizer.eos_id)
     starts = [line.first for line in lines]
     wrong_in_line = np.add.reduceat(counts & ~right, starts)
@@ -115,26 +99,12 @@ def measure_accuracy(
 def likeliest(
     model: LanguageModel,
     ids: np.ndarray,
-    *,
     eos_id: int,
-    reset: str = "stream",
-    batch_size: int = 1,
-    progress: Callable[[int, int], None] = lambda tokens, of: None,
+    reading: Reading = STREAM,
+    progress: Progress = silent,
 ) -> np.ndarray:
     """The likeliest id before each id was read, same length."""
-
-    def measure(batch: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
-        log_probs, state = model.predict_all(batch, state)
-        return log_probs.argmax(2), state
-
-    found = each_token(
-        model,
-        ids,
-        measure,
-        eos_id=eos_id,
-        reset=reset,
-        batch_size=batch_size,
-        window=max(1, _AT_ONCE // (model.vocabulary_size * batch_size)),
-        progress=progress,
+    found = each_distribution(
+        model, ids, lambda _, log_probs: log_probs.argmax(2), eos_id, reading, progress
     )
     return found.astype(np.int64)

@@ -15,17 +15,19 @@ work is cut up:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 
-from elman.errors import InputError
+from elman.evaluation.reading import STREAM, Progress, Reading, silent
 from elman.models.contract import LanguageModel
 from elman.state import State, join
 
-DEFAULT_WINDOW = 1 << 12  # tokens: often enough to show progress where a model is slow
-# Takes ids (B, T) and the state before them, gives a number for each (B, T) and the state after.
+_WINDOW = 1 << 12  # tokens: often enough to show progress where a model is slow
+_AT_ONCE = 1 << 22  # numbers of distributions held in memory
+# Takes ids (B, T) and the state before them, gives a number for each, (B, T), or several,
+# (B, T, K), and the state after.
 Measure = Callable[[torch.Tensor, State], tuple[torch.Tensor, State]]
 
 
@@ -43,53 +45,61 @@ def score_ids(
     ids: np.ndarray,
     *,
     eos_id: int,
-    reset: str = "stream",
-    batch_size: int = 1,
-    window: int | None = DEFAULT_WINDOW,
-    progress: Callable[[int, int], None] = lambda tokens, of: None,
+    reading: Reading = STREAM,
+    progress: Progress = silent,
 ) -> np.ndarray:
     """Natural-log probabilities of ids, float64, same length."""
-    return each_token(
-        model,
-        ids,
-        model.score,
-        eos_id=eos_id,
-        reset=reset,
-        batch_size=batch_size,
-        window=window,
-        progress=progress,
-    )
+    return each_token(model, ids, model.score, eos_id, reading, progress)
+
+
+def each_distribution(
+    model: LanguageModel,
+    ids: np.ndarray,
+    measure: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+    eos_id: int,
+    reading: Reading,
+    progress: Progress,
+) -> np.ndarray:
+    """What `measure` gives for ids (B, T) and the log probabilities before each, (B, T, V).
+
+    Whole distributions are large, so windows are no longer than fit into memory.
+    """
+
+    def over(batch: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
+        log_probs, state = model.predict_all(batch, state)
+        return measure(batch, log_probs), state
+
+    fits = max(1, _AT_ONCE // (model.vocabulary_size * reading.batch_size))
+    reading = replace(reading, window=min(reading.window or fits, fits))
+    return each_token(model, ids, over, eos_id, reading, progress)
 
 
 def each_token(
     model: LanguageModel,
     ids: np.ndarray,
     measure: Measure,
-    *,
     eos_id: int,
-    reset: str = "stream",
-    batch_size: int = 1,
-    window: int | None = DEFAULT_WINDOW,
-    progress: Callable[[int, int], None] = lambda tokens, of: None,
+    reading: Reading,
+    progress: Progress,
 ) -> np.ndarray:
-    """What `measure` gives for each of the ids, float64, same length."""
-    for name, size in (("batch_size", batch_size), ("window", window)):
-        if size is not None and size < 1:
-            raise InputError(f"{name}={size}: must be at least 1")
+    """What `measure` gives for each of the ids, float64, same length: (N,) or (N, K)."""
     alone = model.resets_at_lines and model.horizon is None  # then it gives the same numbers
-    if reset == "line" or alone:
+    if reading.reset == "line" or alone:
         rows = cut_lines(ids, eos_id)
     else:
-        rows = cut_stream(len(ids), model.horizon, batch_size)
-    result = np.empty(len(ids))
+        rows = cut_stream(len(ids), model.horizon, reading.batch_size)
+    result = np.empty(0)
     with torch.inference_mode():
-        for batch in _batches(rows, batch_size):
+        for batch in _batches(rows, reading.batch_size):
+            window = reading.window or _WINDOW
             for offset, values in _measure_rows(model, ids, measure, batch, eos_id, window):
+                if not len(result):
+                    result = np.empty((len(ids), *values.shape[2:]))
                 for row, own in zip(batch, values, strict=True):
                     begin = min(row.first + offset, row.last)
                     end = min(begin + len(own), row.last)
                     result[begin:end] = own[: end - begin]
-                progress(values.size, len(ids))
+                progress(values.shape[0] * values.shape[1], len(ids))
     return result
 
 
@@ -124,7 +134,7 @@ def _measure_rows(
     measure: Measure,
     rows: list[Row],
     padding: int,
-    window: int | None,
+    window: int,
 ) -> Iterator[tuple[int, np.ndarray]]:
     """What is measured in rows side by side, window by window, padded at the end."""
     longest = max(row.last - row.first for row in rows)
@@ -133,7 +143,6 @@ def _measure_rows(
         place[: row.last - row.first] = ids[row.first : row.last]
     batch = torch.from_numpy(padded)
     state = _state_before(model, ids, rows)
-    window = window or longest
     for offset in range(0, longest, window):
         values, state = measure(batch[:, offset : offset + window], state)
         yield offset, values.double().numpy()

@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
-from elman.evaluation.scoring import cut_lines
+from elman.evaluation.reading import Progress, Reading, silent
+from elman.evaluation.scoring import each_distribution
 from elman.models.contract import LanguageModel
 from elman.text.tokenizer import EOS, Tokenizer
-
-_AT_ONCE = 1 << 22  # numbers of a distribution held in memory
 
 
 @dataclass(frozen=True)
@@ -44,13 +42,16 @@ def word_surprisals(
     *,
     base: float = 2.0,
     reset: str = "line",
-    progress: Callable[[int, int], None] = lambda tokens, of: None,
+    progress: Progress = silent,
 ) -> list[WordSurprisal]:
     """The table of a text; `base` of the logarithm: 2 for bits, e for nats."""
+    reading = Reading(reset)
     spans = tokenizer.spans(text)
     if len(spans.ids) == 0:
         return []
-    columns = _token_columns(model, spans.ids, tokenizer.eos_id, reset, progress)
+    log_probs, entropies, ranks = each_distribution(
+        model, spans.ids, _token_columns, tokenizer.eos_id, reading, progress
+    ).T
     # A text of blanks alone is one row.
     words = list(re.finditer(r"\n|\S+", text)) or list(re.finditer(r".+", text))
     ends = np.array([word.end() for word in words])
@@ -69,9 +70,9 @@ def word_surprisals(
                 line=line,
                 position=position,
                 word=EOS if is_line_end else match.group(),
-                surprisal=float(-columns.log_probs[first:last].sum()) / unit,
-                entropy=float(columns.entropies[first]) / unit,
-                rank=int(columns.ranks[first]) if last - first == 1 else None,
+                surprisal=float(-log_probs[first:last].sum()) / unit,
+                entropy=float(entropies[first]) / unit,
+                rank=int(ranks[first]) if last - first == 1 else None,
                 tokens=int(last - first),
                 unknown=bool(np.any(spans.ids[first:last] == tokenizer.unknown_id)),
             )
@@ -80,37 +81,9 @@ def word_surprisals(
     return table
 
 
-@dataclass
-class _TokenColumns:
-    log_probs: np.ndarray
-    entropies: np.ndarray
-    ranks: np.ndarray
-
-
-def _token_columns(
-    model: LanguageModel,
-    ids: np.ndarray,
-    eos_id: int,
-    reset: str,
-    progress: Callable[[int, int], None],
-) -> _TokenColumns:
-    """Log probability, entropy before, and rank of every token, in nats."""
-    columns = _TokenColumns(*(np.empty(len(ids)) for _ in range(3)))
-    pieces = (
-        [(r.first, r.last) for r in cut_lines(ids, eos_id)] if reset == "line" else [(0, len(ids))]
-    )
-    window = max(1, _AT_ONCE // model.vocabulary_size)
-    with torch.inference_mode():
-        for first, last in pieces:
-            state = model.start(1)
-            for start in range(first, last, window):
-                end = min(start + window, last)
-                batch = torch.from_numpy(ids[None, start:end])
-                log_probs, state = model.predict_all(batch, state)  # (1, T, V)
-                own = log_probs.gather(2, batch[:, :, None])  # (1, T, 1)
-                entropies = torch.special.entr(log_probs.exp()).sum(2)
-                columns.log_probs[start:end] = own[0, :, 0]
-                columns.entropies[start:end] = entropies[0]
-                columns.ranks[start:end] = (log_probs > own).sum(2)[0] + 1
-                progress(end - start, len(ids))
-    return columns
+def _token_columns(ids: torch.Tensor, log_probs: torch.Tensor) -> torch.Tensor:
+    """Log probability, entropy before, and rank of every token, in nats, (B, T, 3)."""
+    own = log_probs.gather(2, ids[:, :, None])  # (B, T, 1)
+    entropies = torch.special.entr(log_probs.exp()).sum(2)
+    ranks = (log_probs > own).sum(2) + 1
+    return torch.stack([own[:, :, 0].double(), entropies.double(), ranks.double()], dim=2)

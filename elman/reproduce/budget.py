@@ -11,11 +11,12 @@ import time
 from collections.abc import Iterator
 
 from elman.errors import InputError
-from elman.reproduce.costs import plan_rows
-from elman.reproduce.measuring import Workshop, reproduce_row
+from elman.reproduce.costs import plan_rows, row_cost
+from elman.reproduce.measuring import reproduce_row
 from elman.reproduce.registry import Row, Table
 from elman.reproduce.results import Kept, Result, read_kept
-from elman.reproduce.standing import obstacle, row_cost
+from elman.reproduce.standing import obstacle
+from elman.reproduce.workshop import Workshop
 
 _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 

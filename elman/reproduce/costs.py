@@ -1,16 +1,19 @@
-"""What trainings cost here, before they are begun; kept, since measuring a few steps takes time.
+"""What rows cost here: planned before they are begun, or as they were.
 
-Takes trainings and their text, gives a `Cost` for each: operations and seconds as `elman plan`
-finds them; for models that count, seconds by the length of the text.
+Takes rows and their texts, gives a `Cost` for each: operations and seconds as `elman plan` finds
+them; for models that count, seconds by the length of the text. Plans are kept, since measuring a
+few steps takes time.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from elman.reproduce.data import open_data
-from elman.reproduce.measuring import Workshop
-from elman.reproduce.registry import Row, Table
-from elman.reproduce.results import Cost, keep, read_kept
-from elman.reproduce.trainings import Training, trainings_of
+from elman.reproduce.registry import Row, Table, Tables
+from elman.reproduce.results import Cost, Kept, Result, keep, read_kept
+from elman.reproduce.trainings import Training, is_finished, trainings_of
+from elman.reproduce.workshop import Workshop
 
 _SECONDS_PER_CHARACTER = 1e-6  # of counting; a 5-gram of the Penn Treebank takes about two seconds
 
@@ -44,4 +47,38 @@ def _plan(workshop: Workshop, training: Training, data: str) -> Cost:
         teraflop=float(f"{planned.teraflop:.4g}"),
         parameters=planned.parameters,
         threads=planned.threads,
+    )
+
+
+def spent(result: Result) -> Cost | None:
+    """What a result has cost to train."""
+    if result.training_seconds is None:
+        return None
+    return Cost(
+        seconds=result.training_seconds, teraflop=result.teraflop, parameters=result.parameters
+    )
+
+
+def row_cost(
+    tables: Tables, table: Table, row: Row, kept: Kept, runs: Path | None = None
+) -> Cost | None:
+    """The planned cost of a row's trainings together, without those that are finished in `runs`.
+
+    None if one of them was never planned.
+    """
+    if not row.recipe:
+        return None
+    needed = {
+        training
+        for training in trainings_of(tables, table, row).values()
+        if runs is None or not is_finished(training, runs)
+    }
+    costs = [kept.costs.get(training.name) for training in needed]
+    known = [cost for cost in costs if cost is not None]
+    if len(known) < len(costs):
+        return None
+    operations = [cost.teraflop for cost in known if cost.teraflop is not None]
+    return Cost(
+        seconds=sum(cost.seconds for cost in known),
+        teraflop=sum(operations) if operations else None,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from elman.errors import InputError
-from elman.reproduce.registry import Table
+from elman.reproduce.registry import Row, Table
 from elman.text.corpora import CORPORA, Corpus, open_corpus
 
 VARIABLE = "ELMAN_DATA"
@@ -41,6 +41,25 @@ def require_data(table: Table, folder: str = "", *, holds: bool = False) -> str:
             f"the folder that holds a folder {table.data!r} in {VARIABLE}"
         )
     return found
+
+
+def rows_with_text(
+    tables: list[Table], folder: str = "", *, holds: bool = False
+) -> tuple[list[tuple[Table, Row, str]], list[Table]]:
+    """The rows of these tables whose text is here, with it; and the tables whose text is not.
+
+    A lone table's text must be here.
+    """
+    if len(tables) == 1 and tables[0].data:
+        require_data(tables[0], folder, holds=holds)
+    found, absent = [], []
+    for table in tables:
+        text = find_data(table, folder, holds=holds)
+        if table.data and text is None:
+            absent.append(table)
+        else:
+            found += [(table, row, text or "") for row in table.rows]
+    return found, absent
 
 
 def open_data(data: str) -> Corpus:

@@ -9,34 +9,18 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from elman.errors import InputError
 from elman.reproduce.data import open_data
 from elman.reproduce.experiments import run_experiment
-from elman.reproduce.registry import Row, Table, Tables, fill_in
+from elman.reproduce.registry import Row, Table, fill_in
 from elman.reproduce.results import Kept, Result, keep, read_kept, write_kept
 from elman.reproduce.standing import obstacle, verdict_on
 from elman.reproduce.trainings import ensure, trainings_of
-from elman.tasks.machine import Machine
+from elman.reproduce.workshop import Workshop
 from elman.version import __version__
-
-
-@dataclass
-class Workshop:
-    """Where rows are measured, and who is told about it."""
-
-    tables: Tables
-    out: Path  # runs go into a folder `runs` in it
-    results: Path  # the file of results
-    machine: Machine = field(default_factory=Machine)
-    progress: Callable[[str], None] = lambda what: None
-
-    @property
-    def runs(self) -> Path:
-        return self.out / "runs"
 
 
 def reproduce_row(

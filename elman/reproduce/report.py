@@ -103,7 +103,9 @@ def rewrite(page: Path, tables: Tables, kept: Kept) -> None:
         text = page.read_text(encoding="utf-8")
         page.write_text(between_marks(text, render(tables, kept), page), encoding="utf-8")
     except OSError as error:
-        raise InputError(f"{page}: cannot be written ({error.strerror})") from None
+        raise InputError(
+            f"{page}: cannot be written ({error.strerror}); name a Markdown file that is there"
+        ) from None
 
 
 def between_marks(text: str, part: str, page: Path) -> str:

@@ -102,7 +102,9 @@ def read_kept(path: Path) -> Kept:
             {name: build(Cost, entry, name) for name, entry in tree["costs"].items()},
         )
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+        raise InputError(
+            f"{path}: cannot be read ({error.strerror}); name another file of results"
+        ) from None
     except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
         reason = " ".join(str(error).split())
         raise InputError(

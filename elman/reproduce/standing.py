@@ -8,12 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from elman.adapters import ADAPTERS
+from elman.reproduce.costs import row_cost, spent
 from elman.reproduce.registry import Row, Table, Tables
 from elman.reproduce.results import Cost, Kept, Result
-from elman.reproduce.trainings import is_finished, trainings_of
 from elman.reproduce.verdicts import (
     NOT_RUN,
     OTHER_TEXT,
@@ -87,37 +86,3 @@ def obstacle(row: Row) -> str:
     names = [adapter.partition(":")[0] for adapter in row.adapters]
     lacking = [name for name in names if name not in ADAPTERS]
     return f"needs the adapter {lacking[0]!r}, which this elman lacks" if lacking else ""
-
-
-def spent(result: Result) -> Cost | None:
-    """What a result has cost to train."""
-    if result.training_seconds is None:
-        return None
-    return Cost(
-        seconds=result.training_seconds, teraflop=result.teraflop, parameters=result.parameters
-    )
-
-
-def row_cost(
-    tables: Tables, table: Table, row: Row, kept: Kept, runs: Path | None = None
-) -> Cost | None:
-    """The planned cost of a row's trainings together, without those that are finished in `runs`.
-
-    None if one of them was never planned.
-    """
-    if not row.recipe:
-        return None
-    needed = {
-        training
-        for training in trainings_of(tables, table, row).values()
-        if runs is None or not is_finished(training, runs)
-    }
-    costs = [kept.costs.get(training.name) for training in needed]
-    known = [cost for cost in costs if cost is not None]
-    if len(known) < len(costs):
-        return None
-    operations = [cost.teraflop for cost in known if cost.teraflop is not None]
-    return Cost(
-        seconds=sum(cost.seconds for cost in known),
-        teraflop=sum(operations) if operations else None,
-    )

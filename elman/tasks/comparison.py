@@ -15,6 +15,7 @@ import numpy as np
 from elman.errors import InputError
 from elman.evaluation.bootstrap import PairedBootstrap, paired_bootstrap
 from elman.evaluation.measurement import Measurement
+from elman.evaluation.reading import Reading
 from elman.tasks.language_model import TrainedModel
 from elman.text.corpora import open_corpus
 
@@ -52,6 +53,7 @@ def compare(
     """Measure every model on the same text; the first is the baseline."""
     if not models:
         raise InputError("name at least one run to compare")
+    reading = Reading(reset)
     corpus = open_corpus(str(data))
     # One text for all: if any of them has used a part of a lone file, its test part.
     chosen = [model.choose_split(corpus, split) for model in models]
@@ -59,7 +61,7 @@ def compare(
     measured = []
     for model in models:
         progress(f"scoring {model.name}")
-        measured.append(model.measure(document, reset=reset))
+        measured.append(model.measure(document, reading))
     first = measured[0]
     rows = []
     for model, measurement in zip(models, measured, strict=True):

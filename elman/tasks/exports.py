@@ -19,6 +19,8 @@ def export_arpa(trained: TrainedModel, path: str | Path, *, overwrite: bool = Fa
     if not isinstance(trained.model, NGram):
         raise InputError(f"{trained.name}: is not a count model; only those can be written as ARPA")
     try:
+        if path.is_dir():
+            raise InputError(f"{path}: is a folder; name a file to write")
         if path.exists() and not overwrite:
             raise InputError(f"{path}: exists already; choose another name or add --overwrite")
     except OSError as error:

@@ -7,16 +7,12 @@ plain data. Knows the contract, never the kind of model.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from elman.adapters import adapt
-from elman.adapters.surroundings import Surroundings
 from elman.errors import InputError
+from elman.evaluation.reading import STREAM, Progress, Reading, silent
 from elman.models import MODELS
 from elman.models.contract import LanguageModel
 from elman.runs.folder import read_run, write_run
@@ -27,13 +23,13 @@ from elman.text.reader import Document, named
 from elman.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from elman.evaluation.accuracy import Accuracy
+    from elman.evaluation.accuracy import Accuracy, Counted
     from elman.evaluation.measurement import Measurement
     from elman.evaluation.surprisal import WordSurprisal
     from elman.tasks.generation import Generated
     from elman.tasks.suggestion import Suggestion
 
-RESETS = ("stream", "line")
+_PARTS = ("config.json", "tokenizer.json", "facts.json", "weights.safetensors")
 
 
 class TrainedModel:
@@ -59,7 +55,7 @@ class TrainedModel:
 
     def perplexity(self, text: str, *, reset: str = "stream") -> float:
         """Perplexity per token of a text; line ends count where the text has them."""
-        return self.measure(Document("text", text), reset=reset).perplexity
+        return self.measure(Document("text", text), Reading(reset)).perplexity
 
     def evaluate(
         self,
@@ -69,13 +65,11 @@ class TrainedModel:
         reset: str = "stream",
         batch_size: int = 1,
         window: int | None = None,
-        progress: Callable[[int, int], None] = lambda tokens, of: None,
+        progress: Progress = silent,
     ) -> Measurement:
         """Measure on a file, a folder or a built-in corpus (its test split, if it has splits)."""
-        document = self.choose_split(self.open(data), split)
-        return self.measure(
-            document, reset=reset, batch_size=batch_size, window=window, progress=progress
-        )
+        reading = Reading(reset, batch_size, window)
+        return self.measure(self.choose_split(self.open(data), split), reading, progress)
 
     def open(self, data: str) -> Corpus:
         """A corpus, read as the one that the model was trained on."""
@@ -101,51 +95,12 @@ class TrainedModel:
         )
 
     def measure(
-        self,
-        document: Document,
-        *,
-        reset: str = "stream",
-        batch_size: int = 1,
-        window: int | None = None,
-        progress: Callable[[int, int], None] = lambda tokens, of: None,
+        self, document: Document, reading: Reading = STREAM, progress: Progress = silent
     ) -> Measurement:
         """Measure on one document."""
-        from elman.evaluation.measurement import Protocol, measure
-        from elman.evaluation.scoring import DEFAULT_WINDOW, score_ids
+        from elman.evaluation.perplexity import measure_document
 
-        _check_reset(reset)
-        with named(document):
-            ids = self.tokenizer.encode(document.text)
-        if len(ids) == 0:
-            raise InputError(f"{document.name}: there is nothing to measure in an empty text")
-        log_probs = score_ids(
-            self.model,
-            ids,
-            eos_id=self.tokenizer.eos_id,
-            reset=reset,
-            batch_size=batch_size,
-            window=DEFAULT_WINDOW if window is None else window,
-            progress=progress,
-        )
-        anew = reset == "line" or self.model.resets_at_lines
-        protocol = Protocol(
-            unit=self.tokenizer.name + (", lower case" if self.tokenizer.lowercase else ""),
-            vocabulary_size=len(self.tokenizer),
-            state="every line by itself" if anew else "state carried from line to line",
-            unknown="what is unknown counts as <unk>"
-            if self.tokenizer.unknown_id is not None
-            else "",
-            text=f"{document.name} sha256:{document.sha256()[:12]}",
-            vocabulary=hashlib.sha256("\n".join(self.tokenizer.tokens).encode()).hexdigest()[:12],
-        )
-        return measure(
-            log_probs,
-            ids,
-            document.text,
-            protocol,
-            self.tokenizer.eos_id,
-            self.tokenizer.count_unknown(document.text, ids),
-        )
+        return measure_document(self.model, self.tokenizer, document, reading, progress)
 
     def accuracy(
         self,
@@ -156,26 +111,32 @@ class TrainedModel:
         until: str | None = None,
         reset: str = "stream",
         batch_size: int = 1,
-        progress: Callable[[int, int], None] = lambda tokens, of: None,
+        progress: Progress = silent,
     ) -> Accuracy:
         """How often the likeliest token is the one that comes, on a file, a folder or a corpus.
 
         With `after`, only what follows this token in its line counts; with `until` too, only up to
         the next of those.
         """
-        from elman.evaluation.accuracy import Counted, measure_accuracy
+        from elman.evaluation.accuracy import Counted
 
-        _check_reset(reset)
+        counted, reading = Counted(after, until), Reading(reset, batch_size)
         document = self.choose_split(self.open(data), split)
+        return self.count_right(document, counted, reading, progress)
+
+    def count_right(
+        self,
+        document: Document,
+        counted: Counted,
+        reading: Reading = STREAM,
+        progress: Progress = silent,
+    ) -> Accuracy:
+        """The same on one document; `counted` says which tokens count."""
+        from elman.evaluation.accuracy import measure_accuracy
+
         with named(document):
             return measure_accuracy(
-                self.model,
-                self.tokenizer,
-                document.text,
-                Counted(after, until),
-                reset=reset,
-                batch_size=batch_size,
-                progress=progress,
+                self.model, self.tokenizer, document.text, counted, reading, progress
             )
 
     def surprisal(
@@ -184,12 +145,11 @@ class TrainedModel:
         *,
         base: float = 2.0,
         reset: str = "line",
-        progress: Callable[[int, int], None] = lambda tokens, of: None,
+        progress: Progress = silent,
     ) -> list[WordSurprisal]:
         """Surprisal, entropy and rank of every word of a text."""
         from elman.evaluation.surprisal import word_surprisals
 
-        _check_reset(reset)
         if base <= 1:
             raise InputError(f"base={base}: the base of a logarithm must be above 1 (2, e or 10)")
         return word_surprisals(
@@ -228,62 +188,17 @@ class TrainedModel:
         data: str | None = None,
         *,
         reset: str = "stream",
-        progress: Callable[[int, int], None] = lambda tokens, of: None,
+        progress: Progress = silent,
     ) -> TrainedModel:
         """The same with adapters around the model; what they fit is fitted on the data's splits."""
-        from elman.evaluation.scoring import score_ids
+        from elman.tasks.adapting import put_around
 
-        cut_files = set(self.cut_files)
+        return put_around(self, written, data, Reading(reset), progress)
 
-        def ids_of(split: str) -> np.ndarray:
-            corpus = self._own_corpus() if data is None else self.open(data)
-            if split not in corpus.documents:
-                raise InputError(
-                    f"{corpus.name}: has no {split} text to fit an adapter on; "
-                    "give its settings, as in cache:weight=0.1"
-                )
-            if corpus.whole is not None:
-                cut_files.add(corpus.whole.sha256())
-            return self.tokenizer.encode(corpus.split(split).text)
-
-        def score(model: LanguageModel) -> np.ndarray:
-            eos_id = self.tokenizer.eos_id
-            return score_ids(model, ids_of("valid"), eos_id=eos_id, reset=reset, progress=progress)
-
-        around = Surroundings(
-            score,
-            self._load_alike,
-            lambda: ids_of("train"),
-            self._id_of,
-            self.tokenizer.eos_id,
-            progress,
-        )
-        model = adapt(self.model, written, around)
-        return TrainedModel(
-            self.tokenizer, model, self.config, self.facts, self.name, frozenset(cut_files)
-        )
-
-    def _own_corpus(self) -> Corpus:
-        """What the model was trained on, if it is still there."""
-        trained_on = self.facts["data"]["name"]
-        try:
-            return self.open(trained_on)
-        except InputError as error:
-            raise InputError(
-                f"the adapter is fitted on the run's own data, and {error}; "
-                "give its settings, as in cache:weight=0.1"
-            ) from None
-
-    def _id_of(self, token: str) -> int:
-        if token not in self.tokenizer.tokens:
-            raise InputError(f"{token!r} is not a token of {self.name}")
-        return self.tokenizer.tokens.index(token)
-
-    def _load_alike(self, path: str) -> LanguageModel:
-        other = load(path)
-        if other.tokenizer.tokens != self.tokenizer.tokens:
-            raise InputError(f"{path}: has another vocabulary, so the two cannot be mixed")
-        return other.model
+    def around(self, model: LanguageModel, cut_files: frozenset[str]) -> TrainedModel:
+        """The same run with another model, made of its own, which has seen parts of more files."""
+        cut_files |= self.cut_files
+        return TrainedModel(self.tokenizer, model, self.config, self.facts, self.name, cut_files)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the run folder."""
@@ -301,9 +216,6 @@ class TrainedModel:
         """What a person wants to know about it, as plain data."""
         tokenizer = {"tokenizer": self.tokenizer.name, "loses": self.tokenizer.loses}
         return {"name": self.name, **tokenizer, **self.model.describe(), "training": self.facts}
-
-
-_PARTS = ("config.json", "tokenizer.json", "facts.json", "weights.safetensors")
 
 
 def load(path: str | Path) -> TrainedModel:
@@ -328,8 +240,3 @@ def saved_run(path: Path, contents: dict[str, Any]) -> TrainedModel:
     if not whole:
         raise InputError(f"{path}: the parts of the run do not fit (tokenizer and weights)")
     return TrainedModel(tokenizer, model, config, facts, str(path))
-
-
-def _check_reset(reset: str) -> None:
-    if reset not in RESETS:
-        raise InputError(f"reset={reset!r}: choose 'stream' (carry the state) or 'line'")

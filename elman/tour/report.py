@@ -9,6 +9,7 @@ from typing import Any
 
 from elman.page import Page
 from elman.tour.ladder import Tour
+from elman.tour.tables import docs_table, surprisal_table
 
 _COLOURS = ("#888888", "#1b9e77", "#d95f02", "#7570b3", "#e7298a", "#66a61e", "#333333", "#a6761d")
 
@@ -117,17 +118,7 @@ def _show_docs(page: Page, seen: Tour) -> None:
         "Some fifty thousand words: too few for a neural model alone to beat good counts with a "
         "cache. Perplexities per word, sub-word and character do not compare; bits per byte do."
     )
-    rows = [
-        [
-            result.rung,
-            f"{result.measurement.perplexity:.2f}",
-            result.measurement.protocol.unit,
-            f"{result.measurement.bits_per_byte:.3f}",
-            f"{result.seconds:.1f}",
-        ]
-        for result in seen.ladders["python-docs"]
-    ]
-    page.table(["model", "perplexity", "per", "bits per byte", "seconds"], rows)
+    page.table(*docs_table(seen))
     _show_samples(page, seen, "python-docs")
 
 
@@ -139,13 +130,7 @@ def _show_samples(page: Page, seen: Tour, corpus: str) -> None:
 
 def _show_sentences(page: Page, seen: Tour) -> None:
     page.heading("Surprisal, word by word")
-    rungs = list(seen.sentences)
-    columns = zip(*seen.sentences.values(), seen.true_sentence, strict=True)
-    rows = [
-        [words[0].word, *(f"{word.surprisal:.2f}" for word in words), f"{truth:.2f}"]
-        for *words, truth in columns
-    ]
-    page.table(["word", *rungs, "truth"], rows)
+    page.table(*surprisal_table(seen))
     page.paragraph("In bits; the truth is the grammar's own.")
 
 

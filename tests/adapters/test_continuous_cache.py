@@ -9,6 +9,7 @@ import torch
 from elman.adapters import adapt, moments
 from elman.adapters.continuous_cache import ContinuousCache
 from elman.adapters.surroundings import Surroundings
+from elman.evaluation.reading import Reading
 from elman.evaluation.scoring import score_ids
 from elman.models.contract import LanguageModel
 from elman.models.recurrent import RecurrentConfig, RecurrentModel
@@ -86,7 +87,7 @@ def test_what_is_not_given_is_fitted(network: RecurrentModel) -> None:
 
 def test_lines_by_themselves_are_fitted_by_themselves(network: RecurrentModel) -> None:
     def score(model: LanguageModel) -> np.ndarray:
-        return score_ids(model, TEXT, eos_id=EOS, reset="line")
+        return score_ids(model, TEXT, eos_id=EOS, reading=Reading("line"))
 
     around = Surroundings(score, lambda path: network)
     fitted = adapt(network, ["continuous-cache"], around)

@@ -1,36 +1,62 @@
-"""The flags of `elman generate` are the options of decoding, each with its own words."""
+"""`elman generate`, as people and scripts call it."""
 
-import re
-from dataclasses import fields
+from pathlib import Path
+from typing import Any
 
-import pytest
-
-from elman.cli import run
-from elman.decoding.options import DecodingOptions
-from elman.decoding.transforms import TRANSFORMS
+import elman
 
 
-@pytest.fixture
-def shown(capsys: pytest.CaptureFixture[str]) -> str:
-    """The help, on one line and without its frame."""
-    assert run(["generate", "--help"]) == 0
-    return " ".join(re.sub("[│╭╮╰╯─]", " ", capsys.readouterr().out).split())
+def test_generate(says: Any, place: Path) -> None:
+    shown = says("generate", "words", "--prompt", "the cat", "--max-tokens", "4", "--seed", "3")
+    (expected,) = elman.load(place / "words").generate("the cat", max_tokens=4, seed=3)
+    assert shown == expected.text + "\n"
+    spaced = says("generate", "words", "--prompt", "the cat ", "--max-tokens", "4", "--seed", "3")
+    assert spaced == shown
+    letters = says("generate", "letters", "--prompt", "the ", "--max-tokens", "3", "--greedy")
+    assert letters.startswith("the ")
+    assert len(letters) == len("the xyz\n")
 
 
-def test_every_option_that_describes_itself_is_a_flag(shown: str) -> None:
-    described = [knob for knob in fields(DecodingOptions) if knob.metadata]
-    assert len(described) == len(TRANSFORMS) + 10
-    for knob in described:
-        about = knob.metadata["about"]
-        flag = "--" + knob.name.replace("_", "-")
-        assert re.search(
-            rf"{flag}( INT| FLOAT)? {re.escape(about[0].upper() + about[1:])}\.", shown
-        )
+def test_generate_several(says: Any) -> None:
+    shown = says("generate", "words", "--prompt", "a", "--samples", "3", "--stop-at-line-end")
+    assert [line for line in shown.splitlines() if line.startswith("──")][2].startswith("── 3 (log")
+    beam = says("generate", "words", "--beam", "4", "--n-best", "2", "--max-tokens", "5")
+    assert beam.count("──") == 2
 
 
-@pytest.mark.parametrize("name", TRANSFORMS)
-def test_every_transform_is_a_flag(name: str, shown: str) -> None:
-    flag = "--" + TRANSFORMS[name].option.replace("_", "-")
-    kind = {int: "INT", float: "FLOAT"}[TRANSFORMS[name].kind]
-    assert f"{flag} {kind} " in shown
-    assert TRANSFORMS[name].about[1:] in shown
+def test_generate_as_data(gives: Any) -> None:
+    (found,) = gives("generate", "words", "--prompt", "the cat", "--max-tokens", "3")
+    assert found["text"] == "the cat" + found["continuation"]
+    assert len(found["tokens"]) == 3
+    assert found["log_prob"] < 0
+    assert len(gives("generate", "words", "--samples", "4")) == 4
+
+
+def test_generate_knobs(gives: Any) -> None:
+    options = ("generate", "words", "--prompt", "the", "--samples", "8", "--max-tokens", "6")
+    for sample in gives(*options, "--ban", "cat", "--ban", "."):
+        assert not {"cat", "."} & set(sample["tokens"])
+    for sample in gives(*options, "--force", "bird sees"):
+        assert sample["tokens"][:2] == ["bird", "sees"]
+    assert all(" a" not in sample["continuation"] for sample in gives(*options, "--stop", " a"))
+    greedy = [gives(*options, *knob) for knob in (("--greedy",), ("--temperature", "0"))]
+    assert greedy[0] == greedy[1]
+    assert len({sample["text"] for sample in greedy[0]}) == 1
+
+
+def test_generate_measures(gives: Any, says: Any) -> None:
+    options = ("generate", "words", "--samples", "5", "--measure", "--against", "data")
+    found = gives(*options)
+    assert len(found["samples"]) == 5
+    assert found["measures"]["samples"] == 5
+    assert set(found["measures"]["copied"]) == {"4", "6", "8"}
+    shown = says(*options)
+    assert "distinct-1" in shown
+    assert "longest copy (tokens)" in shown
+    assert says("generate", "words", "--measure").count("copied") == 0
+
+
+def test_generate_says_when_the_prompt_is_unknown(call: Any) -> None:
+    result = call("generate", "words", "--prompt", "the zebra", "--max-tokens", "2")
+    assert result.code == 0
+    assert "1 of 2 tokens of the prompt are unknown" in result.err

@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from elman.errors import InputError
-from elman.evaluation import accuracy
-from elman.evaluation.accuracy import Counted, likeliest, measure_accuracy
+from elman.evaluation import scoring
+from elman.evaluation.accuracy import Accuracy, Counted, likeliest, measure_accuracy
+from elman.evaluation.reading import Reading
 from elman.models.contract import LanguageModel
 from elman.text.characters import Characters
 from elman.text.tokenizer import TextConfig
@@ -37,14 +38,14 @@ class Repeats(LanguageModel):
         return distributions.gather(2, ids[:, :, None])[:, :, 0], state
 
 
-def measured(counted: Counted, **settings: Any) -> accuracy.Accuracy:
-    return measure_accuracy(Repeats(), TOKENIZER, TEXT, counted, **settings)
+def measured(counted: Counted, **settings: Any) -> Accuracy:
+    return measure_accuracy(Repeats(), TOKENIZER, TEXT, counted, Reading(**settings))
 
 
 def test_the_likeliest_before_each_token() -> None:
     ids = TOKENIZER.encode(TEXT)
     expected = [TOKENIZER.eos_id, *ids[:-1]]
-    assert likeliest(Repeats(), ids, eos_id=TOKENIZER.eos_id).tolist() == expected
+    assert likeliest(Repeats(), ids, TOKENIZER.eos_id).tolist() == expected
 
 
 def test_everything_counts() -> None:
@@ -82,7 +83,7 @@ def test_lines_that_are_all_right() -> None:
 def test_cutting_never_changes_a_number(reset: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = measured(Counted("="), reset=reset)
     for at_once in (1, 50, 1 << 22):
-        monkeypatch.setattr(accuracy, "_AT_ONCE", at_once)
+        monkeypatch.setattr(scoring, "_AT_ONCE", at_once)
         for batch_size in (1, 2, 7):
             assert measured(Counted("="), reset=reset, batch_size=batch_size) == whole
 

@@ -14,6 +14,7 @@ from elman.adapters.surroundings import Surroundings
 from elman.counts.estimate import NgramConfig
 from elman.errors import InputError
 from elman.evaluation import scoring
+from elman.evaluation.reading import Reading
 from elman.evaluation.scoring import cut_lines, cut_stream, score_ids
 from elman.models.contract import LanguageModel
 from elman.models.ngram import NGram
@@ -84,10 +85,9 @@ def test_cutting_never_changes_a_number(name: str, reset: str) -> None:
     model = MODELS[name]()
     expected = one_by_one(model, IDS, reset)
     for batch_size in (1, 3, 16):
-        for window in (1, 7, 35, None):
-            scores = score_ids(
-                model, IDS, eos_id=EOS, reset=reset, batch_size=batch_size, window=window
-            )
+        for window in (1, 7, 35, len(IDS), None):
+            reading = Reading(reset, batch_size, window)
+            scores = score_ids(model, IDS, eos_id=EOS, reading=reading)
             np.testing.assert_allclose(scores, expected, rtol=1e-9)
 
 
@@ -95,19 +95,18 @@ def test_cutting_never_changes_a_number(name: str, reset: str) -> None:
 @pytest.mark.parametrize("name", ["line", "stream", "unigram"])
 def test_counts_give_the_same_bits(name: str, reset: str) -> None:
     model = MODELS[name]()
-    whole = score_ids(model, IDS, eos_id=EOS, reset=reset)
+    whole = score_ids(model, IDS, eos_id=EOS, reading=Reading(reset))
     for batch_size in (1, 3, 16):
-        for window in (1, 7, 35, None):
-            scores = score_ids(
-                model, IDS, eos_id=EOS, reset=reset, batch_size=batch_size, window=window
-            )
+        for window in (1, 7, 35, len(IDS), None):
+            reading = Reading(reset, batch_size, window)
+            scores = score_ids(model, IDS, eos_id=EOS, reading=reading)
             np.testing.assert_array_equal(scores, whole)
 
 
 def test_the_resets_differ_where_the_model_looks_past_line_ends() -> None:
     model = MODELS["stream"]()
-    stream = score_ids(model, IDS, eos_id=EOS, reset="stream")
-    line = score_ids(model, IDS, eos_id=EOS, reset="line")
+    stream = score_ids(model, IDS, eos_id=EOS, reading=Reading("stream"))
+    line = score_ids(model, IDS, eos_id=EOS, reading=Reading("line"))
     assert np.abs(stream - line).max() > 0.01
 
 
@@ -116,7 +115,7 @@ def test_a_model_without_a_horizon_is_never_cut() -> None:
     ids = IDS % 2
     expected = one_by_one(model, ids, "stream")
     model.batch_sizes.clear()
-    scores = score_ids(model, ids, eos_id=5, batch_size=16, window=7)
+    scores = score_ids(model, ids, eos_id=5, reading=Reading(batch_size=16, window=7))
     np.testing.assert_allclose(scores, expected, rtol=1e-12)
     assert model.batch_sizes == [1]
 
@@ -124,8 +123,8 @@ def test_a_model_without_a_horizon_is_never_cut() -> None:
 def test_a_horizon_that_lies_is_seen() -> None:
     liar = copy.copy(MODELS["stream"]())
     liar.horizon = 1  # in truth it looks three tokens back
-    right = score_ids(liar, IDS, eos_id=EOS, batch_size=1)
-    wrong = score_ids(liar, IDS, eos_id=EOS, batch_size=3)
+    right = score_ids(liar, IDS, eos_id=EOS, reading=Reading(batch_size=1))
+    wrong = score_ids(liar, IDS, eos_id=EOS, reading=Reading(batch_size=3))
     # Rows of 134 tokens: the first two of the second and third row lack some of their context.
     places = np.flatnonzero(right != wrong).tolist()
     assert places
@@ -134,9 +133,9 @@ def test_a_horizon_that_lies_is_seen() -> None:
 
 def test_without_the_warm_up_the_rows_begin_wrongly(monkeypatch: pytest.MonkeyPatch) -> None:
     model = MODELS["long cache"]()
-    right = score_ids(model, IDS, eos_id=EOS, batch_size=3)
+    right = score_ids(model, IDS, eos_id=EOS, reading=Reading(batch_size=3))
     monkeypatch.setattr(scoring, "_state_before", lambda model, ids, rows: model.start(len(rows)))
-    wrong = score_ids(model, IDS, eos_id=EOS, batch_size=3)
+    wrong = score_ids(model, IDS, eos_id=EOS, reading=Reading(batch_size=3))
     np.testing.assert_allclose(wrong[:134], right[:134], rtol=1e-12)
     assert abs(wrong.sum() - right.sum()) > 0.01
 
@@ -144,7 +143,7 @@ def test_without_the_warm_up_the_rows_begin_wrongly(monkeypatch: pytest.MonkeyPa
 def test_an_empty_text_has_no_scores() -> None:
     nothing = np.empty(0, dtype=np.int64)
     for reset in ("stream", "line"):
-        assert len(score_ids(MODELS["line"](), nothing, eos_id=EOS, reset=reset)) == 0
+        assert len(score_ids(MODELS["line"](), nothing, eos_id=EOS, reading=Reading(reset))) == 0
 
 
 def test_progress_reaches_the_end() -> None:
@@ -154,7 +153,7 @@ def test_progress_reaches_the_end() -> None:
         seen.append(tokens)
         assert of == len(IDS)
 
-    score_ids(MODELS["line"](), IDS, eos_id=EOS, window=35, progress=progress)
+    score_ids(MODELS["line"](), IDS, eos_id=EOS, reading=Reading(window=35), progress=progress)
     assert sum(seen) == len(IDS)
     assert len(seen) == 12  # 400 tokens, 35 at a time
 
@@ -162,7 +161,7 @@ def test_progress_reaches_the_end() -> None:
 @pytest.mark.parametrize("wrong", [{"batch_size": 0}, {"window": 0}, {"window": -1}])
 def test_impossible_sizes_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(InputError, match="at least 1"):
-        score_ids(MODELS["line"](), IDS, eos_id=EOS, **wrong)
+        Reading(**wrong)
 
 
 @given(st.lists(st.integers(0, 2), max_size=40))

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from elman.counts.estimate import NgramConfig
-from elman.evaluation import surprisal
+from elman.evaluation import scoring
+from elman.evaluation.reading import Reading
 from elman.evaluation.scoring import score_ids
 from elman.evaluation.surprisal import WordSurprisal, word_surprisals
 from elman.models.ngram import NGram
@@ -60,7 +61,7 @@ def line_ends_apart(rows: list[WordSurprisal]) -> list[str]:
 def test_rows_add_up_to_the_text(pair: Pair, text: str, reset: str) -> None:
     model, tokenizer = pair
     ids = tokenizer.encode(text)
-    nats = -score_ids(model, ids, eos_id=tokenizer.eos_id, reset=reset).sum()
+    nats = -score_ids(model, ids, eos_id=tokenizer.eos_id, reading=Reading(reset)).sum()
     for base in (2.0, math.e, 10.0):
         rows = word_surprisals(model, tokenizer, text, base=base, reset=reset)
         total = sum(row.surprisal for row in rows)
@@ -170,7 +171,7 @@ def test_blanks_alone_are_one_row_or_none(pair: Pair) -> None:
 def test_a_long_text_is_predicted_in_parts(words: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "the cat sees the dog .\na dog\n"
     at_once = word_surprisals(*words, text, reset="stream")
-    monkeypatch.setattr(surprisal, "_AT_ONCE", 1)
+    monkeypatch.setattr(scoring, "_AT_ONCE", 1)
     assert word_surprisals(*words, text, reset="stream") == at_once
 
 

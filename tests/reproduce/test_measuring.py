@@ -8,10 +8,11 @@ import pytest
 
 from elman.errors import InputError
 from elman.reproduce import experiments, trainings
-from elman.reproduce.measuring import Workshop, reproduce_row
+from elman.reproduce.measuring import reproduce_row
 from elman.reproduce.registry import Row, Table, read_tables
 from elman.reproduce.results import Result, read_kept
 from elman.reproduce.standing import standings
+from elman.reproduce.workshop import Workshop
 from elman.tasks.language_model import load
 from elman.tasks.machine import Machine
 

@@ -1,0 +1,31 @@
+"""`elman compare`, as people and scripts call it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def test_compare(call: Any) -> None:
+    result = call("compare", "laplace", "words", "letters", "--data", "data")
+    assert result.code == 0
+    names = [line.split(" ")[0] for line in result.out.splitlines()[2:5]]
+    assert names == ["laplace", "words", "letters"]
+    assert "compare bits per byte instead" in result.err
+
+
+def test_compare_as_data(gives: Any) -> None:
+    first, second = gives("compare", "laplace", "words", "--data", "data")
+    assert (first["run"], second["run"]) == ("laplace", "words")
+    assert first["against_first"] is None
+    assert second["perplexity_comparable"] is True
+    assert second["against_first"]["p_value"] < 0.05
+    assert second["against_first"]["difference"] < 0
+
+
+def test_compare_on_a_few_lines_says_so(
+    call: Any, tmp_path: Path, sentences: Callable[[int, int], str]
+) -> None:
+    (tmp_path / "few.txt").write_text(sentences(3, 5))
+    result = call("compare", "laplace", "words", "--data", str(tmp_path / "few.txt"))
+    assert result.code == 0
+    assert "too few to say" in result.err

@@ -1,0 +1,73 @@
+"""`elman evaluate`, as people and scripts call it."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import elman
+
+
+def test_evaluate(says: Any) -> None:
+    shown = says("evaluate", "words", "--data", "data")
+    for line in ("perplexity", "bits per byte", "tokens", "protocol: words · vocabulary 11 ·"):
+        assert f"\n{line}" in shown
+    assert "mixture" not in shown
+    assert "text: data/test.txt" in shown
+
+
+def test_evaluate_as_data(gives: Any, place: Path) -> None:
+    found = gives("evaluate", "words", "--data", "data")
+    expected = elman.load(place / "words").evaluate(str(place / "data"))
+    assert found["perplexity"] == pytest.approx(expected.perplexity)
+    assert found["nats"] == pytest.approx(expected.nats)
+    assert found["bits_per_byte"] == pytest.approx(expected.bits_per_byte)
+    assert found["tokens"] == 280
+    assert found["protocol"]["unit"] == "words"
+    assert found["protocol"]["signature"] == str(expected.protocol)
+    assert found["model"]["order"] == 5
+
+
+def test_evaluate_options(gives: Any) -> None:
+    plain = gives("evaluate", "letters", "--data", "data")
+    cut = gives("evaluate", "letters", "--data", "data", "--batch-size", "4", "--window", "9")
+    assert cut == plain
+    valid = gives("evaluate", "letters", "--data", "data", "--split", "valid", "--reset", "line")
+    assert "valid" in valid["protocol"]["text"]
+    assert valid["protocol"]["state"] == "every line by itself"
+
+
+def test_evaluate_accuracy(gives: Any, says: Any) -> None:
+    command = ("evaluate", "letters", "--data", "data", "--accuracy")
+    found = gives(*command)["accuracy"]
+    assert found["counted"] == gives("evaluate", "letters", "--data", "data")["tokens"]
+    assert 0 < found["accuracy"] < 1
+    assert found["accuracy"] == found["right"] / found["counted"]
+    after = gives(*command, "--after", "t", "--until", " ")["accuracy"]
+    assert 0 < after["counted"] < found["counted"]
+    shown = says(*command, "--after", "t")
+    assert "accuracy" in shown
+    assert "counted: tokens after 't' in their line, the line end too" in shown
+    assert gives(*command, "--batch-size", "3", "--reset", "line")["accuracy"]["counted"]
+
+
+def test_evaluate_with_adapters(says: Any, gives: Any) -> None:
+    cache = ("evaluate", "laplace", "--data", "data", "--with", "cache:window=50")
+    assert re.search(r"\nwith: \d\.\d{3} ngram \+ \d\.\d{3} cache\n", says(*cache))
+    both = gives(*cache, "--with", "mix:run=words,weight=0.5")
+    assert both["model"]["weights"] == [0.5, 0.5]
+    assert both["model"]["models"][0]["model"] == "mixture"
+    assert both["perplexity"] < gives("evaluate", "laplace", "--data", "data")["perplexity"]
+
+
+def test_evaluate_where_a_word_is_impossible(call: Any, tmp_path: Path) -> None:
+    raw = ("--set", "model.smoothing=maximum-likelihood", "--set", "model.order=1")
+    assert call("train", "ngram", "--data", "data", "--out", str(tmp_path / "run"), *raw).code == 0
+    (tmp_path / "text.txt").write_text("the zebra sees a cat .\n")
+    evaluate = ("evaluate", str(tmp_path / "run"), "--data", str(tmp_path / "text.txt"))
+    shown = call(*evaluate)
+    assert "∞" in shown.out
+    assert "1 tokens have probability zero" in shown.err
+    assert json.loads(call(*evaluate, "--json").out)["perplexity"] is None

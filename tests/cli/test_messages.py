@@ -1,0 +1,74 @@
+"""Wrong input and interruptions: one clear line."""
+
+from typing import Any
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("regimes teacher", "unknown regime 'teacher'; did you mean 'teacher-forcing'?"),
+        ("regimes teacher-forcing:final=1", "unknown option 'final' of the regime"),
+        ("regimes --seeds 0", "--seeds 0: must be at least 1"),
+        ("regimes --sentences 3", "--sentences 3: must be at least 50"),
+        ("evaluate nowhere --data data", "nowhere: no such run"),
+        ("evaluate words --data data --after x", "give that too"),
+        ("evaluate letters --data data --accuracy --after the", "'the': is not one token"),
+        ("evaluate letters --data data --accuracy --until t", "give both"),
+        ("evaluate words --data nowhere", "nowhere: no such file, folder or built-in corpus"),
+        ("evaluate words", "data"),
+        ("evaluate words --data data --split best", "no 'best' split"),
+        ("evaluate words --data data --reset word", "reset='word'"),
+        ("evaluate words --data data --batch-size 0", "batch_size=0"),
+        ("evaluate words --data data --window -1", "window=-1"),
+        ("evaluate words --data data --with cash", "did you mean 'cache'"),
+        ("evaluate words --data data --with mix:run=letters", "another vocabulary"),
+        ("train ngarm --data data --out x", "did you mean 'ngram'"),
+        ("generate words --top-p 2", "top_p is 2.0"),
+        ("generate words --temperature hot", "temperature"),
+        ("generate words --prompt the --beam 2 --samples 2", "beam search draws no samples"),
+        ("generate words --ban zebra", "--ban zebra: is not a single token"),
+        ("generate letters --ban cat", "--ban cat: is not a single token"),
+        ("generate words --max-tokens -1", "max_tokens is -1"),
+        ("suggest words the --top 0", "top=0"),
+        ("surprisal words", "either a file or --text"),
+        ("surprisal words data/test.txt --text the", "either a file or --text"),
+        ("surprisal words --text the --base 3", "choose 2, e or 10"),
+        ("surprisal words --text the --with dynamic", "goes around a neural run"),
+        ("surprisal words nowhere.txt", "no such file"),
+        ("surprisal words --txet the", "--txet"),
+        ("import nowhere.arpa --out x", "nowhere.arpa"),
+        ("list tokenisers", "did you mean 'tokenizers'"),
+        ("data nowhere", "no such file"),
+        ("data --write new", "elman data NAME --write FOLDER"),
+        ("trian ngram", "unknown command 'trian'; did you mean 'train'?"),
+        ("evaluate --data data", "RUN is missing (elman evaluate --help"),
+        ("evaluate words --with cache", "--data is missing (elman evaluate --help"),
+        ("evaluate words --dta data", "did you mean --data instead of --dta?"),
+        ("evaluate words --data", "--data needs a value"),
+        ("suggest words the cat", "too many arguments: cat; put quotes around"),
+        ("train ngram --data data", "--out is missing (elman train --help"),
+        ("surprisal words --text ", "--text is empty"),
+        ("explain words --text ", "--text is empty"),
+        ("export words data", "data: is a folder; name a file"),
+        ("import data/test.txt --out words", "words: exists already"),
+        ("reproduce ptb --budget -3m", "--budget -3m: write a time like"),
+    ],
+)
+def test_wrong_input_gets_one_clear_line(call: Any, line: str, message: str) -> None:
+    result = call(*line.split(" "))
+    assert result.code == 2
+    assert result.out == ""
+    assert message in result.err
+    assert result.err.startswith("elman: ")
+    assert result.err.count("\n") == 1
+
+
+def test_an_interruption_is_no_traceback(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("elman.tasks.language_model.load", interrupt)
+    result = call("suggest", "words", "the")
+    assert (result.code, result.err) == (130, "elman: stopped\n")

@@ -1,0 +1,18 @@
+"""`elman suggest`, as people and scripts call it."""
+
+from pathlib import Path
+from typing import Any
+
+import elman
+
+
+def test_suggest(says: Any, gives: Any, place: Path) -> None:
+    shown = says("suggest", "words", "the", "--top", "2").splitlines()
+    assert shown[0].split() == ["token", "probability"]
+    assert len(shown) == 4
+    found = gives("suggest", "words", "the")
+    expected = elman.load(place / "words").suggest("the")
+    assert found == [{"token": s.token, "probability": s.probability} for s in expected]
+    completed = gives("suggest", "letters", "the ca", "--complete", "--top", "1")
+    assert completed[0]["token"] == "cat"
+    assert len(gives("suggest", "words")) == 5
