@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from elman.errors import InputError, nearest
@@ -59,6 +60,9 @@ class Registry(MutableMapping[str, Any]):
 
     def abouts(self) -> dict[str, str]:
         """What each of them says of itself, by name."""
-        return {
-            name: getattr(member, "about", None) or member.ABOUT for name, member in self.items()
-        }
+        return {name: _about(member) for name, member in self.items()}
+
+
+def _about(member: Any) -> str:
+    words: str = member.ABOUT if isinstance(member, ModuleType) else member.about
+    return words

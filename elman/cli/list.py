@@ -1,13 +1,14 @@
 """`elman list`: everything there is to choose from, read from the rooms' own tables."""
 
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from elman.cli.arguments import Json
 from elman.cli.output import print_json, print_table
 from elman.errors import choose
+from elman.registry import Registry
 
 # Kind to the module and the name of its members there; imported when asked for, some with torch.
 KINDS = {
@@ -53,14 +54,7 @@ def _members(place: str) -> dict[str, str]:
     """The members of a kind by name, with what each says of itself."""
     module, _, name = place.partition(":")
     family = getattr(import_module(module), name)
-    return {
-        key: _about(member) for key, member in (family() if callable(family) else family).items()
-    }
-
-
-def _about(member: Any) -> str:
-    """Some are said in words; others have them as `about`, a module as ABOUT, or as docstring."""
-    if isinstance(member, str):
-        return member
-    said = (getattr(member, name, None) for name in ("about", "ABOUT", "__doc__"))
-    return next((words for words in said if words), "")
+    if isinstance(family, Registry):
+        return family.abouts()
+    described: dict[str, str] = family() if callable(family) else family
+    return described

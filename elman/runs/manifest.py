@@ -56,7 +56,10 @@ def read_manifest(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError):
         ours = False
     if not ours:
-        raise InputError(f"{path}: not a run folder of elman (it has no readable {MANIFEST})")
+        raise InputError(
+            f"{path}: not a run folder of elman (it has no readable {MANIFEST}); "
+            "name the folder that elman train wrote with --out"
+        )
     version = manifest.get("version")
     if version != _FORMAT["version"]:
         raise InputError(

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from elman.errors import ElmanError
 from elman.runs.folder import update_run, write_run
 from elman.runs.lock import only_writer
 from elman.tasks.checkpoints import arrays, checkpoint
@@ -115,11 +116,19 @@ class TrainingRun:
     def _save(self, snapshot: Snapshot) -> None:
         whole = self._whole(snapshot)
         if self._folder is not None:
-            update_run(self._folder, self._changed(whole))
+            self._update(self._folder, whole)
             if time.perf_counter() - self._drawn > _DRAWING_SECONDS:
                 self._draw()
                 self._drawn = time.perf_counter()
         self.processes.largest(0)  # it is saved, now that all have come here
+
+    def _update(self, folder: Path, snapshot: Snapshot) -> None:
+        try:
+            update_run(folder, self._changed(snapshot))
+        except ElmanError as error:  # the disk is full, or the folder has gone
+            self._saved_best = -1
+            go_on = f"when that is mended, go on with: {self.processes.resume_command(folder)}"
+            raise type(error)(f"{error}; {go_on}") from None
 
     def _whole(self, snapshot: Snapshot) -> Snapshot:
         """With what every process remembers, on the first of them."""

@@ -10,11 +10,9 @@ when there is no model yet that a regime could be made for.
 
 from __future__ import annotations
 
-import typing
 from typing import Any
 
-from elman.config import convert
-from elman.errors import InputError, nearest
+from elman.options import convert_options
 from elman.registry import Registry
 from elman.training.regimes.regime import OPTIONS, Regime
 
@@ -33,14 +31,7 @@ REGIMES = Registry(
 def check_options(regime: str, options: dict[str, Any]) -> dict[str, Any]:
     """The options in the types that the regime wants; an InputError if they cannot be."""
     kind = REGIMES.choose(regime).options_class
-    known = typing.get_type_hints(kind)
-    for name in options:
-        if name not in known:
-            hint = nearest(str(name), known) if known else "it has none"
-            raise InputError(f"unknown option {name!r} of the regime {regime!r}; {hint}")
-    converted = {
-        name: convert(value, known[name], f"{OPTIONS}.{name}") for name, value in options.items()
-    }
+    converted = convert_options(kind, options, f"the regime {regime!r}", OPTIONS)
     kind(**converted)  # which checks what the values may be
     return converted
 
