@@ -1,0 +1,16 @@
+"""The largest value of each unit over all words (Collobert and Weston 2008)."""
+
+from __future__ import annotations
+
+import torch
+
+from elman.layers.poolings.pooling import Pooling, real
+
+
+class Maximum(Pooling):
+    """Each unit takes the word that excites it most."""
+
+    about = "the element-wise maximum over all words"
+
+    def forward(self, outputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        return outputs.where(real(outputs, lengths), -torch.inf).amax(1)
