@@ -74,11 +74,9 @@ def convert_scheme(tags: Sequence[str], scheme: str) -> list[str]:
 def check_scheme(name: str, sentences: Iterable[Sequence[str]]) -> None:
     """Refuse a text that mixes BIO and BIOES, or marks some spans and has bare tags beside them."""
     tags = {tag for sentence in sentences for tag in sentence}
-    prefixes = {tag[0] for tag in tags if tag[1:2] == "-" and tag[0] in _PREFIXES}
-    bare = sorted(
-        tag for tag in tags if tag != "O" and not (tag[1:2] == "-" and tag[0] in _PREFIXES)
-    )
-    if prefixes and bare and "O" in tags:
+    marked = {tag for tag in tags if tag[1:2] == "-" and tag[0] in _PREFIXES}
+    bare = sorted(tags - marked - {"O"})
+    if marked and bare and "O" in tags:
         raise InputError(
             f"{name}: {bare[0]!r} is no tag of a span, beside tags like B-… and O; "
             "write every tag as O or with B-, I-, E-, S- before it"

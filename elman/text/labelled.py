@@ -67,9 +67,8 @@ def _read_json_lines(document: Document) -> list[Example]:
         try:
             entry: Any = json.loads(line)
         except json.JSONDecodeError as error:
-            raise InputError(
-                f"{where}: is not JSON ({error.msg}); write one object per line"
-            ) from None
+            reason = f"is not JSON ({error.msg}); write one object per line"
+            raise InputError(f"{where}: {reason}") from None
         if not isinstance(entry, dict):
             raise InputError(f'{where}: must be an object like {{"text": "…", "label": "…"}}')
         examples.append(_example(where, {str(key): value for key, value in entry.items()}))
@@ -78,14 +77,9 @@ def _read_json_lines(document: Document) -> list[Example]:
 
 def _read_table(document: Document, separator: str) -> list[Example]:
     """Rows of columns, with a header that names them or as text and label."""
-    quoting = csv.QUOTE_MINIMAL if separator == "," else csv.QUOTE_NONE
-    rows = [
-        (number, row)
-        for number, row in enumerate(
-            csv.reader(document.text.split("\n"), delimiter=separator, quoting=quoting), 1
-        )
-        if row and any(row)
-    ]
+    lines = document.text.split("\n")
+    table = csv.reader(lines) if separator == "," else (line.split(separator) for line in lines)
+    rows = [(number, row) for number, row in enumerate(table, 1) if any(row)]
     names = [name.strip().lower() for name in rows[0][1]]
     width = len(names)
     if any(name in _LABELS for name in names) and any(name in _FIRST for name in names):

@@ -22,7 +22,7 @@ def field() -> ConditionalField:
     with torch.no_grad():
         for parameter in made.parameters():
             parameter.normal_()
-    return made
+    return made.requires_grad_(False)
 
 
 def by_hand(field: ConditionalField, scores: torch.Tensor, tags: tuple[int, ...]) -> float:
@@ -76,6 +76,7 @@ def test_what_is_beyond_a_row_has_no_gradient(name: str) -> None:
 
 
 def test_gradients_of_the_field_by_finite_differences(field: ConditionalField) -> None:
+    field.requires_grad_()
     scores = torch.randn(2, 3, K, dtype=torch.float64, requires_grad=True)
     tags, lengths = torch.randint(K, (2, 3)), torch.tensor([3, 2])
     assert torch.autograd.gradcheck(lambda s: field.loss(s, tags, lengths), [scores])
