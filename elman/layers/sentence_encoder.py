@@ -1,0 +1,70 @@
+"""Sentences to hidden vectors: word features, and recurrent layers or a window over them.
+
+Takes `Sentences`, gives (B, T, size); called by the models of tasks. What an encoder gives for a
+sentence does not depend on what stands beside it in the batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from elman.batches.sentences import Sentences
+from elman.errors import InputError, choose
+from elman.layers.dropout import dropout
+from elman.layers.stack import Stack, StackConfig
+from elman.layers.word_features import FeatureConfig, WordFeatures
+
+ENCODERS = ("recurrent", "window")
+
+
+@dataclass(kw_only=True)
+class EncoderConfig(FeatureConfig, StackConfig):
+    """How sentences are read."""
+
+    encoder: str = "recurrent"  # recurrent: layers of a cell; window: the neighbours of each word
+    window: int = 2  # of the encoder window: so many words on either side
+    bidirectional: bool = True
+
+    def __post_init__(self) -> None:
+        StackConfig.__post_init__(self)
+        FeatureConfig.check(self)
+        choose(dict.fromkeys(ENCODERS), self.encoder, "encoder")
+        if self.window < 0:
+            raise InputError(f"model.window={self.window}: must not be negative")
+
+
+class SentenceEncoder(nn.Module):
+    """A hidden vector for every word of a sentence."""
+
+    def __init__(self, config: EncoderConfig, counts: torch.Tensor) -> None:
+        super().__init__()
+        self.config = config
+        self.features = WordFeatures(counts, config)
+        self.window = self.stack = None
+        if config.encoder == "window":
+            self.size = config.sizes()[-1]
+            self.window = nn.Linear((2 * config.window + 1) * self.features.size, self.size)
+        else:
+            self.stack = Stack(self.features.size, config)
+            self.size = self.stack.output_size
+
+    def forward(self, sentences: Sentences) -> torch.Tensor:
+        """(B, T, size)."""
+        features = dropout(self.features(sentences), self.config.dropout_features, self.training)
+        if self.window is not None:
+            neighbours = _neighbours(features, sentences.real(), self.config.window)
+            hidden = torch.tanh(self.window(neighbours))
+            return dropout(hidden, self.config.dropout_output, self.training)
+        assert self.stack is not None
+        outputs: torch.Tensor = self.stack(features, lengths=sentences.lengths).outputs
+        return outputs
+
+
+def _neighbours(features: torch.Tensor, real: torch.Tensor, width: int) -> torch.Tensor:
+    """The features of each word and of those around it, (B, T, (2 width + 1) · size)."""
+    features = features.where(real.unsqueeze(2), 0)
+    padded = nn.functional.pad(features, (0, 0, width, width))
+    return padded.unfold(1, 2 * width + 1, 1).transpose(2, 3).flatten(2)
