@@ -42,9 +42,7 @@ class WordList:
     ) -> WordList:
         """The words of a training text that come at least so often, most frequent first."""
         empty = cls([], [], lowercase=lowercase, digits_alike=digits_alike)
-        counts = Counter(
-            word for sentence in sentences for word in map(empty.normalise, sentence)
-        )
+        counts = Counter(word for sentence in sentences for word in map(empty.normalise, sentence))
         known = sorted((-count, word) for word, count in counts.items() if count >= min_count)
         return cls(
             [word for _, word in known],

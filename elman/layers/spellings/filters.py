@@ -1,6 +1,6 @@
 """Filters over characters, and the best match of each (dos Santos and Zadrozny 2014).
 
-    f_j = max_i tanh(F_j · [c_{i-1}; c_i; c_{i+1}] + b_j)
+f_j = max_i tanh(F_j · [c_{i-1}; c_i; c_{i+1}] + b_j)
 """
 
 from __future__ import annotations
