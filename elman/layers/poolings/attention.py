@@ -8,7 +8,8 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from elman.layers.poolings.pooling import Pooling, real
+from elman.layers.padding import real_tokens
+from elman.layers.poolings.pooling import Pooling
 
 
 class AttentionPooling(Pooling):
@@ -27,4 +28,8 @@ class AttentionPooling(Pooling):
     def weights(self, outputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """How much each word counts, (B, T, 1); one per row altogether."""
         scores = torch.tanh(self.key(outputs)) @ self.query
-        return scores.unsqueeze(2).where(real(outputs, lengths), -torch.inf).softmax(1)
+        return (
+            scores.unsqueeze(2)
+            .where(real_tokens(outputs, lengths).unsqueeze(2), -torch.inf)
+            .softmax(1)
+        )

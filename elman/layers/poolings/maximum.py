@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from elman.layers.poolings.pooling import Pooling, real
+from elman.layers.padding import real_tokens
+from elman.layers.poolings.pooling import Pooling
 
 
 class Maximum(Pooling):
@@ -13,4 +14,4 @@ class Maximum(Pooling):
     about = "the element-wise maximum over all words"
 
     def forward(self, outputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        return outputs.where(real(outputs, lengths), -torch.inf).amax(1)
+        return outputs.where(real_tokens(outputs, lengths).unsqueeze(2), -torch.inf).amax(1)

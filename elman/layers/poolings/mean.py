@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from elman.layers.poolings.pooling import Pooling, real
+from elman.layers.padding import real_tokens
+from elman.layers.poolings.pooling import Pooling
 
 
 class Mean(Pooling):
@@ -13,4 +14,6 @@ class Mean(Pooling):
     about = "the mean over all words"
 
     def forward(self, outputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        return outputs.where(real(outputs, lengths), 0).sum(1) / lengths[:, None]
+        return (
+            outputs.where(real_tokens(outputs, lengths).unsqueeze(2), 0).sum(1) / lengths[:, None]
+        )

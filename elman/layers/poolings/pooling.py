@@ -23,9 +23,3 @@ class Pooling(nn.Module, ABC):
     @abstractmethod
     def forward(self, outputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """One vector per row, (B, size)."""
-
-
-def real(outputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """Where outputs are of a word and not of padding, (B, T, 1)."""
-    steps = torch.arange(outputs.shape[1], device=outputs.device)
-    return (steps < lengths[:, None]).unsqueeze(2)

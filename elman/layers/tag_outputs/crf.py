@@ -12,7 +12,8 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from elman.layers.tag_outputs.output import TagOutput, real_words
+from elman.layers.padding import real_tokens
+from elman.layers.tag_outputs.output import TagOutput
 
 
 class ConditionalField(TagOutput):
@@ -33,7 +34,7 @@ class ConditionalField(TagOutput):
         self, scores: torch.Tensor, tags: torch.Tensor, lengths: torch.Tensor
     ) -> torch.Tensor:
         """s(y) of each row, (B,)."""
-        real = real_words(scores, lengths)
+        real = real_tokens(scores, lengths)
         own = scores.gather(2, tags.unsqueeze(2)).squeeze(2).where(real, 0).sum(1)
         steps = self.between[tags[:, :-1], tags[:, 1:]].where(real[:, 1:], 0).sum(1)
         ends = tags.gather(1, (lengths - 1)[:, None]).squeeze(1)
@@ -41,7 +42,7 @@ class ConditionalField(TagOutput):
 
     def total(self, scores: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """Logarithm of the sum of exp s(y) over all taggings of each row, (B,)."""
-        real = real_words(scores, lengths)
+        real = real_tokens(scores, lengths)
         sums = self.first + scores[:, 0]  # (B, K), of all beginnings that end in a tag
         for time in range(1, scores.shape[1]):
             further = (sums.unsqueeze(2) + self.between).logsumexp(1) + scores[:, time]
@@ -50,7 +51,7 @@ class ConditionalField(TagOutput):
 
     @torch.no_grad()
     def best(self, scores: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        real = real_words(scores, lengths)
+        real = real_tokens(scores, lengths)
         sums = self.first + scores[:, 0]
         came_from = []  # (B, K) per step: the best tag before
         for time in range(1, scores.shape[1]):

@@ -25,8 +25,3 @@ class TagOutput(nn.Module, ABC):
     @abstractmethod
     def best(self, scores: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """The likeliest tags (B, T); beyond the lengths, anything."""
-
-
-def real_words(scores: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """Where scores (B, T, K) are of a word and not of padding, (B, T)."""
-    return torch.arange(scores.shape[1], device=scores.device) < lengths[:, None]

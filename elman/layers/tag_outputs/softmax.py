@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch.nn.functional import cross_entropy
 
-from elman.layers.tag_outputs.output import TagOutput, real_words
+from elman.layers.padding import real_tokens
+from elman.layers.tag_outputs.output import TagOutput
 
 
 class TagSoftmax(TagOutput):
@@ -14,7 +15,7 @@ class TagSoftmax(TagOutput):
     about = "each word's tag by itself"
 
     def loss(self, scores: torch.Tensor, tags: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        real = real_words(scores, lengths)
+        real = real_tokens(scores, lengths)
         return cross_entropy(scores[real], tags[real], reduction="sum")
 
     def best(self, scores: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
