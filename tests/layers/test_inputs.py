@@ -30,7 +30,6 @@ def test_spelling_is_begin_bytes_end_and_nothing() -> None:
         [257, 0xC3 + 1, 0xA9 + 1, 258, 0, 0],
     ]
     assert spell(["abcdef"], 3).tolist() == [[257, 98, 99, 100, 258]]  # as much as is seen
-    assert not spell(None, 2, 3).any()
 
 
 def test_the_formula_of_a_filter() -> None:
