@@ -42,7 +42,7 @@ class ElmoCharacters(nn.Module):
         projection: int,
         longest: int = 50,
     ) -> None:
-        """`filters` of each of the `widths`; a word is `longest` symbols, its two marks included."""
+        """`filters` of each of the `widths`; a word is `longest` symbols, its marks included."""
         super().__init__()
         check_filters(widths, filters, longest)
         self.widths = widths
@@ -100,9 +100,7 @@ class ElmoCharacters(nn.Module):
         seen = max(symbols.shape[1], self.boundaries.shape[1])
         length = min(self.longest, seen + max(self.widths))
         rows = (symbols, self.boundaries)
-        padded = [
-            nn.functional.pad(row, (0, length - row.shape[1]), value=PADDING) for row in rows
-        ]
+        padded = [nn.functional.pad(row, (0, length - row.shape[1]), value=PADDING) for row in rows]
         return torch.cat(padded)
 
 

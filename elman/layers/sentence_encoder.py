@@ -1,18 +1,21 @@
 """Sentences to hidden vectors: word features, and recurrent layers or a window over them.
 
 Takes `Sentences`, gives (B, T, size); called by the models of tasks. What an encoder gives for a
-sentence does not depend on what stands beside it in the batch.
+sentence does not depend on what stands beside it in the batch. A frozen language model may be
+handed in, whose mixed layers are further features, and further outputs if that is wanted.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
 
 from elman.batches.sentences import Sentences
 from elman.errors import InputError, choose
+from elman.layers.contextual import Contextual
 from elman.layers.dropout import dropout
 from elman.layers.stack import Stack, StackConfig
 from elman.layers.word_features import FeatureConfig, WordFeatures
@@ -27,6 +30,8 @@ class EncoderConfig(FeatureConfig, StackConfig):
     encoder: str = "recurrent"  # recurrent: layers of a cell; window: the neighbours of each word
     window: int = 2  # of the encoder window: so many words on either side
     bidirectional: bool = True
+    contextual_output: bool = False  # with a frozen language model: its layers at the output too
+    contextual_norm: bool = False  # normalise these layers before they are mixed
 
     def __post_init__(self) -> None:
         StackConfig.__post_init__(self)
@@ -39,10 +44,21 @@ class EncoderConfig(FeatureConfig, StackConfig):
 class SentenceEncoder(nn.Module):
     """A hidden vector for every word of a sentence."""
 
-    def __init__(self, config: EncoderConfig, counts: torch.Tensor) -> None:
+    def __init__(
+        self, config: EncoderConfig, counts: torch.Tensor, language_model: Any = None
+    ) -> None:
+        """`language_model`: a `BidirectionalModel` that is trained already; it stays as it is."""
         super().__init__()
         self.config = config
-        self.features = WordFeatures(counts, config)
+        self.contextual = None
+        if language_model is not None:
+            uses = 2 if config.contextual_output else 1
+            norm = config.contextual_norm
+            self.contextual = Contextual(language_model, uses=uses, layer_norm=norm)
+        elif config.contextual_output:
+            raise InputError("model.contextual_output=true: there is no language model to be used")
+        further = 0 if self.contextual is None else self.contextual.size
+        self.features = WordFeatures(counts, config, contextual_size=further)
         self.window = self.stack = None
         if config.encoder == "window":
             self.size = config.sizes()[-1]
@@ -50,10 +66,20 @@ class SentenceEncoder(nn.Module):
         else:
             self.stack = Stack(self.features.size, config)
             self.size = self.stack.output_size
+        self.size += further if config.contextual_output else 0
 
     def forward(self, sentences: Sentences) -> torch.Tensor:
         """(B, T, size)."""
-        features = dropout(self.features(sentences), self.config.dropout_features, self.training)
+        if self.contextual is None:
+            return self._encode(sentences, self.features(sentences))
+        first, *others = self.contextual(sentences)
+        hidden = self._encode(sentences, self.features(sentences, first))
+        dropped = [dropout(part, self.config.dropout_output, self.training) for part in others]
+        return torch.cat([hidden, *dropped], dim=2)
+
+    def _encode(self, sentences: Sentences, features: torch.Tensor) -> torch.Tensor:
+        """Layers or a window over the features."""
+        features = dropout(features, self.config.dropout_features, self.training)
         if self.window is not None:
             neighbours = _neighbours(features, sentences.real(), self.config.window)
             hidden = torch.tanh(self.window(neighbours))

@@ -43,18 +43,21 @@ class WordFeatures(nn.Module):
 
     once: torch.Tensor  # (V,) bool: words that were seen a single time in training
 
-    def __init__(self, counts: torch.Tensor, config: FeatureConfig) -> None:
+    def __init__(
+        self, counts: torch.Tensor, config: FeatureConfig, *, contextual_size: int = 0
+    ) -> None:
+        """`contextual_size`: numbers per word that a frozen model adds, if there is one."""
         super().__init__()
         self.vectors = nn.Embedding(len(counts), config.embedding_size)
         bound = (3 / config.embedding_size) ** 0.5
         nn.init.uniform_(self.vectors.weight, -bound, bound)
         self.spelling = SPELLINGS[config.characters](config.character_size, config.spelling_size)
         self.unknown_rate = config.unknown_rate
-        self.size = config.embedding_size + self.spelling.size
+        self.size = config.embedding_size + self.spelling.size + contextual_size
         self.register_buffer("once", counts == 1)
 
-    def forward(self, sentences: Sentences) -> torch.Tensor:
-        """(B, T, size)."""
+    def forward(self, sentences: Sentences, contextual: torch.Tensor | None = None) -> torch.Tensor:
+        """(B, T, size); `contextual` (B, T, contextual_size): mixed layers of a frozen model."""
         words = sentences.words
         if self.training and self.unknown_rate:
             hidden = self.once[words] & (torch.rand(words.shape) < self.unknown_rate)
@@ -62,4 +65,6 @@ class WordFeatures(nn.Module):
         parts = [self.vectors(words)]
         if self.spelling.size:
             parts.append(self.spelling(sentences.spelled)[sentences.places])
+        if contextual is not None:
+            parts.append(contextual)
         return torch.cat(parts, dim=2)

@@ -118,13 +118,14 @@ class BidirectionalModel(nn.Module):
         tops = (layers[-1] for layers in self._read(sentences, self.characters(sentences.spelled)))
         hidden = torch.cat([self._drop(top)[predicted] for top in tops])
         targets = words[:, :, 1:][:, predicted].flatten()
-        weight, bias, adjust = softmax.matrix(None), softmax.bias, None
-        if self.training:
-            present = words[0][_within(sentences.lengths + 2, words.shape[2])]
-            rows, _, adjust = softmax.draw(present)
-            weight, bias = weight.index_select(0, rows), bias[rows]
-            targets = torch.searchsorted(rows, targets)
-        return Loss(softmax_loss(hidden, weight, bias, targets, adjust), len(targets)), ()
+        weight, bias = softmax.matrix(None), softmax.bias
+        if not self.training:
+            return Loss(softmax_loss(hidden, weight, bias, targets), len(targets)), ()
+        present = words[0][_within(sentences.lengths + 2, words.shape[2])]
+        rows, _, adjust = softmax.draw(present)
+        places = torch.searchsorted(rows, targets)
+        nats = softmax_loss(hidden, weight.index_select(0, rows), bias[rows], places, adjust)
+        return Loss(nats, len(targets)), ()
 
     @torch.no_grad()
     def score(self, sentences: Sentences) -> torch.Tensor:

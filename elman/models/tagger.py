@@ -37,10 +37,13 @@ class Tagger(nn.Module):
     about: ClassVar[str] = "a tag for every word of a sentence"
     config_class: ClassVar[type] = TaggerConfig
 
-    def __init__(self, config: TaggerConfig, counts: torch.Tensor, tags: int) -> None:
+    def __init__(
+        self, config: TaggerConfig, counts: torch.Tensor, tags: int, language_model: Any = None
+    ) -> None:
+        """`language_model`: a trained `BidirectionalModel`, as further features of words."""
         super().__init__()
         self.config = config
-        self.encoder = SentenceEncoder(config, counts)
+        self.encoder = SentenceEncoder(config, counts, language_model)
         self.scores = nn.Linear(self.encoder.size, tags)
         self.output = TAG_OUTPUTS[config.output](tags)
 
