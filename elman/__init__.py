@@ -13,7 +13,8 @@ from elman.version import __version__
 if TYPE_CHECKING:
     from elman.errors import ElmanError, InputError
     from elman.tasks.comparison import compare
-    from elman.tasks.language_model import TrainedModel, load
+    from elman.tasks.language_model import TrainedModel
+    from elman.tasks.language_model import load_any as load
     from elman.tasks.training import train
 
 __all__ = ["ElmanError", "InputError", "TrainedModel", "__version__", "compare", "load", "train"]
@@ -24,7 +25,7 @@ _HOMES = {
     "InputError": "elman.errors",
     "TrainedModel": "elman.tasks.language_model",
     "compare": "elman.tasks.comparison",
-    "load": "elman.tasks.language_model",
+    "load": "elman.tasks.language_model:load_any",
     "train": "elman.tasks.training",
 }
 
@@ -36,4 +37,5 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'elman' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    home, _, inside = _HOMES[name].partition(":")
+    return getattr(import_module(home), inside or name)

@@ -112,6 +112,9 @@ def _print(run: str, trained: "TrainedModel", json: bool) -> None:
     if json:
         print_json({"run": run, "config": trained.config.to_data(), **facts})
         return
+    if "task" in facts:
+        _print_task(run, facts)
+        return
     data, model = facts["data"], facts["model"]
     for message in [*data["notes"], *model.get("notes", [])]:
         note(message)
@@ -138,6 +141,22 @@ def _print(run: str, trained: "TrainedModel", json: bool) -> None:
         print(f"validation perplexity {shown} on {validation['tokens']:,} tokens")
     print(f"trained in {facts['seconds']:.1f} s, saved in {run}")
     print(f"next: elman generate {run} --max-tokens 50")
+
+
+def _print_task(run: str, facts: dict[str, Any]) -> None:
+    data, training, validation = facts["data"], facts["training"], facts["validation"]
+    for message in data["notes"]:
+        note(message)
+    print(f"read {data['examples']:,} {data['unit']}, {data['words']:,} different words")
+    print(
+        f"{facts['model']['parameters']:,} parameters; epochs {training['epochs']:g}, "
+        f"steps {training['steps']:,}, {training['teraflop']:,.3g} teraflop"
+    )
+    for judged_by, value in (validation or {}).items():
+        if judged_by != "tokens":
+            print(f"validation {judged_by} {value:.4f} of {validation['tokens']:,}")
+    print(f"trained in {facts['seconds']:.1f} s, saved in {run}")
+    print(f"next: elman evaluate {run} --data {data['name']}")
 
 
 def _print_ngrams(model: dict[str, Any]) -> None:

@@ -28,7 +28,9 @@ from elman.layers.elmo_characters import ElmoCharacters, check_filters
 from elman.layers.outputs.sampled import SampledSoftmax
 from elman.layers.recurrent import Recurrent
 from elman.layers.softmax import softmax_loss, softmax_scores
+from elman.models.kept import Kept
 from elman.models.loss import Loss
+from elman.text.task_config import LinesConfig
 
 
 @dataclass(kw_only=True)
@@ -83,10 +85,11 @@ class Reader(nn.Module):
         return outputs
 
 
-class BidirectionalModel(nn.Module):
+class BidirectionalModel(Kept):
     """Every word predicted from what comes before it, and from what comes after it."""
 
     about: ClassVar[str] = "predicts words from both sides; its layers are ELMo's vectors"
+    text_class: ClassVar[type] = LinesConfig
     config_class: ClassVar[type] = BidirectionalConfig
 
     def __init__(self, config: BidirectionalConfig, counts: torch.Tensor | None = None) -> None:
@@ -105,6 +108,15 @@ class BidirectionalModel(nn.Module):
         )
         self.readers = nn.ModuleList(Reader(config) for _ in range(2))
         self.softmax = None if counts is None else _softmax(config, counts)
+
+    def facts(self) -> dict[str, Any]:
+        """What is worth knowing of it: small enough to read."""
+        return {"parameters": self.count_parameters()}
+
+    def multiplications(self, step_tokens: int) -> int:
+        """Multiply-adds per prediction, forward only, of layers and softmax."""
+        layers = sum(weight.numel() for weight in self.readers.parameters() if weight.dim() == 2)
+        return layers // 2 + (self.config.samples + step_tokens) * self.config.projection
 
     def loss(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:
         """Nats of all words and boundaries, in both directions.

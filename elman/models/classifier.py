@@ -20,6 +20,8 @@ from elman.layers.dropout import dropout
 from elman.layers.poolings import POOLINGS
 from elman.layers.sentence_encoder import EncoderConfig, SentenceEncoder
 from elman.models.loss import Loss
+from elman.models.sentence_model import SentenceModel
+from elman.text.task_config import LabelledConfig
 
 
 @dataclass(kw_only=True)
@@ -34,19 +36,25 @@ class ClassifierConfig(EncoderConfig):
         POOLINGS.check(self.pooling)
 
 
-class Classifier(nn.Module):
+class Classifier(SentenceModel):
     """Sentences to labels."""
 
     about: ClassVar[str] = "a label for a sentence or a pair of them"
+    text_class: ClassVar[type] = LabelledConfig
     config_class: ClassVar[type] = ClassifierConfig
 
     def __init__(
-        self, config: ClassifierConfig, counts: torch.Tensor, labels: int, texts: int = 1
+        self,
+        config: ClassifierConfig,
+        counts: torch.Tensor,
+        labels: int,
+        texts: int = 1,
+        language_model: Any = None,
     ) -> None:
-        """`texts`: 1, or 2 for pairs."""
+        """`texts`: 1, or 2 for pairs; `language_model`: further features, as for the tagger."""
         super().__init__()
         self.config = config
-        self.encoder = SentenceEncoder(config, counts)
+        self.encoder = SentenceEncoder(config, counts, language_model)
         size = self.encoder.size
         directions = 2 if config.encoder == "recurrent" and config.bidirectional else 1
         self.pooling = POOLINGS[config.pooling](size, directions)
@@ -57,11 +65,11 @@ class Classifier(nn.Module):
         scores = self.score(batch.inputs)
         return Loss(cross_entropy(scores, batch.targets, reduction="sum"), batch.tokens), ()
 
-    def errors(self, batch: ExampleBatch) -> tuple[int, int]:
-        """How many labels are wrong, of how many."""
+    def errors(self, batch: ExampleBatch) -> int:
+        """How many labels are wrong."""
         with torch.no_grad():
             wrong = self.score(batch.inputs).argmax(1) != batch.targets
-        return int(wrong.sum()), batch.tokens
+        return int(wrong.sum())
 
     def score(self, texts: tuple[Sentences, ...]) -> torch.Tensor:
         """Scores of the labels, (B, K)."""

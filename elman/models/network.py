@@ -23,12 +23,13 @@ from elman.layers.inputs import INPUTS, Material
 from elman.layers.outputs import OUTPUTS
 from elman.layers.outputs.output import Evidence
 from elman.layers.padding import real_tokens
+from elman.models.kept import Kept
 from elman.models.loss import Loss
 from elman.models.neural_config import NeuralConfig
 from elman.state import State, detach
 
 
-class Network(nn.Module, ABC):
+class Network(Kept, ABC):
     """What is learned by gradients: an input, what a family encodes with, and an output."""
 
     def __init__(self, config: NeuralConfig, material: Material) -> None:

@@ -18,6 +18,8 @@ from elman.batches.sentences import ExampleBatch, Sentences
 from elman.layers.sentence_encoder import EncoderConfig, SentenceEncoder
 from elman.layers.tag_outputs import TAG_OUTPUTS
 from elman.models.loss import Loss
+from elman.models.sentence_model import SentenceModel
+from elman.text.task_config import TaggedConfig
 
 
 @dataclass(kw_only=True)
@@ -31,10 +33,11 @@ class TaggerConfig(EncoderConfig):
         TAG_OUTPUTS.check(self.output)
 
 
-class Tagger(nn.Module):
+class Tagger(SentenceModel):
     """Words to tags."""
 
     about: ClassVar[str] = "a tag for every word of a sentence"
+    text_class: ClassVar[type] = TaggedConfig
     config_class: ClassVar[type] = TaggerConfig
 
     def __init__(
@@ -53,11 +56,11 @@ class Tagger(nn.Module):
         nats = self.output.loss(self._score(sentences), batch.targets, sentences.lengths)
         return Loss(nats, batch.tokens), ()
 
-    def errors(self, batch: ExampleBatch) -> tuple[int, int]:
-        """How many tags are wrong, of how many."""
+    def errors(self, batch: ExampleBatch) -> int:
+        """How many tags are wrong."""
         (sentences,) = batch.inputs
         wrong = (self.best(sentences) != batch.targets) & sentences.real()
-        return int(wrong.sum()), batch.tokens
+        return int(wrong.sum())
 
     @torch.no_grad()
     def best(self, sentences: Sentences) -> torch.Tensor:

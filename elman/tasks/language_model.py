@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from elman.errors import InputError
 from elman.evaluation.reading import STREAM, Progress, Reading, silent
-from elman.models import MODELS
+from elman.models import MODELS, SENTENCE_MODELS
 from elman.models.contract import LanguageModel
 from elman.runs.folder import read_run, write_run
 from elman.tasks.recipes import RunConfig, saved_config
@@ -221,6 +221,16 @@ class TrainedModel:
 def load(path: str | Path) -> TrainedModel:
     """The model in a run folder, with its best weights; every file is checked first."""
     return saved_run(Path(path), read_run(Path(path), _PARTS))
+
+
+def load_any(path: str | Path) -> Any:
+    """What is in a run folder: a language model, or the model of a task with its own commands."""
+    contents = read_run(Path(path), ("config.json",))
+    if contents["config.json"].get("model", {}).get("kind") not in SENTENCE_MODELS:
+        return load(path)
+    from elman.tasks.sentence_training import load_task  # with torch
+
+    return load_task(Path(path))
 
 
 def saved_run(path: Path, contents: dict[str, Any]) -> TrainedModel:

@@ -154,14 +154,17 @@ class Trainer:
         return self.counters.step if self._best is None else self.counters.best_step
 
     def validate(self) -> float | None:
-        """Nats per token on the validation text, and what follows from it for best and schedule."""
+        """What validation shows, the less the better, and what follows for best and schedule.
+
+        Nats per token; or, of a model that has a `judge`, whatever that counts, like errors.
+        """
         counters = self.counters
         counters.validations += 1
         counters.validated_step = counters.step
         if self.validation is None:
             return None
         model = self._validated_model()
-        mean = self.processes.first(self._mean_nats(model, self.validation))
+        mean = self.processes.first(self._judge(model, self.validation))
         if not math.isfinite(mean):
             raise Diverged(f"validation {mean:g}")
         if mean < counters.best_nats:
@@ -173,13 +176,14 @@ class Trainer:
         self.averages.observe(mean, dict(self.model.named_parameters()))
         return mean
 
-    def _mean_nats(self, model: Any, validation: Batches) -> float:
+    def _judge(self, model: Any, validation: Batches) -> float:
+        judge = getattr(model, "judge", model.loss)
         validation.go_to(self._validation_start)  # the same sum in the same order every time
         nats, tokens, carried = 0.0, 0, None
         with undisturbed(), torch.no_grad():
             model.eval()
             while (batch := validation.next()) is not None:
-                loss, after = model.loss(batch.to(self.device), carried)
+                loss, after = judge(batch.to(self.device), carried)
                 carried = after if validation.carries_state else None
                 nats, tokens = nats + float(loss.nats), tokens + loss.tokens
         return nats / tokens

@@ -1,0 +1,167 @@
+"""Tagging: words in, tags out; from files in columns to accuracy and entities.
+
+`Tagging` is the task, `TrainedTagger` what `elman.train` and `elman.load` give of it. Spans may be
+learned in another scheme than they are written in; what comes out is in the file's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from elman.batches.sentences import Examples
+from elman.errors import InputError
+from elman.evaluation.entities import EntityMeasures, measure_entities
+from elman.evaluation.labels import LabelMeasures, measure_labels
+from elman.models.tagger import Tagger
+from elman.tasks.recipes import RunConfig
+from elman.tasks.sentence_task import SentenceTask, learn_words
+from elman.tasks.trained_task import TrainedTask
+from elman.text.entities import check_scheme, convert_scheme, is_scheme
+from elman.text.reader import Document
+from elman.text.tagged import TaggedSentence, read_tagged
+from elman.text.word_list import WordList
+
+
+class Tagging(SentenceTask):
+    """Which words and tags there are."""
+
+    unit = "sentences"
+
+    def __init__(self, config: RunConfig, words: WordList, tags: Sequence[str]) -> None:
+        super().__init__(config, words)
+        self.tags = list(tags)
+        self._numbers = {tag: number for number, tag in enumerate(self.tags)}
+
+    @classmethod
+    def read(cls, document: Document, config: RunConfig) -> list[TaggedSentence]:
+        sentences = read_tagged(document, config.text.column)
+        check_scheme(document.name, [sentence.tags for sentence in sentences])
+        return sentences
+
+    @classmethod
+    def learn(cls, examples: Sequence[TaggedSentence], config: RunConfig) -> Self:
+        words = learn_words([example.words for example in examples], config)
+        written = [_as_learned(example.tags, config) for example in examples]
+        return cls(config, words, sorted({tag for tags in written for tag in tags}))
+
+    def batches(
+        self, examples: Sequence[TaggedSentence], batch_size: int, seed: int | None
+    ) -> Examples:
+        inputs = self.index([example.words for example in examples])
+        unknown = len(self.tags)  # a tag that training never saw is always wrong
+        targets = [
+            np.array([self._numbers.get(tag, unknown) for tag in _as_learned(e.tags, self.config)])
+            for e in examples
+        ]
+        return Examples([inputs], targets, batch_size=batch_size, seed=seed)
+
+    def build(self) -> Tagger:
+        return Tagger(self.config.model, self.counts(), len(self.tags))
+
+    def facts(self, examples: Sequence[TaggedSentence]) -> dict[str, Any]:
+        return {"tags": len(self.tags), "scheme": scheme_of(e.tags for e in examples)}
+
+    @classmethod
+    def trained_class(cls) -> type[TrainedTagger]:
+        return TrainedTagger
+
+    def to_data(self) -> dict[str, Any]:
+        return {"words": self.words.to_data(), "tags": self.tags}
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any], config: RunConfig) -> Self:
+        return cls(config, WordList.from_data(data["words"]), data["tags"])
+
+
+def _as_learned(tags: Sequence[str], config: RunConfig) -> Sequence[str]:
+    if config.text.scheme == "as written" or not is_scheme(tags):
+        return tags
+    return convert_scheme(tags, config.text.scheme)
+
+
+@dataclass(frozen=True)
+class TaggingMeasures:
+    """How well a text was tagged."""
+
+    tags: LabelMeasures
+    entities: EntityMeasures | None  # where tags mark spans
+    unknown_accuracy: float | None  # of words that training never saw
+    unknown_words: int
+    sentences: int
+    whole_sentences: float  # share of sentences without an error
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            **self.tags.to_data(),
+            "entities": None if self.entities is None else self.entities.to_data(),
+            "unknown_accuracy": self.unknown_accuracy,
+            "unknown_words": self.unknown_words,
+            "sentences": self.sentences,
+            "whole_sentences": self.whole_sentences,
+        }
+
+
+class TrainedTagger(TrainedTask):
+    """A tagger with its words and tags."""
+
+    task: Tagging
+    model: Tagger
+
+    def tag(self, sentences: Iterable[Sequence[str]], *, batch_size: int = 32) -> list[list[str]]:
+        """The tags of every sentence; a sentence without words has none."""
+        given = [list(sentence) for sentence in sentences]
+        tagged: list[list[str]] = [[] for _ in given]
+        for rows, batch in self.in_batches([given], batch_size):
+            best = self.model.best(batch[0]).tolist()
+            for row, numbers in zip(rows, best, strict=True):
+                tags = [self.task.tags[number] for number in numbers[: len(given[row])]]
+                tagged[row] = self._as_written(tags)
+        return tagged
+
+    def _as_written(self, tags: list[str]) -> list[str]:
+        learned = self.task.config.text.scheme
+        if learned == "bioes" and is_scheme(self.task.tags):
+            return convert_scheme(tags, self.facts["task"]["scheme"])
+        return tags
+
+    def measure(self, examples: Sequence[TaggedSentence]) -> TaggingMeasures:
+        """How well examples are tagged."""
+        guessed = self.tag([example.words for example in examples])
+        right = [list(example.tags) for example in examples]
+        pairs = [
+            (tag, guess, self.task.words.ids([word])[0] == 0)
+            for example, guesses in zip(examples, guessed, strict=True)
+            for word, tag, guess in zip(example.words, example.tags, guesses, strict=True)
+        ]
+        unknown = [tag == guess for tag, guess, is_unknown in pairs if is_unknown]
+        whole = sum(tags == guesses for tags, guesses in zip(right, guessed, strict=True))
+        spans = is_scheme(tag for tags in right for tag in tags)
+        return TaggingMeasures(
+            tags=measure_labels([tag for tag, _, _ in pairs], [guess for _, guess, _ in pairs]),
+            entities=measure_entities(right, guessed) if spans else None,
+            unknown_accuracy=sum(unknown) / len(unknown) if unknown else None,
+            unknown_words=len(unknown),
+            sentences=len(right),
+            whole_sentences=whole / max(len(right), 1),
+        )
+
+    def evaluate(self, data: str, *, split: str | None = None) -> TaggingMeasures:
+        """How well the test split of a folder, or a file, is tagged."""
+        return self.measure(self.examples(data, split))
+
+
+def scheme_of(sentences: Iterable[Sequence[str]]) -> str:
+    """The scheme that tags are written in: bioes where there is an S- or E- tag."""
+    prefixes = {tag[:2] for sentence in sentences for tag in sentence}
+    return "bioes" if prefixes & {"S-", "E-"} else "bio"
+
+
+def refuse_lengths(words: Sequence[Any], tags: Sequence[Any]) -> None:
+    """Words and tags must be as many."""
+    if len(words) != len(tags):
+        raise InputError(f"{len(words)} words have {len(tags)} tags; give one for each")

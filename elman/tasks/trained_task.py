@@ -1,0 +1,71 @@
+"""A trained model of sentences with its task: what taggers and classifiers share.
+
+Takes files and sentences, gives examples and batches to the kinds of it (`tagging.py`,
+`classification.py`), which say what comes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from elman.batches.sentences import Sentences
+from elman.runs.folder import write_run
+from elman.tasks.recipes import RunConfig
+from elman.tasks.sentence_task import SentenceTask
+from elman.text.corpora import open_corpus
+
+
+class TrainedTask:
+    """A task and its model, ready to be used."""
+
+    def __init__(
+        self, task: SentenceTask, model: Any, facts: dict[str, Any], name: str = "model"
+    ) -> None:
+        self.task = task
+        self.model = model
+        self.facts = facts  # about the training: data, hashes, seconds, notes
+        self.name = name
+
+    @property
+    def config(self) -> RunConfig:
+        """The settings of the run."""
+        return self.task.config
+
+    def examples(self, data: str, split: str | None = None) -> list[Any]:
+        """The examples of a split of a folder (test, unless another is named), or of a file."""
+        corpus = open_corpus(data)
+        if corpus.whole is not None and split is None:
+            return self.task.read(corpus.whole, self.config)
+        return self.task.read(corpus.split(split or "test"), self.config)
+
+    def in_batches(
+        self, texts: Sequence[Sequence[Sequence[str]]], batch_size: int
+    ) -> Iterator[tuple[np.ndarray, tuple[Sentences, ...]]]:
+        """Rows of like length side by side, with their numbers; rows without words are left out.
+
+        `texts`: the sentences; of pairs, the first ones and the second ones.
+        """
+        self.model.eval()
+        lengths = np.array([[len(sentence) for sentence in part] for part in texts])
+        order = np.flatnonzero(lengths.min(0) > 0) if lengths.size else np.array([], dtype=int)
+        order = order[np.argsort(lengths.max(0)[order], kind="stable")] if len(order) else order
+        indexed = [self.task.index(part) for part in texts]
+        with torch.inference_mode():
+            for first in range(0, len(order), batch_size):
+                rows = order[first : first + batch_size]
+                yield rows, tuple(part.batch(rows) for part in indexed)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the run folder."""
+        contents = {
+            "config.json": self.config.to_data(),
+            "vocabulary.json": self.task.to_data(),
+            "facts.json": self.facts,
+            "weights.safetensors": self.model.arrays(),
+        }
+        write_run(Path(path), contents, overwrite=overwrite)
