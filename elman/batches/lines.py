@@ -1,9 +1,7 @@
 """A text line by line: rows of like length side by side, padded (bucketing).
 
 Every line is a row of its own that starts from nothing: its inputs are `<eos>` and its words, its
-targets its words and `<eos>`. For every epoch the lines are shuffled, cut into pools, sorted by
-length within a pool, and cut into batches, which are shuffled again. So rows are random, and little
-of a batch is padding.
+targets its words and `<eos>`. How lines come to stand side by side is said in `buckets.py`.
 
     <eos> the cat sleeps   →   the cat sleeps <eos>
     <eos> it rains  ·      →   it rains <eos>  ·          · padding, never counted
@@ -19,9 +17,8 @@ import numpy as np
 import torch
 
 from elman.batches.batch import Batch, Batches
+from elman.batches.buckets import plan_epoch
 from elman.errors import InputError
-
-_BATCHES_PER_POOL = 50
 
 
 class Lines(Batches):
@@ -65,16 +62,7 @@ class Lines(Batches):
         return self._batch(rows)
 
     def _plan_epoch(self) -> list[np.ndarray]:
-        """Which lines stand in which batch; follows from the seed and the epoch alone."""
-        random = np.random.default_rng([self._seed, self._epoch])
-        order = random.permutation(len(self._starts))
-        size = self._batch_size
-        batches = []
-        for first in range(0, len(order), size * _BATCHES_PER_POOL):
-            pool = order[first : first + size * _BATCHES_PER_POOL]
-            pool = pool[np.argsort(self._lengths[pool], kind="stable")]
-            batches += [pool[begin : begin + size] for begin in range(0, len(pool), size)]
-        return [batches[number] for number in random.permutation(len(batches))]
+        return plan_epoch(self._lengths, self._batch_size, self._seed, self._epoch)
 
     def _batch(self, rows: np.ndarray) -> Batch:
         lengths = self._lengths[rows]

@@ -19,6 +19,7 @@ import torch
 from elman.cells.cell import Cell, Product, States, Step, Weights
 from elman.cells.engine import Run
 from elman.cells.fusing import run_fused
+from elman.cells.lstm_sequence import run_lstm
 from elman.errors import InputError
 
 # Input gate, forget gate, candidate, output gate; None where a gate was taken out.
@@ -105,6 +106,8 @@ class LSTM(Cell):
         return projected
 
     def fused(self, inputs: torch.Tensor, state: States, weights: Weights) -> Run | None:
-        if self.gates != "ifgo" or self.projection or self.cell_clip is not None:
+        if self.gates != "ifgo":
             return None
+        if self.projection is not None or self.cell_clip is not None:
+            return run_lstm(inputs, state, weights, (self.cell_clip, self.projection_clip))
         return run_fused(torch.lstm, inputs, state, weights, "gates")

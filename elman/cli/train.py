@@ -49,6 +49,7 @@ def train(
     For example:
       elman train ngram --data grammar --out runs/grammar
       elman train quick --data my-text.txt --out runs/mine --set model.hidden_size=300
+      elman train tagger --data conll2000 --out runs/chunks
       elman train --resume runs/mine
       torchrun --nproc-per-node 2 -m elman train quick --data my-text.txt --out runs/mine
 
@@ -57,7 +58,8 @@ def train(
     resume
         Go on with this run where it stopped, bit for bit.
     start_from
-        Begin with the vocabulary and the weights of this run (fine-tuning).
+        Begin with the vocabulary and the weights of this run (fine-tuning); a task of sentences
+        with the word vectors and layers of this language model.
     tensorboard
         Also log to a folder `tensorboard` in the run folder.
     """
@@ -112,6 +114,9 @@ def _print(run: str, trained: "TrainedModel", json: bool) -> None:
     if json:
         print_json({"run": run, "config": trained.config.to_data(), **facts})
         return
+    if "task" in facts:
+        _print_task(run, facts)
+        return
     data, model = facts["data"], facts["model"]
     for message in [*data["notes"], *model.get("notes", [])]:
         note(message)
@@ -138,6 +143,22 @@ def _print(run: str, trained: "TrainedModel", json: bool) -> None:
         print(f"validation perplexity {shown} on {validation['tokens']:,} tokens")
     print(f"trained in {facts['seconds']:.1f} s, saved in {run}")
     print(f"next: elman generate {run} --max-tokens 50")
+
+
+def _print_task(run: str, facts: dict[str, Any]) -> None:
+    data, training, validation = facts["data"], facts["training"], facts["validation"]
+    for message in data["notes"]:
+        note(message)
+    print(f"read {data['examples']:,} {data['unit']}, {data['words']:,} different words")
+    print(
+        f"{facts['model']['parameters']:,} parameters; epochs {training['epochs']:g}, "
+        f"steps {training['steps']:,}, {training['teraflop']:,.3g} teraflop"
+    )
+    for judged_by, value in (validation or {}).items():
+        if judged_by != "tokens":
+            print(f"validation {judged_by} {value:.4f} of {validation['tokens']:,}")
+    print(f"trained in {facts['seconds']:.1f} s, saved in {run}")
+    print(f"next: elman evaluate {run} --data {data['name']}")
 
 
 def _print_ngrams(model: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
-"""Model families, one per file, all behind the contract (`contract.py`).
+"""Model families, one per file.
 
-Made by the tasks; called by evaluation, decoding, training and adapters, which know the contract
-and no family.
+Language models are all behind the contract (`contract.py`); models of whole sentences have a loss
+and errors (`sentence_model.py`).
 """
 
 from elman.registry import Registry
@@ -13,5 +13,14 @@ MODELS = Registry(
         "feed-forward": "elman.models.feed_forward:FeedForward",
         "log-bilinear": "elman.models.log_bilinear:LogBilinear",
         "recurrent": "elman.models.recurrent:RecurrentModel",
+    },
+)
+
+SENTENCE_MODELS = Registry(
+    "model",
+    {
+        "tagger": "elman.models.tagger:Tagger",
+        "classifier": "elman.models.classifier:Classifier",
+        "bidirectional": "elman.models.bidirectional:BidirectionalModel",
     },
 )

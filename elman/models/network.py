@@ -11,7 +11,6 @@ the rest.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -24,20 +23,13 @@ from elman.layers.inputs import INPUTS, Material
 from elman.layers.outputs import OUTPUTS
 from elman.layers.outputs.output import Evidence
 from elman.layers.padding import real_tokens
+from elman.models.kept import Kept
+from elman.models.loss import Loss
 from elman.models.neural_config import NeuralConfig
 from elman.state import State, detach
 
 
-@dataclass(frozen=True)
-class Loss:
-    """What a step learns from: sums and counts; the division is the loop's."""
-
-    nats: torch.Tensor  # summed over the tokens
-    tokens: int
-    penalty: torch.Tensor | float = 0.0  # per token, beside the nats
-
-
-class Network(nn.Module, ABC):
+class Network(Kept, ABC):
     """What is learned by gradients: an input, what a family encodes with, and an output."""
 
     def __init__(self, config: NeuralConfig, material: Material) -> None:

@@ -103,17 +103,12 @@ class NeuralModel(Network, LanguageModel):
         counts = torch.from_numpy(np.bincount(ids, minlength=len(tokens)))
         return cls(config, Material(counts, eos_id, tokens, ids))
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Everything that was learned, by name."""
-        return {name: value.numpy(force=True) for name, value in self.state_dict().items()}
-
     def facts(self) -> dict[str, Any]:
         """What was learned besides arrays: small enough to read."""
-        parameters = sum(parameter.numel() for parameter in self.parameters())
         return {
             "vocabulary_size": self.vocabulary_size,
             "eos_id": self.eos_id,
-            "parameters": parameters,
+            "parameters": self.count_parameters(),
         }
 
     @classmethod
@@ -128,17 +123,6 @@ class NeuralModel(Network, LanguageModel):
             model = cls(config, material)
         model.load_arrays(arrays)
         return model.eval()
-
-    def load_arrays(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Take over arrays; every name and shape must fit."""
-        own = self.state_dict()
-        if own.keys() != arrays.keys():
-            different = ", ".join(sorted(own.keys() ^ arrays.keys()))
-            raise ValueError(f"these weights are not the model's: {different}")
-        for name, value in own.items():
-            if value.shape != arrays[name].shape:
-                raise ValueError(f"{name} is {arrays[name].shape}, not {tuple(value.shape)}")
-            value.copy_(torch.from_numpy(arrays[name]))
 
     def describe(self) -> dict[str, Any]:
         return self.facts()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from elman.errors import InputError
 from elman.evaluation.reading import STREAM, Progress, Reading, silent
-from elman.models import MODELS
+from elman.models import MODELS, SENTENCE_MODELS
 from elman.models.contract import LanguageModel
 from elman.runs.folder import read_run, write_run
 from elman.tasks.recipes import RunConfig, saved_config
@@ -219,8 +219,30 @@ class TrainedModel:
 
 
 def load(path: str | Path) -> TrainedModel:
-    """The model in a run folder, with its best weights; every file is checked first."""
+    """The language model in a run folder, with its best weights; every file is checked first."""
+    kind = run_kind(path)
+    if kind in SENTENCE_MODELS:
+        command = SENTENCE_MODELS[kind].command
+        raise InputError(
+            f"{path}: is a {kind}, not a language model; it is for elman {command} and "
+            "elman evaluate"
+        )
     return saved_run(Path(path), read_run(Path(path), _PARTS))
+
+
+def load_any(path: str | Path) -> Any:
+    """What is in a run folder: a language model, or the model of a task with its own commands."""
+    if run_kind(path) not in SENTENCE_MODELS:
+        return load(path)
+    from elman.tasks.sentence_training import load_task  # with torch
+
+    return load_task(Path(path))
+
+
+def run_kind(path: str | Path) -> str:
+    """The kind of model in a run folder."""
+    model = read_run(Path(path), ("config.json",))["config.json"].get("model")
+    return str(model.get("kind", "")) if isinstance(model, dict) else ""
 
 
 def saved_run(path: Path, contents: dict[str, Any]) -> TrainedModel:

@@ -12,18 +12,22 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from elman.errors import InputError
+from elman.models import SENTENCE_MODELS
 from elman.runs.folder import read_run
 from elman.tasks.checkpoints import read_checkpoint
 from elman.tasks.language_model import TrainedModel, saved_run
 from elman.tasks.machine import Machine
 from elman.tasks.recipes import RunConfig
+from elman.tasks.sentence_training import resume_sentences
 from elman.tasks.trainers import build_trainer
 from elman.tasks.training_run import TrainingRun
 from elman.tasks.training_text import TrainingText, encode_training_text, read_training_text
 from elman.text import tokenizer_from_data, tokenizer_to_data
 from elman.text.corpora import Corpus
+from elman.text.tokenizer import Tokenizer
 from elman.training.processes import Processes, refuse_other_count
 
 
@@ -50,9 +54,10 @@ def train_neural(
         text = _same_for_all(processes, text)
     facts = {"data": text.facts(), "validation": None, "seconds": 0.0}
     trainer = build_trainer(config, text, device, processes, before)
-    run = TrainingRun(trainer, config, text.tokenizer, facts, machine, out)
+    run = TrainingRun(trainer, config, _parts(text.tokenizer), facts, machine, out)
     run.begin(overwrite)
-    return run.train()
+    run.train()
+    return TrainedModel(text.tokenizer, trainer.model, config, run.facts, run.name)
 
 
 def resume(
@@ -61,12 +66,14 @@ def resume(
     data: str | None = None,
     machine: Machine | None = None,
     progress: Callable[[str], None] = lambda what: None,
-) -> TrainedModel:
+) -> Any:
     """Go on with a run where it stopped, bit for bit; `data` if the text has moved."""
     machine = machine or Machine()
     contents = read_run(path)
     if "training.json" not in contents:
         raise InputError(f"{path}: is not a run in training; train one with: elman train")
+    if contents["config.json"]["model"]["kind"] in SENTENCE_MODELS:
+        return resume_sentences(path, contents, data=data, machine=machine, progress=progress)
     saved = saved_run(path, contents)
     state = contents["training.json"]
     refuse_other_count(machine.processes, state.get("processes", 1), path)
@@ -79,8 +86,13 @@ def resume(
     text = encode_training_text(corpus, saved.tokenizer)
     trainer = build_trainer(saved.config, text, device, machine.processes)
     trainer.restore(read_checkpoint(contents, machine.processes))
-    run = TrainingRun(trainer, saved.config, saved.tokenizer, saved.facts, machine, path)
-    return run.train(records=state["history"])
+    run = TrainingRun(trainer, saved.config, _parts(saved.tokenizer), saved.facts, machine, path)
+    run.train(records=state["history"])
+    return TrainedModel(saved.tokenizer, trainer.model, saved.config, run.facts, run.name)
+
+
+def _parts(tokenizer: Tokenizer) -> dict[str, Any]:
+    return {"tokenizer.json": tokenizer_to_data(tokenizer)}
 
 
 def _same_for_all(processes: Processes, text: TrainingText) -> TrainingText:

@@ -15,7 +15,7 @@ from elman.config import apply_overrides, as_data, build, convert, read_toml
 from elman.counts.estimate import NgramConfig
 from elman.counts.smoothers import SMOOTHERS
 from elman.errors import InputError, nearest
-from elman.models import MODELS
+from elman.models import MODELS, SENTENCE_MODELS
 from elman.options import known_options
 from elman.text.tokenizer import TextConfig
 
@@ -36,7 +36,7 @@ class RunConfig:
 
     recipe: str
     seed: int
-    text: TextConfig
+    text: Any  # TextConfig; of a task, the settings that its model names
     kind: str  # of the model: a name in MODELS
     model: Any  # the settings of that kind
     training: Any = None  # TrainingConfig of a model that is learned by gradients
@@ -96,11 +96,12 @@ def config_from_data(data: dict[str, Any]) -> RunConfig:
     if isinstance(model, dict):
         kind = convert(model.get("kind", kind), str, "model.kind")
         model = {name: value for name, value in model.items() if name != "kind"}
-    family = MODELS.choose(kind)
+    family = SENTENCE_MODELS[kind] if kind in SENTENCE_MODELS else MODELS.choose(kind)
+    text_class = getattr(family, "text_class", TextConfig)
     return RunConfig(
         recipe=convert(data["recipe"], str, "recipe"),
         seed=convert(data["seed"], int, "seed"),
-        text=build(TextConfig, data.get("text", {}), "text"),
+        text=build(text_class, data.get("text", {}), "text"),
         kind=kind,
         model=build(family.config_class, model, "model"),
         training=_training_settings(family, data.get("training")),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from elman.errors import InputError
-from elman.models import MODELS
+from elman.models import MODELS, SENTENCE_MODELS
 from elman.runs.folder import refuse_existing
 from elman.tasks.language_model import TrainedModel, load
 from elman.tasks.machine import Machine
@@ -34,18 +34,31 @@ def train(
     start_from: str | Path | None = None,
     machine: Machine | None = None,
     progress: Progress = lambda what: None,
-) -> TrainedModel:
+) -> Any:
     """Train what a recipe describes on a file, a folder or a built-in corpus.
 
     `overrides` are words like "model.order=3". With `out`, the run is saved there; that of a neural
     model also while it is trained, so that `resume` can go on. `start_from` is a run whose
-    vocabulary and weights a neural model begins with (fine-tuning).
+    vocabulary and weights a neural model begins with (fine-tuning). Gives a `TrainedModel`, or of a
+    task what that gives, like a `TrainedTagger`.
     """
     config = load_recipe(recipe, overrides, seed)
     machine = machine or Machine()
     place = None if out is None else Path(out)
     if place is not None and machine.processes.rank == 0:
         refuse_existing(place, overwrite)  # before the work, not after it
+    if config.kind in SENTENCE_MODELS:
+        from elman.tasks.sentence_training import train_sentences  # with torch
+
+        return train_sentences(
+            config,
+            str(data),
+            before=None if start_from is None else load(start_from),
+            out=place,
+            overwrite=overwrite,
+            machine=machine,
+            progress=progress,
+        )
     if config.training is not None:
         from elman.tasks.neural_training import train_neural  # with torch
 

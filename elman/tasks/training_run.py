@@ -1,7 +1,8 @@
 """A training in steps and its run folder: checkpoints, history and facts while the loop runs.
 
-Takes a trainer and a place, gives a `TrainedModel`; of several processes, the first alone writes.
-Called by `neural_training.py`. What a checkpoint is on disk is said in `checkpoints.py`.
+Takes a trainer and a place, leaves the model with its best weights; of several processes, the first
+alone writes. Called by `neural_training.py` and `sentence_training.py`. What a checkpoint is on
+disk is said in `checkpoints.py`.
 """
 
 from __future__ import annotations
@@ -18,13 +19,10 @@ from elman.errors import ElmanError
 from elman.runs.folder import update_run, write_run
 from elman.runs.lock import only_writer
 from elman.tasks.checkpoints import arrays, checkpoint
-from elman.tasks.language_model import TrainedModel
 from elman.tasks.machine import Machine
 from elman.tasks.recipes import RunConfig
-from elman.text import tokenizer_to_data
-from elman.text.tokenizer import Tokenizer
 from elman.training.history import CURVES, History, Record, draw_curves
-from elman.training.loop import Loop, Stopped, perplexity
+from elman.training.loop import Loop, Stopped, shown
 from elman.training.processes import WorkerLost
 from elman.training.snapshot import Snapshot
 from elman.training.trainer import Trainer
@@ -39,14 +37,15 @@ class TrainingRun:
         self,
         trainer: Trainer,
         config: RunConfig,
-        tokenizer: Tokenizer,
+        parts: dict[str, Any],
         facts: dict[str, Any],
         machine: Machine,
         out: Path | None,
     ) -> None:
+        """`parts`: files of the run folder that stay the same, like `tokenizer.json`."""
         self.trainer = trainer
         self.config = config
-        self.tokenizer = tokenizer
+        self.parts = parts
         self.facts = facts
         self.machine = machine
         self.processes = machine.processes
@@ -64,14 +63,16 @@ class TrainingRun:
             return
         snapshot = self._whole(self.trainer.snapshot())
         if self._folder is not None:
-            same = {
-                "config.json": self.config.to_data(),
-                "tokenizer.json": tokenizer_to_data(self.tokenizer),
-            }
+            same = {"config.json": self.config.to_data(), **self.parts}
             write_run(self._folder, same | self._changed(snapshot), overwrite=overwrite)
 
-    def train(self, records: int = 0) -> TrainedModel:
-        """To the end; the model with the best weights. `records` of the history are of before."""
+    @property
+    def name(self) -> str:
+        """What the run is called by."""
+        return "model" if self.out is None else str(self.out)
+
+    def train(self, records: int = 0) -> None:
+        """To the end, and back to the best weights. `records` of the history are of before."""
         try:
             with nullcontext() if self._folder is None else only_writer(self._folder):
                 self._train(records)
@@ -86,8 +87,6 @@ class TrainingRun:
         model.load_state_dict(self.trainer.best)
         model.cpu().eval()
         self._update_facts()
-        name = "model" if self.out is None else str(self.out)
-        return TrainedModel(self.tokenizer, model, self.config, self.facts, name)
 
     def _train(self, records: int) -> None:
         listeners, writer = [self.machine.record], None
@@ -164,8 +163,9 @@ class TrainingRun:
             "finished": trainer.finished,
         }
         if math.isfinite(counters.best_nats) and trainer.validation is not None:
+            judged_by = getattr(trainer.model, "judged_by", "perplexity")
             self.facts["validation"] = {
-                "perplexity": perplexity(counters.best_nats),
+                judged_by: shown(counters.best_nats, judged_by),
                 "tokens": trainer.validation.learned_per_epoch,
             }
 

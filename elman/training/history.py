@@ -74,13 +74,15 @@ def draw_curves(records: list[Record], path: Path) -> None:
     from matplotlib.figure import Figure
 
     train = [record for record in records if "train_perplexity" in record]
-    valid = [record for record in records if "valid_perplexity" in record]
+    judged_by = "error" if any("valid_error" in record for record in records) else "perplexity"
+    valid = [record for record in records if f"valid_{judged_by}" in record]
     if not train:
         return
     figure = Figure(figsize=(8, 6), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2, 1])
     _plot(above, train, "train_perplexity", label="training", color="tab:blue", linewidth=0.8)
-    _plot(above, valid, "valid_perplexity", label="validation", color="tab:orange", marker="o")
+    label = "validation" if judged_by == "perplexity" else "validation, share of errors"
+    _plot(above, valid, f"valid_{judged_by}", label=label, color="tab:orange", marker="o")
     above.set_yscale("log")
     above.yaxis.set_major_formatter("{x:g}")
     above.yaxis.set_minor_formatter("{x:g}")

@@ -44,7 +44,7 @@ class Progress:
     of_epochs: float
     tokens_per_second: float
     perplexity: float  # of the last steps, on the training text
-    validation: float | None  # perplexity
+    validation: float | None  # perplexity, or what else the model is judged by
     seconds_left: float
     learning_rate: float
 
@@ -173,14 +173,15 @@ class Loop:
         trainer = self.trainer
         if trainer.counters.meter.steps:
             self._write_down()
+        judged_by = getattr(trainer.model, "judged_by", "perplexity")
         nats = trainer.validate()
         better = trainer.best_step == trainer.counters.step
         if nats is not None:
-            self._last_validation = perplexity(nats)
+            self._last_validation = shown(nats, judged_by)
             self._record(
                 {
                     **self._moment(),
-                    "valid_perplexity": self._last_validation,
+                    f"valid_{judged_by}": self._last_validation,
                     "averaged": trainer.averages.weights is not None,
                     "best": better,
                 }
@@ -233,6 +234,11 @@ class Loop:
         self._save()  # the lower rate, in place of what was saved but is not good
         self._saved = self._good
         self._start_clock()
+
+
+def shown(judged: float, judged_by: str) -> float:
+    """What validation gave, as people read it: nats as perplexity, errors as their share."""
+    return perplexity(judged) if judged_by == "perplexity" else judged
 
 
 def perplexity(nats: float) -> float:

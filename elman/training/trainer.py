@@ -21,6 +21,7 @@ from elman.batches import Batch, Batches
 from elman.state import State, from_named, map_state, named_tensors
 from elman.training.averaging import AVERAGES, Averages
 from elman.training.counters import Counters, Step
+from elman.training.groups import Groups
 from elman.training.optimizers import OPTIMIZERS, optimizer_tensors, restore_optimizer
 from elman.training.processes import Processes
 from elman.training.regimes import make_regime
@@ -60,8 +61,9 @@ class Trainer:
         self._validation_start = validation.position() if validation else {}
         self.device = next(model.parameters()).device
         self._names = {parameter: name for name, parameter in model.named_parameters()}
+        self.groups = Groups(model, config)
         self.optimizer: torch.optim.Optimizer = OPTIMIZERS[config.optimizer](
-            model.parameters(), config
+            self.groups.for_optimizer(), config
         )
         self.schedule: Schedule = SCHEDULES[config.schedule](config)
         self.averages: Averages = AVERAGES[config.average](config, dict(model.named_parameters()))
@@ -93,12 +95,12 @@ class Trainer:
         counters = self.counters
         rate = self.config.learning_rate * self.schedule.warmed_factor(self.epochs_done)
         rate *= batch.rate_factor * counters.rate_factor
+        self.groups.thaw(self.epochs_done)
         carried, nats, tokens = self._backward(batch)
         norm = self._clip()
         if not (math.isfinite(nats) and math.isfinite(norm)):
             raise Diverged(f"loss {nats:g}, gradient norm {norm:g}")
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
+        self.groups.set_rates(self.optimizer, rate)
         self.optimizer.step()
         self.averages.update(dict(self.model.named_parameters()))
         self.carried = carried if self.batches.carries_state else None
@@ -154,14 +156,17 @@ class Trainer:
         return self.counters.step if self._best is None else self.counters.best_step
 
     def validate(self) -> float | None:
-        """Nats per token on the validation text, and what follows from it for best and schedule."""
+        """What validation shows, the less the better, and what follows for best and schedule.
+
+        Nats per token; or, of a model that has a `judge`, whatever that counts, like errors.
+        """
         counters = self.counters
         counters.validations += 1
         counters.validated_step = counters.step
         if self.validation is None:
             return None
         model = self._validated_model()
-        mean = self.processes.first(self._mean_nats(model, self.validation))
+        mean = self.processes.first(self._judge(model, self.validation))
         if not math.isfinite(mean):
             raise Diverged(f"validation {mean:g}")
         if mean < counters.best_nats:
@@ -173,13 +178,14 @@ class Trainer:
         self.averages.observe(mean, dict(self.model.named_parameters()))
         return mean
 
-    def _mean_nats(self, model: Any, validation: Batches) -> float:
+    def _judge(self, model: Any, validation: Batches) -> float:
+        judge = getattr(model, "judge", model.loss)
         validation.go_to(self._validation_start)  # the same sum in the same order every time
         nats, tokens, carried = 0.0, 0, None
         with undisturbed(), torch.no_grad():
             model.eval()
             while (batch := validation.next()) is not None:
-                loss, after = model.loss(batch.to(self.device), carried)
+                loss, after = judge(batch.to(self.device), carried)
                 carried = after if validation.carries_state else None
                 nats, tokens = nats + float(loss.nats), tokens + loss.tokens
         return nats / tokens

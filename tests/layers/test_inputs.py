@@ -6,8 +6,9 @@ import torch
 
 from elman.errors import InputError
 from elman.layers.inputs import INPUTS, Material
-from elman.layers.inputs.characters import CharacterFilters, Highway, spell
+from elman.layers.inputs.characters import CharacterFilters, Highway
 from elman.layers.inputs.input import expected_distinct
+from elman.text.spelling import spell
 
 TOKENS = ["a", "cat", "cats", "<eos>", "naïve", "extraordinarily"]
 COUNTS = torch.tensor([5, 3, 2, 8, 1, 1])
@@ -24,12 +25,11 @@ def characters(material: Material = MATERIAL, **options) -> CharacterFilters:
 
 
 def test_spelling_is_begin_bytes_end_and_nothing() -> None:
-    assert spell(["ab", "é"], 2, 4).tolist() == [
+    assert spell(["ab", "é"], 4).tolist() == [
         [257, 98, 99, 258, 0, 0],
         [257, 0xC3 + 1, 0xA9 + 1, 258, 0, 0],
     ]
-    assert spell(["abcdef"], 1, 3).tolist() == [[257, 98, 99, 100, 258]]  # as much as is seen
-    assert not spell(None, 2, 3).any()
+    assert spell(["abcdef"], 3).tolist() == [[257, 98, 99, 100, 258]]  # as much as is seen
 
 
 def test_the_formula_of_a_filter() -> None:

@@ -11,10 +11,8 @@ learned, and a rare word is not a row of a table that was hardly ever trained.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, cast
 
-import numpy as np
 import torch
 from torch import nn
 from torch.nn.functional import embedding
@@ -22,9 +20,7 @@ from torch.nn.functional import embedding
 from elman.errors import InputError
 from elman.layers.dropout import embedding_dropout
 from elman.layers.inputs.input import Input, Material, expected_distinct
-
-_NOTHING, _BEGIN, _END = 0, 257, 258  # bytes are 1 to 256
-_SYMBOLS = 259
+from elman.text.spelling import NOTHING, SYMBOLS, spell
 
 
 class CharacterFilters(Input):
@@ -51,13 +47,14 @@ class CharacterFilters(Input):
             )
         self.size = sum(filters)
         self.widths = widths
-        self.vectors = nn.Parameter(torch.empty(_SYMBOLS, character_size).uniform_(-0.1, 0.1))
+        self.vectors = nn.Parameter(torch.empty(SYMBOLS, character_size).uniform_(-0.1, 0.1))
         self.filters = nn.ModuleList(
             nn.Linear(width * character_size, count)
             for width, count in zip(widths, filters, strict=True)
         )
         self.highways = nn.ModuleList(Highway(self.size) for _ in range(highways))
-        spelled = spell(material.tokens, material.vocabulary_size, longest)
+        tokens = material.tokens or [""] * material.vocabulary_size  # to be loaded
+        spelled = spell(tokens, longest)
         self.register_buffer("spelled", torch.from_numpy(spelled))
         self._counts = material.counts
         self._places = longest + 2
@@ -75,10 +72,10 @@ class CharacterFilters(Input):
 
     def spell_out(self, spelled: torch.Tensor) -> torch.Tensor:
         """Vectors (N, size) of words in symbols (N, L)."""
-        lengths = (spelled != _NOTHING).sum(1)
+        lengths = (spelled != NOTHING).sum(1)
         spelled = spelled[:, : int(lengths.max())]
         # Nothing is a zero vector, whatever its row has become.
-        vectors = embedding(spelled, self.vectors) * (spelled != _NOTHING).unsqueeze(2)
+        vectors = embedding(spelled, self.vectors) * (spelled != NOTHING).unsqueeze(2)
         found = [
             _best_match(vectors, lengths, width, filters)
             for width, filters in zip(self.widths, self.filters, strict=True)
@@ -90,7 +87,7 @@ class CharacterFilters(Input):
 
     def multiplications(self, step_tokens: int) -> float:
         """Of the distinct words of a step; each as long as the longest, as they are padded."""
-        longest = int((self.spelled != _NOTHING).sum(1).max()) or self._places
+        longest = int((self.spelled != NOTHING).sum(1).max()) or self._places
         per_word: float = (
             sum(
                 cast("nn.Linear", filters).weight.numel() * max(1, longest - width + 1)
@@ -133,14 +130,3 @@ def _best_match(
     outside = places > last[:, None]
     best: torch.Tensor = matches.masked_fill(outside.unsqueeze(2), -torch.inf).amax(1)
     return best
-
-
-def spell(tokens: Sequence[str] | None, count: int, longest: int) -> np.ndarray:
-    """Every token in symbols, (V, longest + 2): begin, bytes, end, then nothing."""
-    spelled = np.zeros((count, longest + 2), dtype=np.int16)
-    for row, token in enumerate(tokens or ()):
-        written = np.frombuffer(token.encode()[:longest], dtype=np.uint8)
-        spelled[row, 0] = _BEGIN
-        spelled[row, 1 : 1 + len(written)] = written.astype(np.int16) + 1
-        spelled[row, 1 + len(written)] = _END
-    return spelled

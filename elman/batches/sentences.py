@@ -1,0 +1,180 @@
+"""Whole sentences of words side by side: what an encoder reads.
+
+    words     (B, T)   numbers of the words, 0: unknown
+    spelled   (N, L)   the distinct words of the batch in symbols; places (B, T) says which is where
+    lengths   (B,)
+
+Takes sentences, gives `Sentences` for one pass and `Examples`, batches of them with what is to be
+learned, bucketed by length as in `lines.py`; called by the tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from elman.batches.batch import Batches
+from elman.batches.buckets import plan_epoch
+from elman.text.spelling import spell
+from elman.text.word_list import WordList
+
+LONGEST = 50  # bytes of a word that are seen
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Words of several sentences, padded to the longest."""
+
+    words: torch.Tensor
+    spelled: torch.Tensor
+    places: torch.Tensor
+    lengths: torch.Tensor
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def to(self, device: torch.device) -> Sentences:
+        """The same on a device."""
+        parts = (self.words, self.spelled, self.places, self.lengths)
+        return Sentences(*(part.to(device) for part in parts))
+
+    def real(self) -> torch.Tensor:
+        """Where there is a word and not padding, (B, T)."""
+        steps = torch.arange(self.words.shape[1], device=self.words.device)
+        return steps < self.lengths[:, None]
+
+
+class SentenceReader:
+    """Makes sentences of words into tensors; every distinct word is spelled once."""
+
+    def __init__(self, words: WordList) -> None:
+        self._list = words
+
+    def index(self, sentences: Sequence[Sequence[str]]) -> IndexedSentences:
+        """Sentences ready to be put side by side in any order."""
+        distinct = {word: place for place, word in enumerate(dict.fromkeys(_all(sentences)))}
+        spelled = spell([*distinct], LONGEST)
+        ids = self._list.ids([*distinct])
+        places = [
+            np.fromiter(map(distinct.__getitem__, sentence), dtype=np.int64, count=len(sentence))
+            for sentence in sentences
+        ]
+        return IndexedSentences(places, ids, spelled)
+
+    def read(self, sentences: Sequence[Sequence[str]]) -> Sentences:
+        """Sentences side by side."""
+        return self.index(sentences).batch(np.arange(len(sentences)))
+
+
+class IndexedSentences:
+    """Sentences as places in a table of distinct words."""
+
+    def __init__(self, places: list[np.ndarray], ids: np.ndarray, spelled: np.ndarray) -> None:
+        self._places = places
+        self._ids = ids
+        self._spelled = spelled
+        self.lengths = np.array([len(row) for row in places])
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def batch(self, rows: np.ndarray) -> Sentences:
+        """Some of them side by side."""
+        lengths = self.lengths[rows]
+        padded = np.zeros((len(rows), max(lengths.max(initial=0), 1)), dtype=np.int64)
+        for row, number in enumerate(rows):
+            padded[row, : lengths[row]] = self._places[number]
+        distinct, places = np.unique(padded, return_inverse=True)
+        spelled = self._spelled[distinct]
+        width = int((spelled != 0).sum(1).max(initial=1))
+        return Sentences(
+            torch.from_numpy(self._ids[padded]),
+            torch.from_numpy(spelled[:, :width].astype(np.int64)),
+            torch.from_numpy(places.reshape(padded.shape)),
+            torch.from_numpy(lengths),
+        )
+
+
+@dataclass(frozen=True)
+class ExampleBatch:
+    """Sentences, or pairs of them, and what is to be learned of them."""
+
+    inputs: tuple[Sentences, ...]
+    targets: torch.Tensor  # (B, T) tags, (B,) labels, (B, 2) a span
+    tokens: int  # how many things are to be learned
+    rate_factor: float = 1.0
+
+    def to(self, device: torch.device) -> ExampleBatch:
+        """The same on a device."""
+        inputs = tuple(part.to(device) for part in self.inputs)
+        return ExampleBatch(inputs, self.targets.to(device), self.tokens)
+
+
+class Examples(Batches):
+    """Batches of examples, in an order of their own for every epoch, or as they come."""
+
+    carries_state = False
+
+    def __init__(
+        self,
+        inputs: Sequence[IndexedSentences],
+        targets: Sequence[np.ndarray],
+        *,
+        batch_size: int,
+        seed: int | None = 0,
+    ) -> None:
+        """`targets`: one array per example; `seed` None: in the order of length."""
+        self._inputs = inputs
+        self._targets = targets
+        self._lengths = np.max([part.lengths for part in inputs], axis=0)
+        self._batch_size = batch_size
+        self._seed = seed
+        self._epoch = self._number = 0
+        self._plan = self._plan_epoch()
+        self.tokens_per_epoch = sum(_things(target) for target in targets)
+
+    def _plan_epoch(self) -> list[np.ndarray]:
+        return plan_epoch(self._lengths, self._batch_size, self._seed, self._epoch)
+
+    def next(self) -> Any:
+        if self._number == len(self._plan):
+            self._epoch, self._number = self._epoch + 1, 0
+            self._plan = self._plan_epoch()
+            return None
+        rows = self._plan[self._number]
+        self._number += 1
+        targets = [self._targets[row] for row in rows]
+        return ExampleBatch(
+            tuple(part.batch(rows) for part in self._inputs),
+            torch.from_numpy(_padded(targets)),
+            sum(_things(target) for target in targets),
+        )
+
+    def position(self) -> dict[str, Any]:
+        return {"epoch": self._epoch, "number": self._number}
+
+    def go_to(self, position: dict[str, Any]) -> None:
+        self._epoch, self._number = position["epoch"], position["number"]
+        self._plan = self._plan_epoch()
+
+
+def _all(sentences: Sequence[Sequence[str]]) -> list[str]:
+    return [word for sentence in sentences for word in sentence]
+
+
+def _things(target: np.ndarray) -> int:
+    return max(target.size, 1)
+
+
+def _padded(targets: list[np.ndarray]) -> np.ndarray:
+    """Targets of the same shape stacked; of tags, padded to the longest."""
+    if targets[0].ndim == 0 or len({target.shape for target in targets}) == 1:
+        return np.stack(targets)
+    padded = np.zeros((len(targets), max(len(target) for target in targets)), dtype=np.int64)
+    for row, target in enumerate(targets):
+        padded[row, : len(target)] = target
+    return padded

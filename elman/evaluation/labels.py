@@ -1,0 +1,99 @@
+"""How well labels were guessed: accuracy, precision, recall, F1, and what was taken for what.
+
+Takes the right labels and the guessed ones, gives `LabelMeasures`; called by the tasks. Sums and
+counts first, one division at the end; a share of nothing is 0, as in scikit-learn.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from elman.evaluation.task_measures import TaskMeasures
+
+
+@dataclass(frozen=True)
+class Score:
+    """Of one label, or of all together."""
+
+    precision: float
+    recall: float
+    f1: float
+    count: int  # how many there are in truth
+
+
+@dataclass(frozen=True)
+class LabelMeasures(TaskMeasures):
+    """Measures of guessed labels."""
+
+    accuracy: float
+    macro_f1: float  # the mean over the labels that occur in truth or guesses
+    labels: dict[str, Score]
+    confusion: dict[str, dict[str, int]]  # right label to guessed label to how often
+    count: int
+
+    def rows(self) -> list[tuple[str, Any]]:
+        return [
+            ("accuracy", self.accuracy),
+            ("macro F1", self.macro_f1),
+            ("examples", self.count),
+        ]
+
+    def scores(self) -> dict[str, Score]:
+        return self.labels
+
+    def mistakes(self) -> list[tuple[str, str, int]]:
+        wrong = [
+            (right, guess, count)
+            for right, guesses in self.confusion.items()
+            for guess, count in guesses.items()
+            if guess != right
+        ]
+        return sorted(wrong, key=lambda mistake: (-mistake[2], mistake))
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "accuracy": self.accuracy,
+            "macro_f1": self.macro_f1,
+            "count": self.count,
+            "labels": {label: vars(score) for label, score in self.labels.items()},
+            "confusion": self.confusion,
+        }
+
+
+def measure_labels(right: Sequence[str], guessed: Sequence[str]) -> LabelMeasures:
+    """Measures of as many guesses as there are right labels."""
+    pairs = Counter(zip(right, guessed, strict=True))
+    in_truth, in_guesses = Counter(right), Counter(guessed)
+    names = sorted({*in_truth, *in_guesses})
+    scores = {
+        name: make_score(pairs[name, name], in_truth[name], in_guesses[name]) for name in names
+    }
+    hits = sum(pairs[name, name] for name in names)
+    confusion: dict[str, dict[str, int]] = {name: {} for name in names}
+    for (true, guess), count in sorted(pairs.items()):
+        confusion[true][guess] = count
+    return LabelMeasures(
+        accuracy=_share(hits, len(right)),
+        macro_f1=_share(sum(score.f1 for score in scores.values()), len(scores)),
+        labels=scores,
+        confusion=confusion,
+        count=len(right),
+    )
+
+
+def make_score(hits: int, in_truth: int, in_guesses: int) -> Score:
+    """Precision, recall and their harmonic mean."""
+    return Score(
+        precision=_share(hits, in_guesses),
+        recall=_share(hits, in_truth),
+        f1=_share(2 * hits, in_truth + in_guesses),
+        count=in_truth,
+    )
+
+
+def _share(part: float, of: float) -> float:
+    return part / of if of else 0.0

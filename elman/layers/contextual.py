@@ -1,0 +1,49 @@
+"""What a frozen language model knows of words in their sentences, mixed for a task (ELMo).
+
+    sentences ── frozen model ── layers (K, B, T, size) ──┬── mix ── with the input of a task
+                                                          └── mix ── with its output, if wanted
+
+Takes `Sentences`, gives (B, T, size) for every place of use, each with a mix of its own
+(`scalar_mix.py`: softmax weights and a factor, the task's to learn). The model itself is never
+learned: its weights want no gradient, and it is in evaluation mode even while the task trains.
+Called by `sentence_encoder.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import torch
+from torch import nn
+
+from elman.batches.sentences import Sentences
+from elman.layers.scalar_mix import ScalarMix
+
+
+class Contextual(nn.Module):
+    """Mixed layers of a frozen model."""
+
+    def __init__(self, model: Any, *, uses: int = 1, layer_norm: bool = False) -> None:
+        """`model`: has `layers(sentences)`, their number and size, as `models/bidirectional.py`.
+
+        So many `uses`, so many mixes. It becomes part of this module, and is saved with it.
+        """
+        super().__init__()
+        self.model = model.requires_grad_(False).eval()
+        self.size: int = model.size
+        self.mixes = nn.ModuleList(
+            ScalarMix(model.num_layers, layer_norm=layer_norm) for _ in range(uses)
+        )
+
+    def train(self, mode: bool = True) -> Self:
+        """The mixes learn; the model does not."""
+        super().train(mode)
+        self.model.eval()
+        return self
+
+    def forward(self, sentences: Sentences) -> list[torch.Tensor]:
+        """(B, T, size) for every use."""
+        with torch.no_grad():
+            layers = self.model.layers(sentences)
+        real = sentences.real()
+        return [mix(layers, real) for mix in self.mixes]

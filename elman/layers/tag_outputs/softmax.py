@@ -1,0 +1,22 @@
+"""Each word's tag by itself: P(y_t = k) = softmax(scores)_k."""
+
+from __future__ import annotations
+
+import torch
+from torch.nn.functional import cross_entropy
+
+from elman.layers.padding import real_tokens
+from elman.layers.tag_outputs.output import TagOutput
+
+
+class TagSoftmax(TagOutput):
+    """A softmax over the tags of each word."""
+
+    about = "each word's tag by itself"
+
+    def loss(self, scores: torch.Tensor, tags: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        real = real_tokens(scores, lengths)
+        return cross_entropy(scores[real], tags[real], reduction="sum")
+
+    def best(self, scores: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        return scores.argmax(2)

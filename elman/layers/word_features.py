@@ -1,0 +1,70 @@
+"""What an encoder reads of a word: its vector, its spelling, and what others know of it.
+
+    words (B, T) ── table ──────────────┐
+    spelled (N, L) ── characters ── (N, s) at its places ──┼── [;] ── features (B, T, size)
+    layers of a frozen model, mixed ────┘
+
+Called by the encoders. In training, words that were seen once are now and then taken for unknown,
+so that the vector of the unknown word is learned too (Lample et al. 2016).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from elman.batches.sentences import Sentences
+from elman.layers.dropout import check_rate
+from elman.layers.spellings import SPELLINGS
+
+
+@dataclass(kw_only=True)
+class FeatureConfig:
+    """How words become vectors."""
+
+    embedding_size: int = 100  # numbers per word vector
+    characters: str = "cnn"  # elman list spellings
+    character_size: int = 25  # numbers per character vector
+    spelling_size: int = 50  # numbers per word that its characters give
+    unknown_rate: float = 0.5  # how often a word that was seen once is taken for unknown
+    dropout_features: float = 0.5  # of what an encoder reads
+
+    def check(self) -> None:
+        """Refuse what cannot be."""
+        SPELLINGS.check(self.characters)
+        check_rate(self.unknown_rate, "unknown_rate")
+        check_rate(self.dropout_features, "dropout_features")
+
+
+class WordFeatures(nn.Module):
+    """Vectors of the words of sentences."""
+
+    once: torch.Tensor  # (V,) bool: words that were seen a single time in training
+
+    def __init__(
+        self, counts: torch.Tensor, config: FeatureConfig, *, contextual_size: int = 0
+    ) -> None:
+        """`contextual_size`: numbers per word that a frozen model adds, if there is one."""
+        super().__init__()
+        self.vectors = nn.Embedding(len(counts), config.embedding_size)
+        bound = (3 / config.embedding_size) ** 0.5
+        nn.init.uniform_(self.vectors.weight, -bound, bound)
+        self.spelling = SPELLINGS[config.characters](config.character_size, config.spelling_size)
+        self.unknown_rate = config.unknown_rate
+        self.size = config.embedding_size + self.spelling.size + contextual_size
+        self.register_buffer("once", counts == 1)
+
+    def forward(self, sentences: Sentences, contextual: torch.Tensor | None = None) -> torch.Tensor:
+        """(B, T, size); `contextual` (B, T, contextual_size): mixed layers of a frozen model."""
+        words = sentences.words
+        if self.training and self.unknown_rate:
+            hidden = self.once[words] & (torch.rand(words.shape) < self.unknown_rate)
+            words = words.masked_fill(hidden, 0)
+        parts = [self.vectors(words)]
+        if self.spelling.size:
+            parts.append(self.spelling(sentences.spelled)[sentences.places])
+        if contextual is not None:
+            parts.append(contextual)
+        return torch.cat(parts, dim=2)

@@ -1,0 +1,241 @@
+"""ELMo's bidirectional language model (Peters et al. 2018): two readers, one softmax.
+
+    x_0 … x_{n+1}      begin of sentence, its n words, end of sentence: vectors from characters
+    →h_k               what layers of LSTM know after x_0 … x_k:      p(x_{k+1} | x_0 … x_k)
+    ←h_k               what others know after x_{n+1} … x_k:          p(x_{k-1} | x_k … x_{n+1})
+
+Both directions are learned together, with weights of their own but for the characters and the
+softmax. A layer is an LSTM with projection, whose memory and output are clipped; from the second on
+its input is added to its output. Takes `Sentences`, gives nats of the words (`loss`), their log
+probabilities in both directions (`score`), or what all layers say of every word (`layers`), which
+is what a task mixes (`layers/contextual.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import nn
+
+from elman.batches.sentences import ExampleBatch, Sentences
+from elman.cells.lstm import LSTM
+from elman.config import check_types
+from elman.errors import InputError
+from elman.layers.dropout import check_rate, dropout
+from elman.layers.elmo_characters import ElmoCharacters, check_filters
+from elman.layers.outputs.sampled import SampledSoftmax
+from elman.layers.recurrent import Recurrent
+from elman.layers.softmax import softmax_loss, softmax_scores
+from elman.models.kept import Kept
+from elman.models.loss import Loss
+from elman.text.task_config import LinesConfig
+
+
+@dataclass(kw_only=True)
+class BidirectionalConfig:
+    """A bidirectional language model; as it is, that of the paper."""
+
+    character_size: int = 16  # numbers per character vector
+    widths: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7)  # of filters over characters
+    filters: tuple[int, ...] = (32, 32, 64, 128, 256, 512, 1024)  # so many of each width
+    highways: int = 2  # highway layers over the filters
+    longest: int = 50  # symbols of a word that are seen, its two marks included
+    projection: int = 512  # numbers per word vector, and per output of a layer and direction
+    hidden_size: int = 4096  # units per layer and direction; equal to projection: no projection
+    num_layers: int = 2
+    residual: bool = True  # from the second layer on, add its input to its output
+    cell_clip: float | None = 3.0  # bounds of the memory
+    projection_clip: float | None = 3.0  # bounds of the output
+    dropout: float = 0.1  # of what enters each layer and what leaves the last
+    samples: int = 8192  # words beside the batch's own that the softmax learns from
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        check_filters(self.widths, self.filters, self.longest)
+        check_rate(self.dropout, "dropout")
+        for name in ("character_size", "projection", "num_layers"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name}={getattr(self, name)}: must be at least 1")
+        if self.highways < 0:
+            raise InputError(f"highways={self.highways}: must not be negative")
+        if self.hidden_size < self.projection:
+            raise InputError(
+                f"hidden_size={self.hidden_size}: must be at least projection={self.projection}"
+            )
+
+
+class Reader(nn.Module):
+    """Layers of LSTM in one direction."""
+
+    def __init__(self, config: BidirectionalConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.stack = nn.ModuleList(Recurrent(_cell(config)) for _ in range(config.num_layers))
+
+    def forward(self, inputs: torch.Tensor) -> list[torch.Tensor]:
+        """What each layer hands on, (B, T, projection)."""
+        outputs = []
+        for number, layer in enumerate(self.stack):
+            inputs = dropout(inputs, self.config.dropout, self.training)
+            output = layer(inputs).outputs
+            inputs = inputs + output if number and self.config.residual else output
+            outputs.append(inputs)
+        return outputs
+
+
+class BidirectionalModel(Kept):
+    """Every word predicted from what comes before it, and from what comes after it."""
+
+    about: ClassVar[str] = "predicts words from both sides; its layers are ELMo's vectors"
+    command: ClassVar[str] = "embed"
+    text_class: ClassVar[type] = LinesConfig
+    config_class: ClassVar[type] = BidirectionalConfig
+
+    def __init__(self, config: BidirectionalConfig, counts: torch.Tensor | None = None) -> None:
+        """`counts` (V,) of the words to be predicted; None: no softmax, it can only embed."""
+        super().__init__()
+        self.config = config
+        self.size = 2 * config.projection  # numbers per word and layer
+        self.num_layers = config.num_layers + 1  # the vectors from characters are one
+        self.characters = ElmoCharacters(
+            character_size=config.character_size,
+            widths=config.widths,
+            filters=config.filters,
+            highways=config.highways,
+            projection=config.projection,
+            longest=config.longest,
+        )
+        self.readers = nn.ModuleList(Reader(config) for _ in range(2))
+        self.softmax = None if counts is None else _softmax(config, counts)
+
+    def facts(self) -> dict[str, Any]:
+        """What is worth knowing of it: small enough to read."""
+        return {"parameters": self.count_parameters()}
+
+    def multiplications(self, step_tokens: int) -> int:
+        """Multiply-adds per prediction, forward only, of layers and softmax."""
+        layers = sum(weight.numel() for weight in self.readers.parameters() if weight.dim() == 2)
+        return layers // 2 + (self.config.samples + step_tokens) * self.config.projection
+
+    def loss(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:
+        """Nats of all words and boundaries, in both directions.
+
+        In training estimated with part of the vocabulary, the same for all.
+        """
+        (sentences,) = batch.inputs
+        softmax = self._softmax()
+        words = self._words(sentences)
+        predicted = _within(sentences.lengths + 1, words.shape[2] - 1)
+        tops = (layers[-1] for layers in self._read(sentences, self.characters(sentences.spelled)))
+        hidden = torch.cat([self._drop(top)[predicted] for top in tops])
+        targets = words[:, :, 1:][:, predicted].flatten()
+        weight, bias = softmax.matrix(None), softmax.bias
+        if not self.training:
+            return Loss(softmax_loss(hidden, weight, bias, targets), len(targets)), ()
+        present = words[0][_within(sentences.lengths + 2, words.shape[2])]
+        rows, _, adjust = softmax.draw(present)
+        places = torch.searchsorted(rows, targets)
+        nats = softmax_loss(hidden, weight.index_select(0, rows), bias[rows], places, adjust)
+        return Loss(nats, len(targets)), ()
+
+    @torch.no_grad()
+    def score(self, sentences: Sentences) -> torch.Tensor:
+        """Exact log probabilities (2, B, T + 1): of x_{k+1} after all before, of x_k before all
+        that follow; k from 0 to n, and zero beyond.
+        """
+        softmax = self._softmax()
+        words = self._words(sentences)
+        predicted = _within(sentences.lengths + 1, words.shape[2] - 1)
+        scores = torch.zeros(words[:, :, 1:].shape, device=words.device)
+        read = self._read(sentences, self.characters(sentences.spelled))
+        for direction, layers in enumerate(read):
+            targets = words[direction, :, 1:][predicted]
+            scores[direction][predicted] = softmax_scores(
+                layers[-1][predicted], softmax.matrix(None), softmax.bias, targets
+            )
+        scores[1] = _flipped(scores[1], sentences.lengths + 1)
+        return scores
+
+    def layers(self, sentences: Sentences) -> torch.Tensor:
+        """What every layer says of every word, (K, B, T, 2 · projection): [forward; backward].
+
+        The first are the vectors from characters, twice side by side. Zero where there is no word.
+        """
+        table = self.characters(sentences.spelled)
+        alone = table[sentences.places]
+        onward, back = self._read(sentences, table)
+        pairs = [(alone, alone)] + [
+            (before[:, 1:], _flipped(after, sentences.lengths + 1)[:, :-1])
+            for before, after in zip(onward, back, strict=True)
+        ]
+        layers = torch.stack([torch.cat(pair, dim=2) for pair in pairs])
+        return layers * sentences.real().unsqueeze(2)
+
+    def _read(self, sentences: Sentences, table: torch.Tensor) -> list[list[torch.Tensor]]:
+        """What the layers of each direction know after each step, (B, T + 1, projection).
+
+        Padding comes last in both orders, so it reaches nothing. `table`: of distinct words.
+        """
+        begin, end = len(table) - 2, len(table) - 1
+        places = _both_ways(sentences.places, sentences.lengths, begin, end)
+        return [
+            reader(nn.functional.embedding(order[:, :-1], table))
+            for reader, order in zip(self.readers, places, strict=True)
+        ]
+
+    def _words(self, sentences: Sentences) -> torch.Tensor:
+        """Ids in the order of each direction, (2, B, T + 2); the boundaries are the last two."""
+        end = self._softmax().vocabulary_size - 1
+        return _both_ways(sentences.words, sentences.lengths, end - 1, end)
+
+    def _drop(self, values: torch.Tensor) -> torch.Tensor:
+        return dropout(values, self.config.dropout, self.training)
+
+    def _softmax(self) -> SampledSoftmax:
+        if self.softmax is None:
+            raise InputError(
+                "this model has no softmax, as published weights have none: it gives vectors of "
+                "words, but no probabilities"
+            )
+        return self.softmax
+
+
+def _cell(config: BidirectionalConfig) -> LSTM:
+    """As in the published code, there is no projection to the same size, nor is that clipped."""
+    projected = config.hidden_size != config.projection
+    return LSTM(
+        config.projection,
+        config.hidden_size,
+        forget_bias=1.0,
+        projection=config.projection if projected else None,
+        cell_clip=config.cell_clip,
+        projection_clip=config.projection_clip if projected else None,
+    )
+
+
+def _softmax(config: BidirectionalConfig, counts: torch.Tensor) -> SampledSoftmax:
+    """One for both directions. Each boundary is held as frequent as the most frequent word."""
+    size = config.projection
+    counts = torch.cat([counts, counts.max().expand(2)])
+    return SampledSoftmax(size, counts, samples=config.samples, embedding_size=size, tied=False)
+
+
+def _both_ways(values: torch.Tensor, lengths: torch.Tensor, begin: int, end: int) -> torch.Tensor:
+    """Sentences (B, T) with their boundaries, as each direction reads them, (2, B, T + 2)."""
+    onward = nn.functional.pad(values, (1, 1), value=begin)
+    onward = onward.scatter(1, lengths[:, None] + 1, end)
+    return torch.stack([onward, _flipped(onward, lengths + 2)])
+
+
+def _flipped(values: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    """Every row (B, T, …) turned around within its length; padding stays where it is."""
+    steps = torch.arange(values.shape[1], device=values.device)
+    places = torch.where(_within(lengths, len(steps)), lengths[:, None] - 1 - steps, steps)
+    return values[torch.arange(len(values), device=values.device)[:, None], places]
+
+
+def _within(lengths: torch.Tensor, time: int) -> torch.Tensor:
+    """Which of so many steps lie within each length, (B, time)."""
+    return torch.arange(time, device=lengths.device) < lengths[:, None]

@@ -1,0 +1,84 @@
+"""A label for a sentence, or for a pair of them: an encoder, a pooling, and a softmax over labels.
+
+    sentence ── encoder ── hidden (B, T, size) ── pooling ── u (B, size) ── scores (B, K)
+    a pair   ── the same encoder for both ── u, v ── [u; v; |u - v|; u ∘ v] ── scores
+
+Pairs as in InferSent (Conneau et al. 2017).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from elman.batches.sentences import ExampleBatch, Sentences
+from elman.layers.dropout import dropout
+from elman.layers.poolings import POOLINGS
+from elman.layers.sentence_encoder import EncoderConfig, SentenceEncoder
+from elman.models.loss import Loss
+from elman.models.sentence_model import SentenceModel
+from elman.text.task_config import LabelledConfig
+
+
+@dataclass(kw_only=True)
+class ClassifierConfig(EncoderConfig):
+    """A classifier."""
+
+    pooling: str = "max"  # elman list poolings
+    dropout_pooled: float = 0.3  # of the sentence's vector
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        POOLINGS.check(self.pooling)
+
+
+class Classifier(SentenceModel):
+    """Sentences to labels."""
+
+    about: ClassVar[str] = "a label for a sentence or a pair of them"
+    command: ClassVar[str] = "classify"
+    text_class: ClassVar[type] = LabelledConfig
+    config_class: ClassVar[type] = ClassifierConfig
+
+    def __init__(
+        self,
+        config: ClassifierConfig,
+        counts: torch.Tensor,
+        labels: int,
+        texts: int = 1,
+        language_model: Any = None,
+    ) -> None:
+        """`texts`: 1, or 2 for pairs; `language_model`: further features, as for the tagger."""
+        super().__init__()
+        self.config = config
+        self.encoder = SentenceEncoder(config, counts, language_model)
+        size = self.encoder.size
+        directions = 2 if config.encoder == "recurrent" and config.bidirectional else 1
+        self.pooling = POOLINGS[config.pooling](size, directions)
+        self.scores = nn.Linear(size if texts == 1 else 4 * size, labels)
+
+    def loss(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:
+        """Nats of the right labels."""
+        scores = self.score(batch.inputs)
+        return Loss(cross_entropy(scores, batch.targets, reduction="sum"), batch.tokens), ()
+
+    def errors(self, batch: ExampleBatch) -> int:
+        """How many labels are wrong."""
+        with torch.no_grad():
+            wrong = self.score(batch.inputs).argmax(1) != batch.targets
+        return int(wrong.sum())
+
+    def score(self, texts: tuple[Sentences, ...]) -> torch.Tensor:
+        """Scores of the labels, (B, K)."""
+        pooled = [self.pooling(self.encoder(text), text.lengths) for text in texts]
+        vector = pooled[0]
+        if len(pooled) == 2:
+            first, second = pooled
+            vector = torch.cat([first, second, (first - second).abs(), first * second], dim=1)
+        vector = dropout(vector, self.config.dropout_pooled, self.training)
+        scores: torch.Tensor = self.scores(vector)
+        return scores

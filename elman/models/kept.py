@@ -1,0 +1,32 @@
+"""What a run folder keeps of a network: its weights as arrays, by name, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import nn
+
+
+class Kept(nn.Module):
+    """A module whose weights go to disk and come back."""
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Everything that was learned, by name."""
+        return {name: value.numpy(force=True) for name, value in self.state_dict().items()}
+
+    def load_arrays(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Take over arrays; every name and shape must fit."""
+        own = self.state_dict()
+        if own.keys() != arrays.keys():
+            different = ", ".join(sorted(own.keys() ^ arrays.keys()))
+            raise ValueError(f"these weights are not the model's: {different}")
+        for name, value in own.items():
+            if value.shape != arrays[name].shape:
+                raise ValueError(f"{name} is {arrays[name].shape}, not {tuple(value.shape)}")
+            value.copy_(torch.from_numpy(arrays[name]))
+
+    def count_parameters(self) -> int:
+        """How many numbers it has."""
+        return sum(parameter.numel() for parameter in self.parameters())

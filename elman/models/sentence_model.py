@@ -1,0 +1,55 @@
+"""What models of whole sentences share: how training judges them, and what a run folder keeps.
+
+A family says its `loss` and its `errors`; the loop that trains language models trains it too.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import torch
+
+from elman.batches.sentences import ExampleBatch
+from elman.models.kept import Kept
+from elman.models.loss import Loss
+
+
+class SentenceModel(Kept, ABC):
+    """Reads sentences, and is judged by its errors."""
+
+    about: ClassVar[str]
+    command: ClassVar[str]  # of the command line, which uses a trained one
+    config_class: ClassVar[type]
+    judged_by: ClassVar[str] = "error"  # the share of what is wrong, in validation
+
+    @abstractmethod
+    def loss(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:
+        """Nats of what is right; nothing is carried from batch to batch."""
+
+    @abstractmethod
+    def errors(self, batch: ExampleBatch) -> int:
+        """How much of a batch it gets wrong."""
+
+    def judge(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:
+        """Errors in place of nats."""
+        return Loss(torch.tensor(float(self.errors(batch))), batch.tokens), ()
+
+    def groups(self) -> list[list[torch.nn.Parameter]]:
+        """Its weights from the top down: what is on the encoder, then that layer by layer."""
+        encoder = getattr(self, "encoder", None)
+        below = [] if encoder is None else encoder.groups()
+        seen = {id(parameter) for group in below for parameter in group}
+        return [[p for p in self.parameters() if id(p) not in seen], *below]
+
+    def facts(self) -> dict[str, Any]:
+        """What is worth knowing of it: small enough to read."""
+        return {"parameters": self.count_parameters()}
+
+    def multiplications(self, step_tokens: int) -> int:
+        """Multiply-adds per word of the matrix products, forward only; tables are looked up."""
+        return sum(
+            parameter.numel()
+            for name, parameter in self.named_parameters()
+            if parameter.dim() == 2 and not name.endswith("vectors.weight")
+        )

@@ -1,0 +1,74 @@
+"""A tag for every word of a sentence: an encoder of words, and an output over tags.
+
+    sentences ── word features ── encoder ── hidden (B, T, size) ── scores (B, T, K) ── tags
+
+With a bidirectional LSTM, characters and a CRF it is the tagger of Lample et al. (2016) and Ma and
+Hovy (2016); with the encoder `window` that of Collobert et al. (2011).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import nn
+
+from elman.batches.sentences import ExampleBatch, Sentences
+from elman.layers.sentence_encoder import EncoderConfig, SentenceEncoder
+from elman.layers.tag_outputs import TAG_OUTPUTS
+from elman.models.loss import Loss
+from elman.models.sentence_model import SentenceModel
+from elman.text.task_config import TaggedConfig
+
+
+@dataclass(kw_only=True)
+class TaggerConfig(EncoderConfig):
+    """A tagger."""
+
+    output: str = "crf"  # elman list tag-outputs
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        TAG_OUTPUTS.check(self.output)
+
+
+class Tagger(SentenceModel):
+    """Words to tags."""
+
+    about: ClassVar[str] = "a tag for every word of a sentence"
+    command: ClassVar[str] = "tag"
+    text_class: ClassVar[type] = TaggedConfig
+    config_class: ClassVar[type] = TaggerConfig
+
+    def __init__(
+        self, config: TaggerConfig, counts: torch.Tensor, tags: int, language_model: Any = None
+    ) -> None:
+        """`language_model`: a trained `BidirectionalModel`, as further features of words."""
+        super().__init__()
+        self.config = config
+        self.encoder = SentenceEncoder(config, counts, language_model)
+        self.scores = nn.Linear(self.encoder.size, tags)
+        self.output = TAG_OUTPUTS[config.output](tags)
+
+    def loss(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:
+        """Nats of the right tags."""
+        (sentences,) = batch.inputs
+        nats = self.output.loss(self._score(sentences), batch.targets, sentences.lengths)
+        return Loss(nats, batch.tokens), ()
+
+    def errors(self, batch: ExampleBatch) -> int:
+        """How many tags are wrong."""
+        (sentences,) = batch.inputs
+        wrong = (self.best(sentences) != batch.targets) & sentences.real()
+        return int(wrong.sum())
+
+    @torch.no_grad()
+    def best(self, sentences: Sentences) -> torch.Tensor:
+        """The likeliest tags, (B, T)."""
+        best: torch.Tensor = self.output.best(self._score(sentences), sentences.lengths)
+        return best
+
+    def _score(self, sentences: Sentences) -> torch.Tensor:
+        scores: torch.Tensor = self.scores(self.encoder(sentences))
+        return scores

@@ -1,0 +1,147 @@
+"""Tagging: words in, tags out; from files in columns to accuracy and entities.
+
+`Tagging` is the task, `TrainedTagger` what `elman.train` and `elman.load` give of it. Spans may be
+learned in another scheme than they are written in; what comes out is in the file's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from elman.batches.sentences import Examples
+from elman.errors import InputError
+from elman.evaluation.tagging import TaggingMeasures, measure_tagging
+from elman.models.tagger import Tagger
+from elman.tasks.recipes import RunConfig
+from elman.tasks.sentence_task import SentenceTask, learn_words
+from elman.tasks.trained_task import TrainedTask
+from elman.text.entities import check_scheme, convert_scheme, is_scheme, scheme_of, tags_in
+from elman.text.reader import Document
+from elman.text.tagged import TaggedSentence, read_tagged
+from elman.text.word_list import WordList
+
+
+class Tagging(SentenceTask):
+    """Which words and tags there are."""
+
+    unit = "sentences"
+
+    def __init__(self, config: RunConfig, words: WordList, tags: Sequence[str]) -> None:
+        super().__init__(config, words)
+        self.tags = list(tags)
+        self._numbers = {tag: number for number, tag in enumerate(self.tags)}
+
+    @classmethod
+    def read(cls, document: Document, config: RunConfig) -> list[TaggedSentence]:
+        sentences = read_tagged(document, config.text.column)
+        check_scheme(document.name, [sentence.tags for sentence in sentences])
+        return sentences
+
+    @classmethod
+    def learn(cls, examples: Sequence[TaggedSentence], config: RunConfig) -> Self:
+        words = learn_words([example.words for example in examples], config)
+        written = [_as_learned(example.tags, config) for example in examples]
+        return cls(config, words, sorted({tag for tags in written for tag in tags}))
+
+    def batches(
+        self, examples: Sequence[TaggedSentence], batch_size: int, seed: int | None
+    ) -> Examples:
+        self.check_same_scheme([example.tags for example in examples])
+        inputs = self.index([example.words for example in examples])
+        unknown = len(self.tags)  # a tag that training never saw is always wrong
+        targets = [
+            np.array([self._numbers.get(tag, unknown) for tag in _as_learned(e.tags, self.config)])
+            for e in examples
+        ]
+        return Examples([inputs], targets, batch_size=batch_size, seed=seed)
+
+    def check_same_scheme(self, sentences: Sequence[Sequence[str]]) -> None:
+        """Refuse spans that are written in another way than in training."""
+        if self.config.text.scheme != "as written" or not is_scheme(self.tags):
+            return  # spans are converted, or there are none
+        own, other = scheme_of([self.tags]), scheme_of(sentences)
+        if own != other and is_scheme(tag for tags in sentences for tag in tags):
+            raise InputError(
+                f"the tags are written in {other.upper()}, those of training in {own.upper()}; "
+                f"write all in one way, or train with --set text.scheme={own}"
+            )
+
+    def build(self) -> Tagger:
+        return Tagger(self.config.model, self.counts(), len(self.tags))
+
+    def facts(self, examples: Sequence[TaggedSentence]) -> dict[str, Any]:
+        return {"tags": len(self.tags), "scheme": scheme_of(e.tags for e in examples)}
+
+    @classmethod
+    def trained_class(cls) -> type[TrainedTagger]:
+        return TrainedTagger
+
+    def to_data(self) -> dict[str, Any]:
+        return {"words": self.words.to_data(), "tags": self.tags}
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any], config: RunConfig) -> Self:
+        return cls(config, WordList.from_data(data["words"]), data["tags"])
+
+
+def _as_learned(tags: Sequence[str], config: RunConfig) -> Sequence[str]:
+    if config.text.scheme == "as written" or not is_scheme(tags):
+        return tags
+    return convert_scheme(tags, config.text.scheme)
+
+
+class TrainedTagger(TrainedTask):
+    """A tagger with its words and tags."""
+
+    task: Tagging
+    model: Tagger
+
+    @property
+    def marks_spans(self) -> bool:
+        """Whether its tags mark spans, like B-PER and I-PER."""
+        return is_scheme(self.task.tags)
+
+    def tag(self, sentences: Iterable[Sequence[str]], *, batch_size: int = 32) -> list[list[str]]:
+        """The tags of every sentence; a sentence without words has none."""
+        given = [list(sentence) for sentence in sentences]
+        tagged: list[list[str]] = [[] for _ in given]
+        for rows, batch in self.in_batches([given], batch_size):
+            best = self.model.best(batch[0]).tolist()
+            for row, numbers in zip(rows, best, strict=True):
+                tags = [self.task.tags[number] for number in numbers[: len(given[row])]]
+                tagged[row] = self._as_written(tags)
+        return tagged
+
+    def _as_written(self, tags: Sequence[str]) -> list[str]:
+        return convert_scheme(tags, self.facts["task"]["scheme"]) if self._converts() else [*tags]
+
+    def _converts(self) -> bool:
+        """Whether spans were learned in a scheme of choice."""
+        return self.config.text.scheme != "as written" and self.marks_spans
+
+    def measure(self, examples: Sequence[TaggedSentence]) -> TaggingMeasures:
+        """How well examples are tagged."""
+        right: list[Sequence[str]] = [example.tags for example in examples]
+        self.task.check_same_scheme(right)
+        words = [word for example in examples for word in example.words]
+        return measure_tagging(
+            [self._as_written(tags) if is_scheme(tags) else tags for tags in right],
+            self.tag([example.words for example in examples]),
+            unknown=(self.task.words.ids(words) == 0).tolist(),
+            known_tags=self.known_tags(),
+        )
+
+    def known_tags(self) -> set[str]:
+        """The tags of training, as its files write them."""
+        if not self._converts():
+            return set(self.task.tags)
+        return tags_in(self.task.tags, self.facts["task"]["scheme"])
+
+
+def refuse_lengths(words: Sequence[Any], tags: Sequence[Any]) -> None:
+    """Words and tags must be as many."""
+    if len(words) != len(tags):
+        raise InputError(f"{len(words)} words have {len(tags)} tags; give one for each")

@@ -1,0 +1,111 @@
+"""Spans in tags: BIO and BIOES, from tags to entities and back.
+
+    John  lives  in  New    York          B-PER O O B-LOC I-LOC       BIO (IOB2)
+    (PER, 0, 1)      (LOC, 3, 5)          S-PER O O B-LOC E-LOC       BIOES
+
+Takes tags, gives `Entity`s; called by evaluation and tasks. Tags that no scheme allows, like an
+I-LOC after O, are read as the CoNLL script reads them: the span begins there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from elman.errors import InputError
+
+_PREFIXES = "BIES"
+SCHEMES = ("bio", "bioes")
+
+
+@dataclass(frozen=True, order=True)
+class Entity:
+    """A span of words, from `start` up to but not with `end`."""
+
+    kind: str
+    start: int
+    end: int
+
+
+def is_scheme(tags: Iterable[str]) -> bool:
+    """Whether all tags mark spans: O, or a prefix and a kind."""
+    distinct = set(tags)
+    marked = [tag for tag in distinct if tag != "O"]
+    return bool(marked) and all(tag[0] in _PREFIXES and tag[1:2] == "-" for tag in marked)
+
+
+def find_entities(tags: Sequence[str]) -> list[Entity]:
+    """The spans of one sentence, in order."""
+    found: list[Entity] = []
+    start, kind = 0, ""  # of the span that is open; no kind: none is
+    before = "O"  # prefix of the tag before
+    for place, tag in enumerate(tags):
+        prefix, _, own = tag.partition("-")
+        begins = prefix in "BS" or own != kind or before in "ES"
+        if kind and (prefix == "O" or begins):
+            found.append(Entity(kind, start, place))
+            kind = ""
+        if prefix != "O" and not kind:
+            start, kind = place, own
+        before = prefix
+    if kind:
+        found.append(Entity(kind, start, len(tags)))
+    return found
+
+
+def to_tags(entities: Iterable[Entity], length: int, scheme: str = "bio") -> list[str]:
+    """The tags of a sentence of so many words."""
+    tags = ["O"] * length
+    for entity in entities:
+        single = entity.end - entity.start == 1
+        for place in range(entity.start, entity.end):
+            prefix = "B" if place == entity.start else "I"
+            if scheme == "bioes" and place == entity.end - 1:
+                prefix = "S" if single else "E"
+            tags[place] = f"{prefix}-{entity.kind}"
+    return tags
+
+
+def convert_scheme(tags: Sequence[str], scheme: str) -> list[str]:
+    """The same spans in another scheme."""
+    return to_tags(find_entities(tags), len(tags), scheme)
+
+
+def scheme_of(sentences: Iterable[Sequence[str]]) -> str:
+    """The scheme that tags are written in: bioes where there is an S- or E- tag."""
+    prefixes = {tag[:2] for sentence in sentences for tag in sentence}
+    return "bioes" if prefixes & {"S-", "E-"} else "bio"
+
+
+def tags_in(tags: Iterable[str], scheme: str) -> set[str]:
+    """All tags that may come of these when their spans are written in a scheme."""
+    become = {"B": "B", "I": "I", "E": "I", "S": "B"}
+    if scheme == "bioes":
+        become = {"B": "BS", "I": "IE", "E": "E", "S": "S"}
+    split = [tag.partition("-") for tag in tags]
+    return {
+        f"{prefix}-{kind}" if kind else old
+        for old, _, kind in split
+        for prefix in become.get(old, old)
+    }
+
+
+def check_scheme(name: str, sentences: Sequence[Sequence[str]]) -> None:
+    """Refuse a text that mixes BIO and BIOES, or marks some spans and has bare tags beside them."""
+    tags = {tag for sentence in sentences for tag in sentence}
+    marked = {tag for tag in tags if tag[1:2] == "-" and tag[0] in _PREFIXES}
+    bare = sorted(tags - marked - {"O"})
+    if marked and bare and "O" in tags:
+        raise InputError(
+            f"{name}: {bare[0]!r} is no tag of a span, beside tags like B-… and O; "
+            "write every tag as O or with B-, I-, E-, S- before it"
+        )
+    if bare or scheme_of(sentences) == "bio":
+        return
+    for number, sentence in enumerate(sentences, 1):
+        for tag, after in zip(sentence, [*sentence[1:], "O"], strict=True):
+            if tag[:1] in "BI" and after not in (f"I{tag[1:]}", f"E{tag[1:]}"):
+                raise InputError(
+                    f"{name}: mixes BIO and BIOES: there are tags E-… or S-…, but in sentence "
+                    f"{number} a span ends with {tag}; write all spans in one way"
+                )

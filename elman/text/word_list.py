@@ -1,0 +1,84 @@
+"""The words that a task knows: how often each was seen in training, and its number.
+
+Takes sentences of words, gives ids; called by the tasks. Unlike a tokenizer's vocabulary it has no
+way back to a text: what it does not know is the unknown word, number 0, whose characters the model
+still sees.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from elman.text.tokenizer import UNKNOWN, Ids
+
+_DIGIT = re.compile(r"\d")
+
+
+class WordList:
+    """Words to ids."""
+
+    def __init__(
+        self, words: Sequence[str], counts: Sequence[int], *, lowercase: bool, digits_alike: bool
+    ) -> None:
+        self.words = [UNKNOWN, *words]
+        self.counts = np.array([0, *counts])
+        self.lowercase = lowercase
+        self.digits_alike = digits_alike
+        self._ids = Ids(self.words, 0)
+
+    @classmethod
+    def learn(
+        cls,
+        sentences: Iterable[Sequence[str]],
+        *,
+        min_count: int = 1,
+        lowercase: bool = False,
+        digits_alike: bool = False,
+    ) -> WordList:
+        """The words of a training text that come at least so often, most frequent first."""
+        empty = cls([], [], lowercase=lowercase, digits_alike=digits_alike)
+        counts = Counter(word for sentence in sentences for word in map(empty.normalise, sentence))
+        known = sorted((-count, word) for word, count in counts.items() if count >= min_count)
+        return cls(
+            [word for _, word in known],
+            [-count for count, _ in known],
+            lowercase=lowercase,
+            digits_alike=digits_alike,
+        )
+
+    def normalise(self, word: str) -> str:
+        """The word as it is looked up."""
+        if self.lowercase:
+            word = word.lower()
+        return _DIGIT.sub("0", word) if self.digits_alike else word
+
+    def ids(self, words: Sequence[str]) -> np.ndarray:
+        """The number of each word."""
+        return self._ids.of([self.normalise(word) for word in words])
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def to_data(self) -> dict[str, Any]:
+        """Everything needed to make it again, as plain data."""
+        return {
+            "words": self.words[1:],
+            "counts": self.counts[1:].tolist(),
+            "lowercase": self.lowercase,
+            "digits_alike": self.digits_alike,
+        }
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> WordList:
+        """The list that gave this data."""
+        return cls(
+            data["words"],
+            data["counts"],
+            lowercase=data["lowercase"],
+            digits_alike=data["digits_alike"],
+        )
