@@ -134,13 +134,15 @@ def _examples(
         every = kind.read(corpus.whole, config)
         train = every[: round(0.9 * len(every))]
         note = f"one file: the first 90 % of its {kind.unit} are train, then 5 % valid, 5 % test"
-        return train, every[len(train) : round(0.95 * len(every))] or train, [note]
+        valid = every[len(train) : round(0.95 * len(every))] or train
+        return kind.learned(train), valid, [note]
     train = kind.read(corpus.split("train"), config)
     if "valid" in corpus.documents:
-        return train, kind.read(corpus.documents["valid"], config), []
+        return kind.learned(train), kind.read(corpus.documents["valid"], config), []
     kept = max(1, round((1 - _HELD_OUT) * len(train)))
     note = f"no valid file: the last {len(train) - kept:,} of {len(train):,} {kind.unit} of train"
-    return train[:kept], train[kept:] or train, [f"{note} are held out for validation"]
+    note += " are held out for validation"
+    return kind.learned(train[:kept]), train[kept:] or train, [note]
 
 
 def _hashes(corpus: Corpus) -> dict[str, str]:
