@@ -9,6 +9,7 @@ was stopped goes on. Called by `elman vary`.
 from __future__ import annotations
 
 import itertools
+import json
 import re
 import statistics
 from collections.abc import Callable, Iterable, Sequence
@@ -162,7 +163,7 @@ def _is_finished(folder: Path, config: RunConfig, data: str) -> bool:
     """Whether a run is at its end; one with other settings or of another text is refused."""
     contents = read_run(folder, ("config.json", "facts.json"))
     saved, facts = contents["config.json"], contents["facts.json"]
-    wanted = config.to_data()
+    wanted = json.loads(json.dumps(config.to_data()))  # as a file has it
     if wanted["text"].get("tokenizer") == "auto":  # has become the one that was chosen
         wanted["text"]["tokenizer"] = saved["text"]["tokenizer"]
     corpus = open_corpus(data, labelled=getattr(config.text, "labelled", False))
