@@ -154,6 +154,17 @@ def test_a_contribution_is_what_leaving_the_word_out_costs(trained: TrainedClass
     assert max(found, key=lambda one: one.contribution or -math.inf).word == "dull"
 
 
+def test_the_label_in_question_is_that_of_the_whole_text(trained: TrainedClassifier) -> None:
+    flipped = 0
+    for text in ("a film dull", "a film warm"):  # one of them is labelled otherwise without it
+        whole, rest = log_probabilities(trained, text), log_probabilities(trained, "a film")
+        label = int(whole.argmax())
+        flipped += label != int(rest.argmax())
+        expected = whole[label] - rest[label]
+        assert trained.explain(text)[-1].contribution == pytest.approx(expected, abs=1e-5)
+    assert flipped == 1
+
+
 def test_the_only_word_of_a_text_has_no_contribution(trained: TrainedClassifier) -> None:
     (found,) = trained.explain("dull")
     assert (found.word, found.contribution) == ("dull", None)
@@ -297,6 +308,7 @@ def test_phrases_of_what_is_held_out_are_not_learned(tmp_path: Path) -> None:
     small = ("model.hidden_size=4", "model.embedding_size=4", "training.epochs=1")
     trained = elman.train("sst2", data=str(tmp_path / "trees.txt"), overrides=small)
     assert "unheard" not in trained.task.words.words
+    assert trained.facts["data"]["examples"] == 6
 
 
 def test_the_sum_of_operations_counts_words(trained: TrainedClassifier) -> None:
@@ -327,8 +339,9 @@ def test_a_label_that_training_never_saw_is_noted_and_wrong(
 
 
 def test_a_label_only_in_validation_is_always_wrong(tmp_path: Path) -> None:
-    place = write(tmp_path, train=texts(20, 0), valid=[("odd", "a film .")] * 4)
-    assert train(place, "training.epochs=1").facts["validation"]["error"] == 1
+    odd = [("odd", text) for _, text in texts(20, 1)]
+    trained = train(write(tmp_path, train=texts(80, 0), valid=odd))
+    assert trained.facts["validation"]["error"] == 1
 
 
 def test_an_empty_text_is_refused(trained: TrainedClassifier) -> None:
