@@ -73,7 +73,9 @@ class Classification(SentenceTask):
     @classmethod
     def learn(cls, examples: Sequence[Example], config: RunConfig) -> Self:
         labels = sorted({example.label for example in examples})
-        if len(labels) < 2:
+        if not labels:
+            raise InputError("no training text has a label; text.rename leaves all of them out")
+        if len(labels) == 1:
             raise InputError(
                 f"every training text has the label {labels[0]!r}; give texts of at least two"
             )
@@ -86,6 +88,10 @@ class Classification(SentenceTask):
 
     def batches(self, examples: Sequence[Example], batch_size: int, seed: int | None) -> Examples:
         examples = labelled(examples)
+        if not examples:
+            raise InputError(
+                "no text to validate on has a label; text.rename leaves all of them out"
+            )
         unknown = len(self.labels)  # a label that training never saw is always wrong
         targets = [np.array(self._numbers.get(example.label, unknown)) for example in examples]
         inputs = [self.index(part) for part in self.split([e.texts for e in examples])]

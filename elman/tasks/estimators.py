@@ -186,6 +186,8 @@ class Classifier(Estimator):
         return list(self._fitted().task.labels)
 
     def _examples(self, X: Sequence[str | Sequence[str]], y: Sequence[str]) -> list[Example]:
+        if not all(str(label) for label in y):
+            raise InputError("a label is empty; give every text one")
         return [
             Example((given,) if isinstance(given, str) else tuple(given), str(label))
             for given, label in zip(X, y, strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,12 @@ from stopping import stop_at
 
 import elman
 from elman.errors import InputError
-from elman.tasks.classification import Classification
+from elman.tasks.classification import Classification, labelled
 from elman.tasks.neural_training import resume
 from elman.tasks.recipes import load_recipe
 from elman.tasks.trained_classifier import TrainedClassifier
 from elman.text.labelled import Example
-from elman.text.reader import Document
+from elman.text.reader import Document, read_document
 from elman.training.loop import Stopped
 
 pytestmark = pytest.mark.usefixtures("without_curves")
@@ -363,6 +364,65 @@ def test_texts_and_pairs_do_not_mix(tmp_path: Path) -> None:
         train(str(tmp_path))
 
 
+def test_a_lone_file_with_labels_only_on_one_side_of_the_cut_is_refused(tmp_path: Path) -> None:
+    left_out, labelled_lines = "x a film .\n" * 18, "good a film .\nbad a cast .\n"
+    for text, problem in (
+        (left_out + labelled_lines, "no training text has a label"),
+        (labelled_lines + left_out, "no text to validate on has a label"),
+    ):
+        (tmp_path / "lines.txt").write_text(text)
+        with pytest.raises(InputError, match=problem):
+            train(str(tmp_path / "lines.txt"), "text.rename.x=")
+
+
+def test_an_estimator_wants_a_label_for_every_text() -> None:
+    with pytest.raises(InputError, match="a label is empty"):
+        elman.Classifier().fit(["a film .", "a cast ."] * 5, ["good", ""] * 5)
+
+
 def test_leaving_out_everything_is_refused() -> None:
     with pytest.raises(InputError, match="text.rename leaves out every example"):
         read("2 a film\n2 another\n")
+
+
+# As scikit-learn has it, and on real trees --------------------------------------------------------
+
+
+def test_an_estimator_fits_predicts_and_scores() -> None:
+    settings = {setting.replace(".", "__"): value for setting, value in map(_parted, SMALL)}
+    labels, given = zip(*texts(80, 0), strict=True)
+    classifier = elman.Classifier(**settings).fit(given, labels)
+    right, others = zip(*texts(40, 2), strict=True)
+    guessed = classifier.predict(others)
+    share = sum(a == b for a, b in zip(right, guessed, strict=True)) / 40
+    assert classifier.score(others, right) == pytest.approx(share)
+    assert share > 0.9
+    assert classifier.classes_ == ["bad", "good"]
+    for row, label in zip(classifier.predict_proba(others), guessed, strict=True):
+        assert sum(row) == pytest.approx(1)
+        assert classifier.classes_[int(np.argmax(row))] == label
+
+
+def _parted(setting: str) -> tuple[str, float]:
+    name, _, value = setting.partition("=")
+    return name, float(value)
+
+
+def test_the_treebank_has_its_published_numbers_of_sentences(
+    corpus: Callable[[str], Path],
+) -> None:
+    config, trees = load_recipe("sst2"), corpus("sst") / "trees"
+    for split, count in (("train", 6920), ("dev", 872), ("test", 1821)):
+        examples = Classification.read(read_document(trees / f"{split}.txt"), config)
+        assert len(labelled(examples)) == count
+        if split == "train":
+            learned = Classification.learned(examples)
+            assert len(learned) == len({(one.texts, one.label) for one in learned}) > 60000
+
+
+def test_a_set_of_a_folder_is_trained_on(corpus: Callable[[str], Path]) -> None:
+    films = corpus("sst")
+    quick = ("training.epochs=0.01", "model.hidden_size=2", "model.embedding_size=2")
+    trained = train(str(films / "stsa.binary"), *quick)
+    assert trained.facts["data"]["examples"] == 6920
+    assert trained.evaluate(str(films / "stsa.binary")).labels.count == 1821
