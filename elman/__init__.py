@@ -13,12 +13,13 @@ from elman.version import __version__
 if TYPE_CHECKING:
     from elman.errors import ElmanError, InputError
     from elman.tasks.comparison import compare
-    from elman.tasks.estimators import Tagger
+    from elman.tasks.estimators import Classifier, Tagger
     from elman.tasks.language_model import TrainedModel
     from elman.tasks.language_model import load_any as load
     from elman.tasks.training import train
 
 __all__ = [
+    "Classifier",
     "ElmanError",
     "InputError",
     "Tagger",
@@ -31,6 +32,7 @@ __all__ = [
 
 # Looked up on first use, so that `import elman` and `elman --help` stay quick.
 _HOMES = {
+    "Classifier": "elman.tasks.estimators",
     "ElmanError": "elman.errors",
     "InputError": "elman.errors",
     "Tagger": "elman.tasks.estimators",

@@ -22,7 +22,9 @@ from elman.tasks.machine import Machine
 from elman.tasks.recipes import load_recipe
 from elman.tasks.sentence_training import hold_out, train_examples
 from elman.tasks.tagging import TrainedTagger, refuse_lengths
+from elman.tasks.trained_classifier import TrainedClassifier
 from elman.text.entities import check_scheme
+from elman.text.labelled import Example
 from elman.text.tagged import TaggedSentence
 
 
@@ -161,3 +163,32 @@ class Tagger(Estimator):
         ]
         check_scheme("y", [sentence.tags for sentence in sentences])
         return sentences
+
+
+class Classifier(Estimator):
+    """Labels of texts: X has texts, or pairs of them; y has a label for each."""
+
+    recipe = "classifier"
+    kind = "classifier"
+    trained_: TrainedClassifier
+
+    def predict(self, X: Sequence[str | Sequence[str]]) -> list[str]:
+        return [found.label for found in self._fitted().classify(X)]
+
+    def predict_proba(self, X: Sequence[str | Sequence[str]]) -> list[list[float]]:
+        """The probability of every label, in the order of `classes_`."""
+        found = self._fitted().classify(X)
+        return [[one.probabilities[label] for label in self.classes_] for one in found]
+
+    @property
+    def classes_(self) -> list[str]:
+        """The labels."""
+        return list(self._fitted().task.labels)
+
+    def _examples(self, X: Sequence[str | Sequence[str]], y: Sequence[str]) -> list[Example]:
+        if not all(str(label) for label in y):
+            raise InputError("a label is empty; give every text one")
+        return [
+            Example((given,) if isinstance(given, str) else tuple(given), str(label))
+            for given, label in zip(X, y, strict=True)
+        ]
