@@ -23,6 +23,7 @@ from elman.tasks.sentence_task import SENTENCE_TASKS, SentenceTask
 from elman.tasks.trained_task import TrainedTask
 from elman.tasks.training_run import TrainingRun
 from elman.text.corpora import Corpus, open_corpus
+from elman.text.reader import Document
 from elman.training.trainer import Trainer
 
 _PARTS = ("config.json", "vocabulary.json", "facts.json", "weights.safetensors")
@@ -144,8 +145,11 @@ def _examples(
 
 
 def _hashes(corpus: Corpus) -> dict[str, str]:
-    sources = [corpus.whole] if corpus.whole else corpus.documents.values()
-    return {source.name: source.sha256() for source in sources}
+    return {source.name: source.sha256() for source in _sources(corpus)}
+
+
+def _sources(corpus: Corpus) -> list[Document]:
+    return [corpus.whole] if corpus.whole else [*corpus.documents.values()]
 
 
 def _data_facts(
@@ -157,5 +161,5 @@ def _data_facts(
         "examples": len(train),
         "unit": kind.unit,
         "words": len(task.words),
-        "notes": [*notes, *(n for d in corpus.documents.values() for n in d.notes)],
+        "notes": [*notes, *(note for source in _sources(corpus) for note in source.notes)],
     }

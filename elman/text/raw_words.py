@@ -38,6 +38,15 @@ _LINE_START = re.compile(r"(?m)^(?=[^\n])")
 _FIRST_BYTE = 1  # ids: <eos>, 256 bytes, words
 
 
+def find_words(text: str) -> list[tuple[int, int]]:
+    """Where the words, numbers and marks of a text stand, first character and the one after it."""
+    places = []
+    for match in _PIECES.finditer(text):
+        if word := match.group().strip():
+            places.append((match.end() - len(word), match.end()))
+    return places
+
+
 class RawWords(Tokenizer):
     """Words, numbers, marks and white space; bytes for the rest."""
 
