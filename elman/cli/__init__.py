@@ -35,6 +35,7 @@ COMMANDS = {
     "suggest": "suggest",
     "surprisal": "surprisal",
     "explain": "explain",
+    "answer": "answer",
     "export": "export",
     "import": "import_",
     "data": "data",
