@@ -34,6 +34,7 @@ COMMANDS = {
     "generate": "generate",
     "suggest": "suggest",
     "surprisal": "surprisal",
+    "tag": "tag",
     "explain": "explain",
     "answer": "answer",
     "export": "export",

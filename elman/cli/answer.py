@@ -1,11 +1,11 @@
 """`elman answer`: the part of a passage that answers a question."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from elman.cli.arguments import Json, Run
+from elman.cli.given import InputFile, read_given
 from elman.cli.output import print_json
 from elman.errors import InputError
 
@@ -14,20 +14,14 @@ if TYPE_CHECKING:
     from elman.text.reader import Document
 
 
-def _refuse_option(_: object, value: str | None) -> None:
-    if value is not None and value.startswith("-") and value != "-":
-        raise InputError(f"unknown option {value} (elman answer --help shows how to call it)")
-
-
-# A hyphen may lead for the sake of "-" alone.
-_FILE = Parameter(allow_leading_hyphen=True, validator=_refuse_option)
+# A hyphen may lead for the sake of "-", standard input.
 _PASSAGE = Parameter(allow_leading_hyphen=True)
 _COLUMNS = ("id", "answer", "start", "end", "probability")
 
 
 def answer(
     run: Run,
-    file: Annotated[str | None, _FILE] = None,
+    file: InputFile | None = None,
     /,
     *,
     question: str | None = None,
@@ -53,22 +47,26 @@ def answer(
     passage
         The text that has the answer; - for standard input.
     """
+    from pathlib import Path
+
+    from elman.tasks.sentence_training import load_kind
+
     if file is not None and (question is not None or passage is not None):
         raise InputError("give either a file or --question and --passage, not both")
     if file is None and (question is None or passage is None):
         raise InputError("give --question and --passage, or a file of questions")
-    trained = _load(run)
+    trained: TrainedAnswerer = load_kind(Path(run), "answerer")
     if file is not None:
-        _answer_file(trained, _read(file), json)
+        _answer_file(trained, read_given(file, None), json)
         return
     assert question is not None
     assert passage is not None, "both were asked for"
-    text = _read("-").text.removesuffix("\n") if passage == "-" else passage
+    text = read_given("-", None).text.removesuffix("\n") if passage == "-" else passage
     found = trained.answer(question, text)
     if json:
         print_json({"question": question, **_data(found)})
     else:
-        print(" ".join(found.text.split()))
+        print(_cell(found.text))
 
 
 def _answer_file(trained: "TrainedAnswerer", document: "Document", json: bool) -> None:
@@ -95,24 +93,3 @@ def _data(found: "FoundAnswer") -> dict[str, Any]:
 def _cell(value: Any) -> str:
     """Without the tabs and line ends that an answer may have."""
     return f"{value:.4f}" if isinstance(value, float) else " ".join(str(value).split())
-
-
-def _load(run: str) -> "TrainedAnswerer":
-    from elman.tasks.language_model import load_any
-
-    trained = load_any(run)
-    if not hasattr(trained, "answer"):
-        kind = trained.config.kind
-        raise InputError(
-            f"{run}: a model {kind!r} answers nothing; train one: elman train answerer"
-        )
-    answerer: TrainedAnswerer = trained
-    return answerer
-
-
-def _read(file: str) -> "Document":
-    from elman.text.reader import read_document, read_standard_input
-
-    if file == "-":
-        return read_standard_input(sys.stdin.buffer.read())
-    return read_document(file)

@@ -17,12 +17,13 @@ import torch
 from elman.errors import InputError
 from elman.runs.folder import read_run
 from elman.tasks.checkpoints import read_checkpoint
+from elman.tasks.language_model import run_kind
 from elman.tasks.machine import Machine
 from elman.tasks.recipes import RunConfig, saved_config
 from elman.tasks.sentence_task import SENTENCE_TASKS, SentenceTask
 from elman.tasks.trained_task import TrainedTask
 from elman.tasks.training_run import TrainingRun
-from elman.text.corpora import Corpus, open_corpus
+from elman.text.corpora import Corpus, open_corpus, split_examples
 from elman.text.reader import Document
 from elman.training.trainer import Trainer
 
@@ -76,9 +77,7 @@ def resume_sentences(
         machine = replace(machine, threads=state["threads"])
     device = machine.prepare()
     progress("reading")
-    corpus = open_corpus(data or saved.facts["data"]["name"])
-    if _hashes(corpus) != saved.facts["data"]["sha256"]:
-        raise InputError(f"{corpus.name}: is not the text that {path} was trained on")
+    corpus = _same_text(path, saved, data)
     train, valid, _ = _examples(type(saved.task), corpus, saved.config)
     trainer = _trainer(saved.task, train, valid, device)
     trainer.restore(read_checkpoint(contents, machine.processes))
@@ -86,6 +85,30 @@ def resume_sentences(
     run = TrainingRun(trainer, saved.config, parts, saved.facts, machine, path)
     run.train(records=state["history"])
     return _trained(saved.task, trainer.model, run.facts, run.name)
+
+
+def _same_text(path: Path, saved: TrainedTask, data: str | None) -> Corpus:
+    """The text of a run: to go on bit for bit, it must be the same."""
+    try:
+        corpus = open_corpus(data or saved.facts["data"]["name"])
+    except InputError as error:
+        moved = "" if data else "; if the text has moved, say where to with --data"
+        raise InputError(f"{error}{moved}") from None
+    if [*_hashes(corpus).values()] != [*saved.facts["data"]["sha256"].values()]:
+        raise InputError(
+            f"{corpus.name}: is not the text that {path} was trained on; give that one with --data"
+        )
+    return corpus
+
+
+def load_kind(path: Path, kind: str) -> Any:
+    """The run of a kind of task, or one line that says what it is instead."""
+    found = run_kind(path)
+    if found != kind:
+        raise InputError(
+            f"{path}: is a run of the model {found!r}, not of a {kind}; train one with: elman train"
+        )
+    return load_task(path)
 
 
 def load_task(path: Path) -> TrainedTask:
@@ -132,10 +155,9 @@ def _examples(
 ) -> tuple[list[Any], list[Any], list[str]]:
     """What is trained on, what is validated on, and what there is to say about it."""
     if corpus.whole is not None:  # one file: cut between examples, not between its lines
-        every = kind.read(corpus.whole, config)
-        train = every[: round(0.9 * len(every))]
+        parts = split_examples(kind.read(corpus.whole, config))
         note = f"one file: the first 90 % of its {kind.unit} are train, then 5 % valid, 5 % test"
-        return train, every[len(train) : round(0.95 * len(every))] or train, [note]
+        return parts["train"], parts["valid"] or parts["train"], [note]
     train = kind.read(corpus.split("train"), config)
     if "valid" in corpus.documents:
         return train, kind.read(corpus.documents["valid"], config), []
