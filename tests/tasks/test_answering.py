@@ -152,10 +152,10 @@ def test_nothing_to_validate_on_is_refused(tmp_path: Path) -> None:
 
 
 def test_it_begins_to_learn_facts(tmp_path: Path) -> None:
-    """In seconds: better than chance, which is one span in some hundred, by far."""
+    """In seconds: most of it, where chance would be one span in some hundred."""
     data = write_facts(tmp_path / "facts", train=60, valid=20, test=40)
     model: Any = elman.train("answerer", data=str(data), overrides=[*SMALL, "training.epochs=5"])
-    assert model.evaluate(str(data)).exact_match > 0.3
+    assert model.evaluate(str(data)).exact_match > 0.8
 
 
 @pytest.mark.slow
