@@ -174,7 +174,8 @@ def _find(passage: str, text: str, start: int, where: str) -> int:
     """Where an answer stands in its passage: where it says, or the nearest place to that."""
     if start >= 0 and passage.startswith(text, start):
         return start
-    before, after = passage.rfind(text, 0, max(start, 0) + len(text)), passage.find(text, start)
+    begin = max(start, 0)
+    before, after = passage.rfind(text, 0, begin + len(text)), passage.find(text, begin)
     there = [place for place in (before, after) if place >= 0]
     if not there:
         raise InputError(f"{where}: the answer {text!r} is not in the passage; copy it from there")

@@ -59,6 +59,14 @@ def test_what_training_tells(trained: TrainedAnswerer) -> None:
     assert trained.facts["training"]["tokens"] == 96
 
 
+def test_words_of_a_passage_count_once_however_much_is_asked_about_it(
+    trained: TrainedAnswerer,
+) -> None:
+    words = trained.task.words
+    assert words.counts[words.ids(["."])] == 8 * 4  # sentences
+    assert words.counts[words.ids(["?"])] == 48  # questions
+
+
 def test_an_answer_is_a_part_of_the_passage(trained: TrainedAnswerer) -> None:
     found = trained.answer("Who has the lamp?", PASSAGE)
     assert found.text == PASSAGE[found.start : found.end]
