@@ -49,6 +49,7 @@ def train(
     For example:
       elman train ngram --data grammar --out runs/grammar
       elman train quick --data my-text.txt --out runs/mine --set model.hidden_size=300
+      elman train tagger --data conll2000 --out runs/chunks
       elman train --resume runs/mine
       torchrun --nproc-per-node 2 -m elman train quick --data my-text.txt --out runs/mine
 
@@ -57,7 +58,8 @@ def train(
     resume
         Go on with this run where it stopped, bit for bit.
     start_from
-        Begin with the vocabulary and the weights of this run (fine-tuning).
+        Begin with the vocabulary and the weights of this run (fine-tuning); a task of sentences
+        with the word vectors and layers of this language model.
     tensorboard
         Also log to a folder `tensorboard` in the run folder.
     """

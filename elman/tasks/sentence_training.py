@@ -17,7 +17,8 @@ import torch
 from elman.errors import InputError
 from elman.runs.folder import read_run
 from elman.tasks.checkpoints import read_checkpoint
-from elman.tasks.language_model import run_kind
+from elman.tasks.fine_tuning import begin_with
+from elman.tasks.language_model import TrainedModel, run_kind
 from elman.tasks.machine import Machine
 from elman.tasks.recipes import RunConfig, saved_config
 from elman.tasks.sentence_task import SENTENCE_TASKS, SentenceTask
@@ -35,23 +36,46 @@ def train_sentences(
     config: RunConfig,
     data: str,
     *,
+    before: TrainedModel | None = None,
     out: Path | None,
     overwrite: bool,
     machine: Machine,
     progress: Callable[[str], None],
 ) -> TrainedTask:
-    """Train from the start."""
+    """Train from the start, or from the word vectors and layers of a language model."""
     if machine.processes.count > 1:
         raise InputError(f"{config.kind}: is trained by one process; leave out torchrun")
-    device = machine.prepare()
     kind: type[SentenceTask] = SENTENCE_TASKS[config.kind]
     progress("reading")
     corpus = open_corpus(data)
     train, valid, notes = _examples(kind, corpus, config)
+    source = _source_facts(corpus, notes)
+    return train_examples(
+        config, train, valid, source, before=before, out=out, overwrite=overwrite, machine=machine
+    )
+
+
+def train_examples(
+    config: RunConfig,
+    train: list[Any],
+    valid: list[Any],
+    source: dict[str, Any],
+    *,
+    before: TrainedModel | None = None,
+    out: Path | None = None,
+    overwrite: bool = False,
+    machine: Machine,
+) -> TrainedTask:
+    """Train on examples that were read already; `source`: facts on where they come from."""
+    device = machine.prepare()
+    kind: type[SentenceTask] = SENTENCE_TASKS[config.kind]
     task = kind.learn(train, config)
     trainer = _trainer(task, train, valid, device)
+    if before is not None:
+        source["notes"].append(begin_with(before, task, trainer.model))
+    about = {"examples": len(train), "unit": kind.unit, "words": len(task.words)}
     facts = {
-        "data": _data_facts(corpus, kind, task, train, notes),
+        "data": source | about,
         "task": task.facts(train),
         "validation": None,
         "seconds": 0.0,
@@ -161,9 +185,15 @@ def _examples(
     train = kind.read(corpus.split("train"), config)
     if "valid" in corpus.documents:
         return train, kind.read(corpus.documents["valid"], config), []
+    kept, held_out = hold_out(train)
+    note = f"no valid file: the last {len(held_out):,} of {len(train):,} {kind.unit} of train"
+    return kept, held_out, [f"{note} are held out for validation"]
+
+
+def hold_out(train: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Examples to learn from and to validate on, where these are not given; never none."""
     kept = max(1, round((1 - _HELD_OUT) * len(train)))
-    note = f"no valid file: the last {len(train) - kept:,} of {len(train):,} {kind.unit} of train"
-    return train[:kept], train[kept:] or train, [f"{note} are held out for validation"]
+    return train[:kept], train[kept:] or train
 
 
 def _hashes(corpus: Corpus) -> dict[str, str]:
@@ -174,14 +204,9 @@ def _sources(corpus: Corpus) -> list[Document]:
     return [corpus.whole] if corpus.whole else [*corpus.documents.values()]
 
 
-def _data_facts(
-    corpus: Corpus, kind: type[SentenceTask], task: SentenceTask, train: list[Any], notes: list[str]
-) -> dict[str, Any]:
+def _source_facts(corpus: Corpus, notes: list[str]) -> dict[str, Any]:
     return {
         "name": corpus.name,
         "sha256": _hashes(corpus),
-        "examples": len(train),
-        "unit": kind.unit,
-        "words": len(task.words),
         "notes": [*notes, *(note for source in _sources(corpus) for note in source.notes)],
     }

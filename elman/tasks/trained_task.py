@@ -65,7 +65,7 @@ class TrainedTask:
             document = corpus.whole
         if corpus.whole is not None and self._trained_on() == [corpus.whole.sha256()]:
             return split == "train"
-        return document.sha256() == self._trained_on()[0]
+        return [document.sha256()] == self._trained_on()[:1]
 
     def _trained_on(self) -> list[str]:
         """Hashes of the files of training, the text that was learned first."""

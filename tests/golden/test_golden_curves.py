@@ -6,8 +6,8 @@ each of them showed, as hexadecimal floating point; a clean-up that changed noth
 is. The curves of new cases are added by the first of these; where a change is meant to change
 figures, the second writes them all anew: look at what has become different.
 
-    python tests/golden/test_golden_curves.py
-    python tests/golden/test_golden_curves.py --all
+    PYTHONPATH=.:tests/support python tests/golden/test_golden_curves.py
+    PYTHONPATH=.:tests/support python tests/golden/test_golden_curves.py --all
 
 Other processors, or another torch, round otherwise: there, the curves only have to be close.
 """
@@ -24,11 +24,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tagged import train_tagger, write_tagged
 
 from elman.cells import CELLS
 from elman.layers import CONNECTIONS
 from elman.layers.inputs import INPUTS
 from elman.layers.outputs import OUTPUTS
+from elman.layers.spellings import SPELLINGS
+from elman.layers.tag_outputs import TAG_OUTPUTS
 from elman.models import MODELS
 from elman.tasks.machine import Machine
 from elman.tasks.training import train
@@ -101,6 +104,12 @@ def _cases() -> dict[str, tuple[str, ...]]:
     cases["lines"] = ("model.context=line",)
     cases["topics"] = ("model.topics=3",)
     cases["everything"] = EVERYTHING
+    for name in SPELLINGS:
+        cases[f"tagger, spelling {name}"] = (f"model.characters={name}",)
+    for name in TAG_OUTPUTS:
+        cases[f"tagger, output {name}"] = (f"model.output={name}", "model.cell=gru")
+    cases["tagger, window"] = ("model.encoder=window",)
+    cases["tagger, groups"] = ("training.unfreeze=0.4", "training.rate_decay=2.6")
     return cases
 
 
@@ -134,6 +143,12 @@ def arithmetic() -> str:
 def curve(case: str, folder: Path) -> list[float]:
     """Everything that the history of a run records, and one number of its weights."""
     data = folder / "data"
+    records: list[dict[str, Any]] = []
+    machine = Machine(threads=1, record=records.append)
+    if case.startswith("tagger"):
+        settings = (*CASES[case], "training.epochs=1")
+        trained = train_tagger(write_tagged(data), None, *settings, seed=1, machine=machine)
+        return _numbers(records, trained)
     data.mkdir(exist_ok=True)
     for seed, (split, lines) in enumerate({"train": 120, "valid": 20}.items()):
         (data / f"{split}.txt").write_text(sentences(lines, seed))
@@ -141,9 +156,11 @@ def curve(case: str, folder: Path) -> list[float]:
     recipe = folder / "recipe.toml"
     hidden_size = "" if kind == "log-bilinear" else "hidden_size = 12"
     recipe.write_text(RECIPE.format(kind=kind, hidden_size=hidden_size))
-    records: list[dict[str, Any]] = []
-    machine = Machine(threads=1, record=records.append)
     trained = train(str(recipe), data=str(data), overrides=CASES[case], seed=1, machine=machine)
+    return _numbers(records, trained)
+
+
+def _numbers(records: list[dict[str, Any]], trained: Any) -> list[float]:
     elapsed = ("tokens_per_second", "seconds")
     found = [
         float(value)
@@ -151,7 +168,7 @@ def curve(case: str, folder: Path) -> list[float]:
         for name, value in record.items()
         if name not in elapsed and isinstance(value, int | float)
     ]
-    arrays = trained.model.arrays()  # type: ignore[attr-defined]
+    arrays = trained.model.arrays()
     return [*found, sum(float(np.abs(arrays[name]).sum()) for name in sorted(arrays))]
 
 
