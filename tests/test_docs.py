@@ -24,3 +24,20 @@ def test_every_cell_has_a_file_with_equations() -> None:
     for name, cell in CELLS.items():
         module = sys.modules[cell.__module__]
         assert "_t" in (module.__doc__ or ""), f"{name}: the docstring has no equations"
+
+
+def test_the_facts_of_the_tasks_page_can_be_learned(tmp_path: Path) -> None:
+    text = (DOCS / "tasks.md").read_text(encoding="utf-8").partition("## Span answers")[2]
+    code = next(
+        c for c in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "def passage" in c
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    from elman.text.questions import read_questions
+    from elman.text.reader import read_document
+
+    document = read_document(tmp_path / "test.json")
+    assert len(read_questions(document)) == 300
+    assert document.notes == []

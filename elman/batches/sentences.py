@@ -104,7 +104,7 @@ class ExampleBatch:
     """Sentences, or pairs of them, and what is to be learned of them."""
 
     inputs: tuple[Sentences, ...]
-    targets: torch.Tensor  # (B, T) tags, (B,) labels, (B, 2) a span
+    targets: torch.Tensor  # (B, T) tags, (B,) labels, (B, 1, 2) spans: first and last word
     tokens: int  # how many things are to be learned
     rate_factor: float = 1.0
 
@@ -167,7 +167,7 @@ def _all(sentences: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _things(target: np.ndarray) -> int:
-    return max(target.size, 1)
+    return max(len(target), 1) if target.ndim else 1
 
 
 def _padded(targets: list[np.ndarray]) -> np.ndarray:

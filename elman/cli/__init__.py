@@ -38,6 +38,7 @@ COMMANDS = {
     "tag": "tag",
     "explain": "explain",
     "classify": "classify",
+    "answer": "answer",
     "export": "export",
     "import": "import_",
     "data": "data",

@@ -22,5 +22,6 @@ SENTENCE_MODELS = Registry(
         "tagger": "elman.models.tagger:Tagger",
         "classifier": "elman.models.classifier:Classifier",
         "bidirectional": "elman.models.bidirectional:BidirectionalModel",
+        "answerer": "elman.models.answerer:Answerer",
     },
 )

@@ -26,6 +26,7 @@ SENTENCE_TASKS = Registry(
         "tagger": "elman.tasks.tagging:Tagging",
         "classifier": "elman.tasks.classification:Classification",
         "bidirectional": "elman.tasks.embedding:Embedding",
+        "answerer": "elman.tasks.answering:Answering",
     },
 )
 

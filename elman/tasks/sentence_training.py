@@ -25,6 +25,7 @@ from elman.tasks.sentence_task import SENTENCE_TASKS, SentenceTask
 from elman.tasks.trained_task import TrainedTask
 from elman.tasks.training_run import TrainingRun
 from elman.text.corpora import Corpus, open_corpus, split_examples
+from elman.text.reader import Document
 from elman.training.trainer import Trainer
 
 _PARTS = ("config.json", "vocabulary.json", "facts.json", "weights.safetensors")
@@ -196,13 +197,16 @@ def hold_out(train: list[Any]) -> tuple[list[Any], list[Any]]:
 
 
 def _hashes(corpus: Corpus) -> dict[str, str]:
-    sources = [corpus.whole] if corpus.whole else corpus.documents.values()
-    return {source.name: source.sha256() for source in sources}
+    return {source.name: source.sha256() for source in _sources(corpus)}
+
+
+def _sources(corpus: Corpus) -> list[Document]:
+    return [corpus.whole] if corpus.whole else [*corpus.documents.values()]
 
 
 def _source_facts(corpus: Corpus, notes: list[str]) -> dict[str, Any]:
     return {
         "name": corpus.name,
         "sha256": _hashes(corpus),
-        "notes": [*notes, *(n for d in corpus.documents.values() for n in d.notes)],
+        "notes": [*notes, *(note for source in _sources(corpus) for note in source.notes)],
     }

@@ -38,9 +38,18 @@ _LINE_START = re.compile(r"(?m)^(?=[^\n])")
 _FIRST_BYTE = 1  # ids: <eos>, 256 bytes, words
 
 
+def find_words(text: str) -> list[tuple[int, int]]:
+    """Where the words, numbers and marks of a text stand, first character and the one after it."""
+    places = []
+    for match in _PIECES.finditer(text):
+        if word := match.group().strip():
+            places.append((match.end() - len(word), match.end()))
+    return places
+
+
 def split_raw(text: str) -> list[str]:
     """The words, numbers and marks of a text, without the white space between them."""
-    return [piece.strip() for piece in _PIECES.findall(text) if not piece.isspace()]
+    return [text[start:end] for start, end in find_words(text)]
 
 
 class RawWords(Tokenizer):

@@ -1,0 +1,114 @@
+"""The answer to a question as a part of a passage: the reader of Chen et al. (2017).
+
+    question ── word features ────────────────────── layers ── attention pooling ── q (B, size)
+    passage  ── word features ── [; aligned question; is it in the question?] ── layers ── p_i
+    P_start(i) = softmax_i(p_i W_s q),   P_end(i) = softmax_i(p_i W_e q)
+
+Both have the same word vectors and layers of their own; a hidden vector is what all layers gave,
+one after the other. Left out of the paper: tags, entities and frequencies of words, which came from
+other programs. The loss is the nats of start and end; an error is a span that is not exactly right.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+
+from elman.batches.matched import MatchedSentences
+from elman.batches.sentences import ExampleBatch, Sentences
+from elman.errors import InputError
+from elman.layers.alignment import Alignment
+from elman.layers.contextual import Contextual
+from elman.layers.dropout import dropout
+from elman.layers.poolings.attention import AttentionPooling
+from elman.layers.span_pointers import SpanPointers, Spans, best_spans
+from elman.layers.stack import Stack, StackConfig
+from elman.layers.word_features import FeatureConfig, WordFeatures
+from elman.models.loss import Loss
+from elman.models.sentence_model import SentenceModel
+from elman.text.task_config import SentenceConfig
+
+
+@dataclass(kw_only=True)
+class AnswererConfig(FeatureConfig, StackConfig):
+    """An answerer."""
+
+    bidirectional: bool = True
+    contextual_norm: bool = False  # of a frozen language model: normalise its layers first
+    longest: int = 15  # words of an answer that is given
+
+    def __post_init__(self) -> None:
+        StackConfig.__post_init__(self)
+        FeatureConfig.check(self)
+        if self.longest < 1:
+            raise InputError(f"model.longest={self.longest}: must be at least 1")
+
+
+class Answerer(SentenceModel):
+    """Questions and passages to spans."""
+
+    about: ClassVar[str] = "the answer to a question as a part of a passage"
+    command: ClassVar[str] = "answer"
+    text_class: ClassVar[type] = SentenceConfig
+    config_class: ClassVar[type] = AnswererConfig
+
+    def __init__(
+        self, config: AnswererConfig, counts: torch.Tensor, language_model: Any = None
+    ) -> None:
+        """`language_model`: a trained `BidirectionalModel`, as further features of words."""
+        super().__init__()
+        self.config = config
+        self.contextual = None
+        if language_model is not None:
+            self.contextual = Contextual(language_model, layer_norm=config.contextual_norm)
+        further = 0 if self.contextual is None else self.contextual.size
+        self.features = WordFeatures(counts, config, contextual_size=further)
+        size = self.features.size
+        self.alignment = Alignment(size)
+        self.question = Stack(size, config)
+        self.passage = Stack(2 * size + 1, config)
+        hidden = sum(layer.size for layer in self.question.layers)
+        self.pooling = AttentionPooling(hidden, 1)
+        self.pointers = SpanPointers(sum(layer.size for layer in self.passage.layers), hidden)
+
+    def loss(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:
+        """Nats of the right starts and ends."""
+        right = batch.targets.mT  # (B, 2, 1)
+        log_probs = torch.stack(self.score(*batch.inputs), dim=1)  # (B, 2, T)
+        return Loss(-log_probs.gather(2, right).sum(), batch.tokens), ()
+
+    def errors(self, batch: ExampleBatch) -> int:
+        """How many spans are not exactly right."""
+        best = self.best(*batch.inputs)
+        firsts, lasts = batch.targets.squeeze(1).T
+        return int(((best.firsts != firsts) | (best.lasts != lasts)).sum())
+
+    @torch.no_grad()
+    def best(self, question: Sentences, passage: Sentences) -> Spans:
+        """The likeliest spans."""
+        return best_spans(*self.score(question, passage), self.config.longest)
+
+    def score(self, question: Sentences, passage: Sentences) -> tuple[torch.Tensor, torch.Tensor]:
+        """Log probabilities of start and end, (B, T) each."""
+        assert isinstance(passage, MatchedSentences), "a passage says what is in its question"
+        asked, read = self._features(question), self._features(passage)
+        aligned = self.alignment(read, asked, question.lengths)
+        matched = passage.matched.unsqueeze(2).to(read.dtype)
+        hidden = self._encode(self.question, asked, question.lengths)
+        vector = self.pooling(hidden, question.lengths)
+        read = torch.cat([read, aligned, matched], dim=2)
+        hidden = self._encode(self.passage, read, passage.lengths)
+        starts, ends = self.pointers(hidden, vector, passage.lengths)
+        return starts, ends
+
+    def _features(self, sentences: Sentences) -> torch.Tensor:
+        (further,) = self.contextual(sentences) if self.contextual is not None else (None,)
+        features = self.features(sentences, further)
+        return dropout(features, self.config.dropout_features, self.training)
+
+    def _encode(self, stack: Stack, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """What all layers gave, (B, T, size of all of them)."""
+        hidden = torch.cat(stack(inputs, lengths=lengths).layers, dim=2)
+        return stack.drop(hidden, self.config.dropout_output)

@@ -1,0 +1,179 @@
+"""Answering as a task: trained, kept, gone on with; and it learns facts."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from facts import squad, write_facts
+from outcome import differences, outcome
+
+import elman
+from elman.errors import InputError
+from elman.evaluation.answers import measure_answers
+from elman.tasks.answering import TrainedAnswerer
+from elman.tasks.neural_training import resume
+from elman.training.loop import Stopped
+
+pytestmark = pytest.mark.usefixtures("without_curves")
+
+SMALL = [
+    "model.num_layers=1",
+    "model.hidden_size=40",
+    "model.embedding_size=30",
+    "model.spelling_size=20",
+    "training.learning_rate=0.005",
+]
+TINY = [
+    "model.num_layers=2",
+    "model.hidden_size=5",
+    "model.embedding_size=4",
+    "model.spelling_size=3",
+    "training.batch_size=8",
+    "training.epochs=2",
+]
+PASSAGE = "Ada took the old lamp. Otto went to the park."
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a few facts and a run that was trained on them."""
+    place = tmp_path_factory.mktemp("answering")
+    write_facts(place / "facts", train=8, valid=3, test=3)
+    return place
+
+
+@pytest.fixture(scope="module")
+def trained(place: Path, without_curves: None) -> TrainedAnswerer:
+    model: Any = elman.train(
+        "answerer", data=str(place / "facts"), out=place / "run", overrides=TINY
+    )
+    return model
+
+
+def test_what_training_tells(trained: TrainedAnswerer) -> None:
+    assert trained.facts["task"] == {"passages": 8, "left_out": 0, "answers_too_long": 0}
+    assert (trained.facts["data"]["examples"], trained.facts["data"]["unit"]) == (48, "questions")
+    assert trained.facts["data"]["notes"] == []
+    assert trained.facts["validation"]["tokens"] == 18  # a question is one thing to get right
+    assert trained.facts["training"]["tokens"] == 96
+
+
+def test_words_of_a_passage_count_once_however_much_is_asked_about_it(
+    trained: TrainedAnswerer,
+) -> None:
+    words = trained.task.words
+    assert words.counts[words.ids(["."])] == 8 * 4  # sentences
+    assert words.counts[words.ids(["?"])] == 48  # questions
+
+
+def test_an_answer_is_a_part_of_the_passage(trained: TrainedAnswerer) -> None:
+    found = trained.answer("Who has the lamp?", PASSAGE)
+    assert found.text == PASSAGE[found.start : found.end]
+    assert found.text
+    assert 0 < found.probability < 1
+    assert trained.answer("?", "one").text == "one"
+    assert trained.answer("?", "one").probability == pytest.approx(1)
+
+
+def test_answers_do_not_depend_on_what_is_asked_beside(trained: TrainedAnswerer) -> None:
+    asked = trained.examples(trained.facts["data"]["name"])
+    pairs = [(example.question.text, example.passage.text) for example in asked]
+    pairs += [("Who?", "Ada."), ("What is the name of the town that Otto went to?", PASSAGE * 3)]
+    all_at_once = trained.answer_all(pairs)
+    for batch_size in (1, 4):
+        again = trained.answer_all(pairs[::-1], batch_size=batch_size)[::-1]
+        assert [(a.text, a.start) for a in again] == [(a.text, a.start) for a in all_at_once]
+        assert [a.probability for a in again] == pytest.approx(
+            [a.probability for a in all_at_once], rel=1e-4
+        )
+    assert len({answer.start for answer in all_at_once}) > 2
+
+
+def test_the_run_comes_back(trained: TrainedAnswerer, place: Path, tmp_path: Path) -> None:
+    loaded = elman.load(place / "run")
+    assert isinstance(loaded, TrainedAnswerer)
+    assert loaded.answer("Who?", PASSAGE) == trained.answer("Who?", PASSAGE)
+    loaded.save(tmp_path / "copy")
+    assert elman.load(tmp_path / "copy").answer("Who?", PASSAGE) == trained.answer("Who?", PASSAGE)
+
+
+def test_measures(trained: TrainedAnswerer, place: Path) -> None:
+    measures: Any = trained.evaluate(str(place / "facts"))
+    examples = trained.examples(str(place / "facts"))
+    found = [trained.answer(one.question.text, one.passage.text).text for one in examples]
+    assert measures == measure_answers([[one.answers[0].text] for one in examples], found)
+    assert measures.questions == 18
+
+
+def test_a_stopped_run_goes_on_bit_for_bit(
+    place: Path, tmp_path: Path, stopping: list[int], trained: TrainedAnswerer
+) -> None:
+    stopping.append(5)
+    with pytest.raises(Stopped):
+        elman.train("answerer", data=str(place / "facts"), out=tmp_path / "stopped", overrides=TINY)
+    stopping.clear()
+    resume(tmp_path / "stopped")
+    assert differences(outcome(tmp_path / "stopped"), outcome(place / "run")) == []
+
+
+def test_questions_without_an_answer_are_left_out_and_counted(tmp_path: Path) -> None:
+    tree = squad(10, seed=1)
+    for paragraph in tree["data"][0]["paragraphs"]:
+        paragraph["qas"][0] |= {"is_impossible": True, "answers": []}
+    file = tmp_path / "facts.json"
+    file.write_text(json.dumps(tree))
+    model: Any = elman.train("answerer", data=str(file), overrides=[*TINY, "training.epochs=0.2"])
+    assert model.facts["task"]["left_out"] == 9  # of 54 questions to train on
+    notes = model.facts["data"]["notes"]
+    assert any("10 of 60 questions have no answer in their passage" in note for note in notes)
+    measures = model.evaluate(str(file), split="train")
+    assert (measures.questions, measures.left_out) == (45, 9)
+    assert "9 questions have no answer" in measures.notes()[0]
+
+
+@pytest.mark.parametrize(
+    ("question", "passage", "line"),
+    [
+        ("", PASSAGE, "question is empty; ask something"),
+        (" \n", PASSAGE, "question is empty; ask something"),
+        ("Who?", " ", "the passage of question is empty; give some text"),
+    ],
+)
+def test_nothing_is_no_question(
+    trained: TrainedAnswerer, question: str, passage: str, line: str
+) -> None:
+    with pytest.raises(InputError, match=f"^{line}$"):
+        trained.answer(question, passage)
+    with pytest.raises(InputError, match=" 2 is empty"):
+        trained.answer_all([("Who?", PASSAGE), (question, passage)])
+
+
+def test_nothing_to_validate_on_is_refused(tmp_path: Path) -> None:
+    write_facts(tmp_path, train=2, valid=1)
+    tree = squad(1, seed=1)
+    for entry in tree["data"][0]["paragraphs"][0]["qas"]:
+        entry["is_impossible"] = True
+    (tmp_path / "valid.json").write_text(json.dumps(tree))
+    with pytest.raises(InputError, match="valid.json: no question has an answer"):
+        elman.train("answerer", data=str(tmp_path), overrides=TINY)
+
+
+def test_it_begins_to_learn_facts(tmp_path: Path) -> None:
+    """In seconds: most of it, where chance would be one span in some hundred."""
+    data = write_facts(tmp_path / "facts", train=60, valid=20, test=40)
+    model: Any = elman.train("answerer", data=str(data), overrides=[*SMALL, "training.epochs=5"])
+    assert model.evaluate(str(data)).exact_match > 0.8
+
+
+@pytest.mark.slow
+def test_it_learns_facts(tmp_path: Path) -> None:
+    """More than 95 % of the questions on passages it never saw, with names it never saw."""
+    data = write_facts(tmp_path / "facts", train=300, valid=50, test=100)
+    model: Any = elman.train("answerer", data=str(data), overrides=[*SMALL, "training.epochs=6"])
+    measures = model.evaluate(str(data))
+    assert measures.exact_match > 0.95
+    assert measures.f1 >= measures.exact_match
+    assert model.answer("What has Zelda?", "Karl took the hat. Zelda took the new key.").text == (
+        "the new key"
+    )
