@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from elman.evaluation.task_measures import TaskMeasures
+
 
 @dataclass(frozen=True)
 class Score:
@@ -23,7 +25,7 @@ class Score:
 
 
 @dataclass(frozen=True)
-class LabelMeasures:
+class LabelMeasures(TaskMeasures):
     """Measures of guessed labels."""
 
     accuracy: float
@@ -31,6 +33,25 @@ class LabelMeasures:
     labels: dict[str, Score]
     confusion: dict[str, dict[str, int]]  # right label to guessed label to how often
     count: int
+
+    def rows(self) -> list[tuple[str, Any]]:
+        return [
+            ("accuracy", self.accuracy),
+            ("macro F1", self.macro_f1),
+            ("examples", self.count),
+        ]
+
+    def scores(self) -> dict[str, Score]:
+        return self.labels
+
+    def mistakes(self) -> list[tuple[str, str, int]]:
+        wrong = [
+            (right, guess, count)
+            for right, guesses in self.confusion.items()
+            for guess, count in guesses.items()
+            if guess != right
+        ]
+        return sorted(wrong, key=lambda mistake: (-mistake[2], mistake))
 
     def to_data(self) -> dict[str, Any]:
         """Plain data."""

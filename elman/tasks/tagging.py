@@ -7,15 +7,13 @@ learned in another scheme than they are written in; what comes out is in the fil
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from elman.batches.sentences import Examples
 from elman.errors import InputError
-from elman.evaluation.entities import EntityMeasures, measure_entities
-from elman.evaluation.labels import LabelMeasures, measure_labels
+from elman.evaluation.tagging import TaggingMeasures, measure_tagging
 from elman.models.tagger import Tagger
 from elman.tasks.recipes import RunConfig
 from elman.tasks.sentence_task import SentenceTask, learn_words
@@ -83,29 +81,6 @@ def _as_learned(tags: Sequence[str], config: RunConfig) -> Sequence[str]:
     return convert_scheme(tags, config.text.scheme)
 
 
-@dataclass(frozen=True)
-class TaggingMeasures:
-    """How well a text was tagged."""
-
-    tags: LabelMeasures
-    entities: EntityMeasures | None  # where tags mark spans
-    unknown_accuracy: float | None  # of words that training never saw
-    unknown_words: int
-    sentences: int
-    whole_sentences: float  # share of sentences without an error
-
-    def to_data(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            **self.tags.to_data(),
-            "entities": None if self.entities is None else self.entities.to_data(),
-            "unknown_accuracy": self.unknown_accuracy,
-            "unknown_words": self.unknown_words,
-            "sentences": self.sentences,
-            "whole_sentences": self.whole_sentences,
-        }
-
-
 class TrainedTagger(TrainedTask):
     """A tagger with its words and tags."""
 
@@ -124,35 +99,27 @@ class TrainedTagger(TrainedTask):
         return tagged
 
     def _as_written(self, tags: list[str]) -> list[str]:
-        learned = self.task.config.text.scheme
-        if learned == "bioes" and is_scheme(self.task.tags):
-            return convert_scheme(tags, self.facts["task"]["scheme"])
-        return tags
+        return convert_scheme(tags, self.facts["task"]["scheme"]) if self._converts() else tags
+
+    def _converts(self) -> bool:
+        """Whether spans were learned in a scheme of choice."""
+        return self.config.text.scheme != "as written" and is_scheme(self.task.tags)
 
     def measure(self, examples: Sequence[TaggedSentence]) -> TaggingMeasures:
         """How well examples are tagged."""
-        guessed = self.tag([example.words for example in examples])
-        right = [list(example.tags) for example in examples]
-        pairs = [
-            (tag, guess, self.task.words.ids([word])[0] == 0)
-            for example, guesses in zip(examples, guessed, strict=True)
-            for word, tag, guess in zip(example.words, example.tags, guesses, strict=True)
-        ]
-        unknown = [tag == guess for tag, guess, is_unknown in pairs if is_unknown]
-        whole = sum(tags == guesses for tags, guesses in zip(right, guessed, strict=True))
-        spans = is_scheme(tag for tags in right for tag in tags)
-        return TaggingMeasures(
-            tags=measure_labels([tag for tag, _, _ in pairs], [guess for _, guess, _ in pairs]),
-            entities=measure_entities(right, guessed) if spans else None,
-            unknown_accuracy=sum(unknown) / len(unknown) if unknown else None,
-            unknown_words=len(unknown),
-            sentences=len(right),
-            whole_sentences=whole / max(len(right), 1),
+        words = [word for example in examples for word in example.words]
+        return measure_tagging(
+            [example.tags for example in examples],
+            self.tag([example.words for example in examples]),
+            unknown=(self.task.words.ids(words) == 0).tolist(),
+            known_tags=self.known_tags(),
         )
 
-    def evaluate(self, data: str, *, split: str | None = None) -> TaggingMeasures:
-        """How well the test split of a folder, or a file, is tagged."""
-        return self.measure(self.examples(data, split))
+    def known_tags(self) -> set[str]:
+        """The tags of training, as its files write them."""
+        if not self._converts():
+            return set(self.task.tags)
+        return as_written_in(self.task.tags, self.facts["task"]["scheme"])
 
 
 def scheme_of(sentences: Iterable[Sequence[str]]) -> str:

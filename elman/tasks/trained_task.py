@@ -2,6 +2,10 @@
 
 Takes files and sentences, gives examples and batches to the kinds of it (`tagging.py`,
 `classification.py`), which say what comes out.
+
+A kind says `measure(examples)`, which gives a `TaskMeasures`: `to_data()` for machines, `rows()` for
+people, and where it makes sense `scores()`, `mistakes()`, `notes()`. That is all `elman evaluate`
+needs: it calls `evaluate(data, split=…)`, which reads the examples and measures on them.
 """
 
 from __future__ import annotations
@@ -14,6 +18,8 @@ import numpy as np
 import torch
 
 from elman.batches.sentences import Sentences
+from elman.errors import InputError
+from elman.evaluation.task_measures import TaskMeasures
 from elman.runs.folder import write_run
 from elman.tasks.recipes import RunConfig
 from elman.tasks.sentence_task import SentenceTask
@@ -42,6 +48,14 @@ class TrainedTask:
         if corpus.whole is not None and split is None:
             return self.task.read(corpus.whole, self.config)
         return self.task.read(corpus.split(split or "test"), self.config)
+
+    def evaluate(self, data: str, *, split: str | None = None) -> TaskMeasures:
+        """How well the test split of a folder, or a file, is answered."""
+        return self.measure(self.examples(data, split))
+
+    def measure(self, examples: Sequence[Any]) -> TaskMeasures:
+        """How well examples are answered; every kind says it."""
+        raise InputError(f"{self.name}: a {self.config.kind} has no measures")
 
     def in_batches(
         self, texts: Sequence[Sequence[Sequence[str]]], batch_size: int

@@ -1,0 +1,37 @@
+"""What the measures of a task say of themselves, for people and for machines.
+
+Whatever a task's `evaluate` gives is of this kind; `elman evaluate` prints it without knowing the
+task. Only `to_data` and `rows` must be said; the rest is there where it makes sense.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from elman.evaluation.labels import Score
+
+
+class TaskMeasures(ABC):
+    """How well examples were answered."""
+
+    @abstractmethod
+    def to_data(self) -> dict[str, Any]:
+        """Everything, as plain data."""
+
+    @abstractmethod
+    def rows(self) -> list[tuple[str, Any]]:
+        """Name and value of each measure, the one that matters first; shares from 0 to 1."""
+
+    def scores(self) -> dict[str, Score]:
+        """Precision, recall and F1 by label, or by kind of span."""
+        return {}
+
+    def mistakes(self) -> list[tuple[str, str, int]]:
+        """What was taken for what, and how often: right, guessed, count; most frequent first."""
+        return []
+
+    def notes(self) -> list[str]:
+        """What keeps the figures from meaning what they seem to; one line each."""
+        return []
