@@ -34,6 +34,7 @@ COMMANDS = {
     "generate": "generate",
     "suggest": "suggest",
     "surprisal": "surprisal",
+    "embed": "embed",
     "explain": "explain",
     "export": "export",
     "import": "import_",

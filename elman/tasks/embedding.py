@@ -14,7 +14,8 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from elman.batches.sentences import Examples
+from elman.batches.sentences import Examples, SentenceReader
+from elman.evaluation.task_measures import TaskMeasures
 from elman.models.bidirectional import BidirectionalModel
 from elman.tasks.recipes import RunConfig
 from elman.tasks.sentence_task import SentenceTask, learn_words
@@ -25,6 +26,7 @@ from elman.text.tokenizer import UNKNOWN
 from elman.text.word_list import WordList
 
 Words = tuple[str, ...]
+_BATCH = 32  # sentences side by side
 
 
 class Embedding(SentenceTask):
@@ -83,7 +85,7 @@ def predictions(words: int) -> int:
 
 
 @dataclass(frozen=True)
-class BidirectionalMeasures:
+class BidirectionalMeasures(TaskMeasures):
     """How well a text was predicted: words and ends of sentences, exactly."""
 
     perplexity: float  # of both directions together
@@ -93,8 +95,16 @@ class BidirectionalMeasures:
     unknown_words: int  # that were predicted as the unknown word
 
     def to_data(self) -> dict[str, Any]:
-        """Plain data."""
         return dict(vars(self))
+
+    def rows(self) -> list[tuple[str, Any]]:
+        return [
+            ("perplexity", self.perplexity),
+            ("from the left", self.forward),
+            ("from the right", self.backward),
+            ("predictions", self.predictions),
+            ("unknown words", self.unknown_words),
+        ]
 
 
 class TrainedEmbedding(TrainedTask):
@@ -103,30 +113,18 @@ class TrainedEmbedding(TrainedTask):
     task: Embedding
     model: BidirectionalModel
 
-    def layers(
-        self, sentences: Iterable[Sequence[str]], *, batch_size: int = 32
-    ) -> list[np.ndarray]:
+    def layers(self, sentences: Iterable[Sequence[str]]) -> list[np.ndarray]:
         """What every layer says of every word of each sentence, (layers, words, numbers)."""
-        given = [tuple(sentence) for sentence in sentences]
-        empty = np.zeros((self.model.num_layers, 0, self.model.size), dtype=np.float32)
-        found = [empty for _ in given]
-        for rows, batch in self.in_batches([given], batch_size):
-            layers = self.model.layers(batch[0]).numpy(force=True)
-            for place, row in enumerate(rows):
-                found[row] = layers[:, place, : len(given[row])].copy()
-        return found
+        return layers_of(self.model, self.task.reader, [tuple(words) for words in sentences])
 
     def type_vectors(self, words: Sequence[str]) -> np.ndarray:
         """What characters alone say of words, (words, numbers)."""
-        spelled = self.task.index([[word] for word in words]).batch(np.arange(len(words)))
-        with torch.inference_mode():
-            table = self.model.characters(spelled.spelled)[spelled.places[:, 0]]
-        return table.numpy(force=True)
+        return type_vectors_of(self.model, self.task.reader, words)
 
     def measure(self, examples: Sequence[Words]) -> BidirectionalMeasures:
         """How well sentences are predicted."""
         nats = [0.0, 0.0]
-        for _, batch in self.in_batches([examples], 32):
+        for _, batch in self.in_batches([examples], _BATCH):
             scores = self.model.score(batch[0])
             nats = [sum_ - float(part) for sum_, part in zip(nats, scores.sum((1, 2)), strict=True)]
         count = sum(predictions(len(example)) for example in examples)
@@ -139,6 +137,24 @@ class TrainedEmbedding(TrainedTask):
             unknown_words=sum(int((row == 0).sum()) for row in ids),
         )
 
-    def evaluate(self, data: str, *, split: str | None = None) -> BidirectionalMeasures:
-        """How well the test split of a folder, or a file, is predicted."""
-        return self.measure(self.examples(data, split))
+
+@torch.inference_mode()
+def layers_of(
+    model: BidirectionalModel, reader: SentenceReader, sentences: Sequence[Words]
+) -> list[np.ndarray]:
+    """Of each sentence by itself, (layers, words, numbers)."""
+    found = []
+    for first in range(0, len(sentences), _BATCH):
+        some = sentences[first : first + _BATCH]
+        layers = model.layers(reader.read(some)).numpy(force=True)
+        found += [layers[:, row, : len(words)].copy() for row, words in enumerate(some)]
+    return found
+
+
+@torch.inference_mode()
+def type_vectors_of(
+    model: BidirectionalModel, reader: SentenceReader, words: Sequence[str]
+) -> np.ndarray:
+    """From characters alone, (words, numbers)."""
+    sentences = reader.read([[word] for word in words])
+    return model.characters(sentences.spelled)[sentences.places[:, 0]].numpy(force=True)

@@ -96,7 +96,7 @@ def test_layers_of_every_word(tmp_path: Path) -> None:
     trained = small_elmo(tmp_path, out=False)
     layers = trained.layers([*SENTENCES, ()])
     assert [part.shape for part in layers] == [(3, len(s), 12) for s in [*SENTENCES, ()]]
-    alone = trained.layers(SENTENCES[1:2], batch_size=1)[0]
+    alone = trained.layers(SENTENCES[1:2])[0]
     np.testing.assert_allclose(layers[1], alone, atol=1e-6)
 
 
