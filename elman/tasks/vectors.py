@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -102,8 +102,7 @@ class LanguageModelEmbedder(Embedder):
 
     def __init__(self, trained: TrainedModel) -> None:
         self._tokenizer = trained.tokenizer
-        self._model: Any = trained.model
-        self._model.eval()
+        self._model = cast("Any", trained.model).eval()
         self.size = int(self._hidden([[]]).shape[2])
 
     def embed(self, lines: Sequence[str]) -> list[Line]:
