@@ -13,16 +13,27 @@ from elman.version import __version__
 if TYPE_CHECKING:
     from elman.errors import ElmanError, InputError
     from elman.tasks.comparison import compare
+    from elman.tasks.estimators import Tagger
     from elman.tasks.language_model import TrainedModel
     from elman.tasks.language_model import load_any as load
     from elman.tasks.training import train
 
-__all__ = ["ElmanError", "InputError", "TrainedModel", "__version__", "compare", "load", "train"]
+__all__ = [
+    "ElmanError",
+    "InputError",
+    "Tagger",
+    "TrainedModel",
+    "__version__",
+    "compare",
+    "load",
+    "train",
+]
 
 # Looked up on first use, so that `import elman` and `elman --help` stay quick.
 _HOMES = {
     "ElmanError": "elman.errors",
     "InputError": "elman.errors",
+    "Tagger": "elman.tasks.estimators",
     "TrainedModel": "elman.tasks.language_model",
     "compare": "elman.tasks.comparison",
     "load": "elman.tasks.language_model:load_any",

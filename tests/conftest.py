@@ -24,6 +24,12 @@ def corpus_folder(name: str) -> Path:
 
 
 @pytest.fixture(scope="session")
+def corpus() -> Callable[[str], Path]:
+    """Any of those corpora, by the name of its folder."""
+    return corpus_folder
+
+
+@pytest.fixture(scope="session")
 def penn_treebank() -> Path:
     return corpus_folder("ptb")
 

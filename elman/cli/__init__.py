@@ -35,6 +35,7 @@ COMMANDS = {
     "suggest": "suggest",
     "surprisal": "surprisal",
     "embed": "embed",
+    "tag": "tag",
     "explain": "explain",
     "export": "export",
     "import": "import_",

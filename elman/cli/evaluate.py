@@ -1,8 +1,9 @@
-"""`elman evaluate`: perplexity and bits per byte of a run on a text."""
+"""`elman evaluate`: perplexity and bits per byte of a run on a text; of tasks their measures."""
 
 from typing import TYPE_CHECKING, Any
 
 from elman.cli.arguments import Adapters, Data, Json, Reset, Run, Split, WholeNumber
+from elman.cli.evaluate_task import evaluate_task, refuse_for_task
 from elman.cli.output import counted, note, print_json, print_table
 from elman.errors import InputError
 from elman.evaluation.reading import Reading
@@ -27,9 +28,10 @@ def evaluate(
     accuracy: bool = False,
     after: str | None = None,
     until: str | None = None,
+    confusion: bool = False,
     json: Json = False,
 ) -> None:
-    """Perplexity, surprisal, bits per character and per byte of a run on a text.
+    """How well a run does on a text: perplexity and bits per byte, or the measures of its task.
 
     For example:
       elman evaluate runs/ptb --data ptb
@@ -37,6 +39,7 @@ def evaluate(
       elman evaluate runs/ptb --data ptb --with cache:decay=0.02,window=500 --json
       elman evaluate runs/ptb --data ptb --with mix:run=runs/other
       elman evaluate runs/sums --data arithmetic --accuracy --after =
+      elman evaluate runs/ner --data ner/test.txt --confusion
 
     Parameters
     ----------
@@ -50,7 +53,18 @@ def evaluate(
         Of these, only tokens after this one in their line, like = before a result.
     until
         And only up to the next of these.
+    confusion
+        Of a tagger or classifier: also what was taken for what, most frequent mistakes first.
     """
+    if _is_task(run):
+        given = {"--with": bool(with_), "--reset": reset != "stream", "--accuracy": accuracy}
+        given |= {"--batch-size": batch_size != 1, "--window": window is not None}
+        given |= {"--after": after is not None, "--until": until is not None}
+        refuse_for_task(run, given)
+        evaluate_task(run, data, split, confusion=confusion, json=json)
+        return
+    if confusion:
+        raise InputError(f"--confusion is for taggers and classifiers, and {run} is neither")
     reading, wanted = Reading(reset, batch_size, window), _wanted(accuracy, after, until)
     trained = _load(run, with_, data, reset)
     document = trained.choose_split(trained.open(data), split)
@@ -61,6 +75,13 @@ def evaluate(
         return
     _note(measurement, seen=trained.trained_on(document))
     _print(run, measurement, found, trained.model.describe() if with_ else {})
+
+
+def _is_task(run: str) -> bool:
+    from elman.models import SENTENCE_MODELS
+    from elman.tasks.language_model import run_kind
+
+    return run_kind(run) in SENTENCE_MODELS
 
 
 def _wanted(accuracy: bool, after: str | None, until: str | None) -> "Counted | None":

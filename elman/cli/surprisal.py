@@ -1,13 +1,11 @@
 """`elman surprisal`: a table with one row per word."""
 
 import math
-import sys
 from dataclasses import fields
-from typing import TYPE_CHECKING, Annotated
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING
 
 from elman.cli.arguments import Adapters, Json, Reset, Run
+from elman.cli.given import InputFile, read_given
 from elman.cli.output import counted, note, print_json
 from elman.errors import InputError
 
@@ -15,19 +13,12 @@ if TYPE_CHECKING:
     from elman.evaluation.surprisal import WordSurprisal
 
 
-def _refuse_option(_: object, value: str | None) -> None:
-    if value is not None and value.startswith("-") and value != "-":
-        raise InputError(f"unknown option {value} (elman surprisal --help shows how to call it)")
-
-
-# A hyphen may lead for the sake of "-" alone.
-_FILE = Parameter(allow_leading_hyphen=True, validator=_refuse_option)
 _BASES = {"2": 2.0, "e": math.e, "10": 10.0}
 
 
 def surprisal(
     run: Run,
-    file: Annotated[str | None, _FILE] = None,
+    file: InputFile | None = None,
     /,
     *,
     text: str | None = None,
@@ -60,13 +51,8 @@ def surprisal(
 
     if base not in _BASES:
         raise InputError(f"--base {base}: choose 2, e or 10")
-    if (text is None) == (file is None):
-        raise InputError("give either a file or --text, not both or neither")
-    if text == "":
-        raise InputError("--text is empty; give some text")
+    given = read_given(file, text).text
     trained = load(run).with_adapters(with_)
-    given = text if file is None else _read(file)
-    assert given is not None, "one of the two is there"
     with counted("tokens") as progress:
         rows = trained.surprisal(given, base=_BASES[base], reset=reset, progress=progress)
     if unknown := sum(row.unknown for row in rows):
@@ -75,14 +61,6 @@ def surprisal(
         print_json(rows)
         return
     _print(rows)
-
-
-def _read(file: str) -> str:
-    from elman.text.reader import read_document, read_standard_input
-
-    if file == "-":
-        return read_standard_input(sys.stdin.buffer.read()).text
-    return read_document(file).text
 
 
 def _print(rows: list["WordSurprisal"]) -> None:

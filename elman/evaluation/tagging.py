@@ -62,9 +62,8 @@ class TaggingMeasures(TaskMeasures):
             return []
         words = sum(self.unseen_tags.values())
         names = ", ".join([*self.unseen_tags][:_SHOWN]) + ", …" * (len(self.unseen_tags) > _SHOWN)
-        return [
-            f"{words:,} words have a tag that training never saw ({names}); they count as wrong"
-        ]
+        with_them = "word with a tag" if words == 1 else "words with tags"
+        return [f"{words:,} {with_them} that training never saw ({names}): always wrong"]
 
     def to_data(self) -> dict[str, Any]:
         return {

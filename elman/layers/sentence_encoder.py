@@ -8,7 +8,7 @@ handed in, whose mixed layers are further features, and further outputs if that 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import nn
@@ -74,6 +74,15 @@ class SentenceEncoder(nn.Module):
             self.stack = Stack(self.features.size, config)
             self.size = self.stack.output_size
         self.size += further if config.contextual_output else 0
+
+    def groups(self) -> list[list[nn.Parameter]]:
+        """Its weights from the top down: layers, or a window, then the features of words."""
+        layers = [] if self.stack is None else [*cast("nn.ModuleList", self.stack.layers)]
+        groups = [[*layer.parameters()] for layer in reversed(layers)]
+        if self.window is not None:
+            groups.append([*self.window.parameters()])
+        above = {id(parameter) for group in groups for parameter in group}
+        return [*groups, [p for p in self.parameters() if id(p) not in above]]
 
     def forward(self, sentences: Sentences) -> torch.Tensor:
         """(B, T, size)."""

@@ -40,6 +40,7 @@ class Classifier(SentenceModel):
     """Sentences to labels."""
 
     about: ClassVar[str] = "a label for a sentence or a pair of them"
+    command: ClassVar[str] = "classify"
     text_class: ClassVar[type] = LabelledConfig
     config_class: ClassVar[type] = ClassifierConfig
 

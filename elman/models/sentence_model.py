@@ -19,6 +19,7 @@ class SentenceModel(Kept, ABC):
     """Reads sentences, and is judged by its errors."""
 
     about: ClassVar[str]
+    command: ClassVar[str]  # of the command line, which uses a trained one
     config_class: ClassVar[type]
     judged_by: ClassVar[str] = "error"  # the share of what is wrong, in validation
 
@@ -33,6 +34,13 @@ class SentenceModel(Kept, ABC):
     def judge(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:
         """Errors in place of nats."""
         return Loss(torch.tensor(float(self.errors(batch))), batch.tokens), ()
+
+    def groups(self) -> list[list[torch.nn.Parameter]]:
+        """Its weights from the top down: what is on the encoder, then that layer by layer."""
+        encoder = getattr(self, "encoder", None)
+        below = [] if encoder is None else encoder.groups()
+        seen = {id(parameter) for group in below for parameter in group}
+        return [[p for p in self.parameters() if id(p) not in seen], *below]
 
     def facts(self) -> dict[str, Any]:
         """What is worth knowing of it: small enough to read."""

@@ -219,18 +219,30 @@ class TrainedModel:
 
 
 def load(path: str | Path) -> TrainedModel:
-    """The model in a run folder, with its best weights; every file is checked first."""
+    """The language model in a run folder, with its best weights; every file is checked first."""
+    kind = run_kind(path)
+    if kind in SENTENCE_MODELS:
+        command = SENTENCE_MODELS[kind].command
+        raise InputError(
+            f"{path}: is a {kind}, not a language model; it is for elman {command} and "
+            "elman evaluate"
+        )
     return saved_run(Path(path), read_run(Path(path), _PARTS))
 
 
 def load_any(path: str | Path) -> Any:
     """What is in a run folder: a language model, or the model of a task with its own commands."""
-    contents = read_run(Path(path), ("config.json",))
-    if contents["config.json"].get("model", {}).get("kind") not in SENTENCE_MODELS:
+    if run_kind(path) not in SENTENCE_MODELS:
         return load(path)
     from elman.tasks.sentence_training import load_task  # with torch
 
     return load_task(Path(path))
+
+
+def run_kind(path: str | Path) -> str:
+    """The kind of model in a run folder."""
+    model = read_run(Path(path), ("config.json",))["config.json"].get("model")
+    return str(model.get("kind", "")) if isinstance(model, dict) else ""
 
 
 def saved_run(path: Path, contents: dict[str, Any]) -> TrainedModel:

@@ -18,12 +18,14 @@ from elman.errors import InputError
 from elman.runs.folder import read_run
 from elman.tasks.checkpoints import read_checkpoint
 from elman.tasks.elmo import Elmo
+from elman.tasks.fine_tuning import begin_with
+from elman.tasks.language_model import TrainedModel, run_kind
 from elman.tasks.machine import Machine
 from elman.tasks.recipes import RunConfig, saved_config
 from elman.tasks.sentence_task import SENTENCE_TASKS, SentenceTask
 from elman.tasks.trained_task import TrainedTask
 from elman.tasks.training_run import TrainingRun
-from elman.text.corpora import Corpus, open_corpus
+from elman.text.corpora import Corpus, open_corpus, split_examples
 from elman.training.trainer import Trainer
 
 _PARTS = ("config.json", "vocabulary.json", "facts.json", "weights.safetensors")
@@ -34,25 +36,48 @@ def train_sentences(
     config: RunConfig,
     data: str,
     *,
+    before: TrainedModel | None = None,
     out: Path | None,
     overwrite: bool,
     machine: Machine,
     progress: Callable[[str], None],
 ) -> TrainedTask:
-    """Train from the start."""
+    """Train from the start, or from the word vectors and layers of a language model."""
     if machine.processes.count > 1:
         raise InputError(f"{config.kind}: is trained by one process; leave out torchrun")
-    device = machine.prepare()
     kind: type[SentenceTask] = SENTENCE_TASKS[config.kind]
     progress("reading")
     corpus = open_corpus(data)
     train, valid, notes = _examples(kind, corpus, config)
+    source = _source_facts(corpus, notes)
+    return train_examples(
+        config, train, valid, source, before=before, out=out, overwrite=overwrite, machine=machine
+    )
+
+
+def train_examples(
+    config: RunConfig,
+    train: list[Any],
+    valid: list[Any],
+    source: dict[str, Any],
+    *,
+    before: TrainedModel | None = None,
+    out: Path | None = None,
+    overwrite: bool = False,
+    machine: Machine,
+) -> TrainedTask:
+    """Train on examples that were read already; `source`: facts on where they come from."""
+    device = machine.prepare()
+    kind: type[SentenceTask] = SENTENCE_TASKS[config.kind]
     task = kind.learn(train, config)
     if named := getattr(config.model, "elmo", ""):
         task.elmo = Elmo.read(named)
     trainer = _trainer(task, train, valid, device)
+    if before is not None:
+        source["notes"].append(begin_with(before, task, trainer.model))
+    about = {"examples": len(train), "unit": kind.unit, "words": len(task.words)}
     facts = {
-        "data": _data_facts(corpus, kind, task, train, notes),
+        "data": source | about,
         "task": task.facts(train),
         "validation": None,
         "seconds": 0.0,
@@ -78,9 +103,7 @@ def resume_sentences(
         machine = replace(machine, threads=state["threads"])
     device = machine.prepare()
     progress("reading")
-    corpus = open_corpus(data or saved.facts["data"]["name"])
-    if _hashes(corpus) != saved.facts["data"]["sha256"]:
-        raise InputError(f"{corpus.name}: is not the text that {path} was trained on")
+    corpus = _same_text(path, saved, data)
     train, valid, _ = _examples(type(saved.task), corpus, saved.config)
     trainer = _trainer(saved.task, train, valid, device)
     trainer.restore(read_checkpoint(contents, machine.processes))
@@ -88,6 +111,30 @@ def resume_sentences(
     run = TrainingRun(trainer, saved.config, parts, saved.facts, machine, path)
     run.train(records=state["history"])
     return _trained(saved.task, trainer.model, run.facts, run.name)
+
+
+def _same_text(path: Path, saved: TrainedTask, data: str | None) -> Corpus:
+    """The text of a run: to go on bit for bit, it must be the same."""
+    try:
+        corpus = open_corpus(data or saved.facts["data"]["name"])
+    except InputError as error:
+        moved = "" if data else "; if the text has moved, say where to with --data"
+        raise InputError(f"{error}{moved}") from None
+    if [*_hashes(corpus).values()] != [*saved.facts["data"]["sha256"].values()]:
+        raise InputError(
+            f"{corpus.name}: is not the text that {path} was trained on; give that one with --data"
+        )
+    return corpus
+
+
+def load_kind(path: Path, kind: str) -> Any:
+    """The run of a kind of task, or one line that says what it is instead."""
+    found = run_kind(path)
+    if found != kind:
+        raise InputError(
+            f"{path}: is a run of the model {found!r}, not of a {kind}; train one with: elman train"
+        )
+    return load_task(path)
 
 
 def load_task(path: Path) -> TrainedTask:
@@ -134,16 +181,21 @@ def _examples(
 ) -> tuple[list[Any], list[Any], list[str]]:
     """What is trained on, what is validated on, and what there is to say about it."""
     if corpus.whole is not None:  # one file: cut between examples, not between its lines
-        every = kind.read(corpus.whole, config)
-        train = every[: round(0.9 * len(every))]
+        parts = split_examples(kind.read(corpus.whole, config))
         note = f"one file: the first 90 % of its {kind.unit} are train, then 5 % valid, 5 % test"
-        return train, every[len(train) : round(0.95 * len(every))] or train, [note]
+        return parts["train"], parts["valid"] or parts["train"], [note]
     train = kind.read(corpus.split("train"), config)
     if "valid" in corpus.documents:
         return train, kind.read(corpus.documents["valid"], config), []
+    kept, held_out = hold_out(train)
+    note = f"no valid file: the last {len(held_out):,} of {len(train):,} {kind.unit} of train"
+    return kept, held_out, [f"{note} are held out for validation"]
+
+
+def hold_out(train: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Examples to learn from and to validate on, where these are not given; never none."""
     kept = max(1, round((1 - _HELD_OUT) * len(train)))
-    note = f"no valid file: the last {len(train) - kept:,} of {len(train):,} {kind.unit} of train"
-    return train[:kept], train[kept:] or train, [f"{note} are held out for validation"]
+    return train[:kept], train[kept:] or train
 
 
 def _hashes(corpus: Corpus) -> dict[str, str]:
@@ -151,14 +203,9 @@ def _hashes(corpus: Corpus) -> dict[str, str]:
     return {source.name: source.sha256() for source in sources}
 
 
-def _data_facts(
-    corpus: Corpus, kind: type[SentenceTask], task: SentenceTask, train: list[Any], notes: list[str]
-) -> dict[str, Any]:
+def _source_facts(corpus: Corpus, notes: list[str]) -> dict[str, Any]:
     return {
         "name": corpus.name,
         "sha256": _hashes(corpus),
-        "examples": len(train),
-        "unit": kind.unit,
-        "words": len(task.words),
         "notes": [*notes, *(n for d in corpus.documents.values() for n in d.notes)],
     }

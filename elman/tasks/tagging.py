@@ -18,7 +18,7 @@ from elman.models.tagger import Tagger
 from elman.tasks.recipes import RunConfig
 from elman.tasks.sentence_task import SentenceTask, learn_words
 from elman.tasks.trained_task import TrainedTask
-from elman.text.entities import check_scheme, convert_scheme, is_scheme
+from elman.text.entities import check_scheme, convert_scheme, is_scheme, scheme_of, tags_in
 from elman.text.reader import Document
 from elman.text.tagged import TaggedSentence, read_tagged
 from elman.text.word_list import WordList
@@ -49,6 +49,7 @@ class Tagging(SentenceTask):
     def batches(
         self, examples: Sequence[TaggedSentence], batch_size: int, seed: int | None
     ) -> Examples:
+        self.check_same_scheme([example.tags for example in examples])
         inputs = self.index([example.words for example in examples])
         unknown = len(self.tags)  # a tag that training never saw is always wrong
         targets = [
@@ -56,6 +57,17 @@ class Tagging(SentenceTask):
             for e in examples
         ]
         return Examples([inputs], targets, batch_size=batch_size, seed=seed)
+
+    def check_same_scheme(self, sentences: Sequence[Sequence[str]]) -> None:
+        """Refuse spans that are written in another way than in training."""
+        if self.config.text.scheme != "as written" or not is_scheme(self.tags):
+            return  # spans are converted, or there are none
+        own, other = scheme_of([self.tags]), scheme_of(sentences)
+        if own != other and is_scheme(tag for tags in sentences for tag in tags):
+            raise InputError(
+                f"the tags are written in {other.upper()}, those of training in {own.upper()}; "
+                f"write all in one way, or train with --set text.scheme={own}"
+            )
 
     def build(self) -> Tagger:
         return Tagger(self.config.model, self.counts(), len(self.tags), self.language_model())
@@ -87,6 +99,11 @@ class TrainedTagger(TrainedTask):
     task: Tagging
     model: Tagger
 
+    @property
+    def marks_spans(self) -> bool:
+        """Whether its tags mark spans, like B-PER and I-PER."""
+        return is_scheme(self.task.tags)
+
     def tag(self, sentences: Iterable[Sequence[str]], *, batch_size: int = 32) -> list[list[str]]:
         """The tags of every sentence; a sentence without words has none."""
         given = [list(sentence) for sentence in sentences]
@@ -98,18 +115,20 @@ class TrainedTagger(TrainedTask):
                 tagged[row] = self._as_written(tags)
         return tagged
 
-    def _as_written(self, tags: list[str]) -> list[str]:
-        return convert_scheme(tags, self.facts["task"]["scheme"]) if self._converts() else tags
+    def _as_written(self, tags: Sequence[str]) -> list[str]:
+        return convert_scheme(tags, self.facts["task"]["scheme"]) if self._converts() else [*tags]
 
     def _converts(self) -> bool:
         """Whether spans were learned in a scheme of choice."""
-        return self.config.text.scheme != "as written" and is_scheme(self.task.tags)
+        return self.config.text.scheme != "as written" and self.marks_spans
 
     def measure(self, examples: Sequence[TaggedSentence]) -> TaggingMeasures:
         """How well examples are tagged."""
+        right: list[Sequence[str]] = [example.tags for example in examples]
+        self.task.check_same_scheme(right)
         words = [word for example in examples for word in example.words]
         return measure_tagging(
-            [example.tags for example in examples],
+            [self._as_written(tags) if is_scheme(tags) else tags for tags in right],
             self.tag([example.words for example in examples]),
             unknown=(self.task.words.ids(words) == 0).tolist(),
             known_tags=self.known_tags(),
@@ -119,13 +138,7 @@ class TrainedTagger(TrainedTask):
         """The tags of training, as its files write them."""
         if not self._converts():
             return set(self.task.tags)
-        return as_written_in(self.task.tags, self.facts["task"]["scheme"])
-
-
-def scheme_of(sentences: Iterable[Sequence[str]]) -> str:
-    """The scheme that tags are written in: bioes where there is an S- or E- tag."""
-    prefixes = {tag[:2] for sentence in sentences for tag in sentence}
-    return "bioes" if prefixes & {"S-", "E-"} else "bio"
+        return tags_in(self.task.tags, self.facts["task"]["scheme"])
 
 
 def refuse_lengths(words: Sequence[Any], tags: Sequence[Any]) -> None:

@@ -3,9 +3,9 @@
 Takes files and sentences, gives examples and batches to the kinds of it (`tagging.py`,
 `classification.py`), which say what comes out.
 
-A kind says `measure(examples)`, which gives a `TaskMeasures`: `to_data()` for machines, `rows()` for
-people, and where it makes sense `scores()`, `mistakes()`, `notes()`. That is all `elman evaluate`
-needs: it calls `evaluate(data, split=…)`, which reads the examples and measures on them.
+A kind says `measure(examples)`, which gives a `TaskMeasures`: `to_data()` for machines, `rows()`
+for people, and where it makes sense `scores()`, `mistakes()`, `notes()`. That is all that `elman
+evaluate` needs: it calls `evaluate(data, split=…)`, which reads the examples and measures on them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from elman.evaluation.task_measures import TaskMeasures
 from elman.runs.folder import write_run
 from elman.tasks.recipes import RunConfig
 from elman.tasks.sentence_task import SentenceTask
-from elman.text.corpora import open_corpus
+from elman.text.corpora import open_corpus, split_examples
 
 
 class TrainedTask:
@@ -43,11 +43,33 @@ class TrainedTask:
         return self.task.config
 
     def examples(self, data: str, split: str | None = None) -> list[Any]:
-        """The examples of a split of a folder (test, unless another is named), or of a file."""
+        """The examples of a split of a folder (test, unless another is named), or of a file.
+
+        A file that was trained on is cut as it was then.
+        """
         corpus = open_corpus(data)
-        if corpus.whole is not None and split is None:
-            return self.task.read(corpus.whole, self.config)
-        return self.task.read(corpus.split(split or "test"), self.config)
+        if corpus.whole is None:
+            return self.task.read(corpus.split(split or "test"), self.config)
+        every = self.task.read(corpus.whole, self.config)
+        if split is None and self._trained_on() != [corpus.whole.sha256()]:
+            return every
+        corpus.split(split or "test")  # is refused if there is none
+        return split_examples(every)[split or "test"]
+
+    def has_seen(self, data: str, split: str | None = None) -> bool:
+        """Whether the examples of this text were trained on."""
+        corpus = open_corpus(data)
+        if corpus.whole is None or split is not None:
+            document = corpus.split(split or "test")
+        else:
+            document = corpus.whole
+        if corpus.whole is not None and self._trained_on() == [corpus.whole.sha256()]:
+            return split == "train"
+        return [document.sha256()] == self._trained_on()[:1]
+
+    def _trained_on(self) -> list[str]:
+        """Hashes of the files of training, the text that was learned first."""
+        return [*self.facts["data"]["sha256"].values()]
 
     def evaluate(self, data: str, *, split: str | None = None) -> TaskMeasures:
         """How well the test split of a folder, or a file, is answered."""

@@ -50,10 +50,14 @@ def train(
     if config.kind in SENTENCE_MODELS:
         from elman.tasks.sentence_training import train_sentences  # with torch
 
-        if start_from is not None:
-            raise InputError(f"--from {start_from}: a {config.kind} begins with fresh weights")
         return train_sentences(
-            config, str(data), out=place, overwrite=overwrite, machine=machine, progress=progress
+            config,
+            str(data),
+            before=None if start_from is None else load(start_from),
+            out=place,
+            overwrite=overwrite,
+            machine=machine,
+            progress=progress,
         )
     if config.training is not None:
         from elman.tasks.neural_training import train_neural  # with torch

@@ -71,7 +71,26 @@ def convert_scheme(tags: Sequence[str], scheme: str) -> list[str]:
     return to_tags(find_entities(tags), len(tags), scheme)
 
 
-def check_scheme(name: str, sentences: Iterable[Sequence[str]]) -> None:
+def scheme_of(sentences: Iterable[Sequence[str]]) -> str:
+    """The scheme that tags are written in: bioes where there is an S- or E- tag."""
+    prefixes = {tag[:2] for sentence in sentences for tag in sentence}
+    return "bioes" if prefixes & {"S-", "E-"} else "bio"
+
+
+def tags_in(tags: Iterable[str], scheme: str) -> set[str]:
+    """All tags that may come of these when their spans are written in a scheme."""
+    become = {"B": "B", "I": "I", "E": "I", "S": "B"}
+    if scheme == "bioes":
+        become = {"B": "BS", "I": "IE", "E": "E", "S": "S"}
+    split = [tag.partition("-") for tag in tags]
+    return {
+        f"{prefix}-{kind}" if kind else old
+        for old, _, kind in split
+        for prefix in become.get(old, old)
+    }
+
+
+def check_scheme(name: str, sentences: Sequence[Sequence[str]]) -> None:
     """Refuse a text that mixes BIO and BIOES, or marks some spans and has bare tags beside them."""
     tags = {tag for sentence in sentences for tag in sentence}
     marked = {tag for tag in tags if tag[1:2] == "-" and tag[0] in _PREFIXES}
@@ -81,3 +100,12 @@ def check_scheme(name: str, sentences: Iterable[Sequence[str]]) -> None:
             f"{name}: {bare[0]!r} is no tag of a span, beside tags like B-… and O; "
             "write every tag as O or with B-, I-, E-, S- before it"
         )
+    if bare or scheme_of(sentences) == "bio":
+        return
+    for number, sentence in enumerate(sentences, 1):
+        for tag, after in zip(sentence, [*sentence[1:], "O"], strict=True):
+            if tag[:1] in "BI" and after not in (f"I{tag[1:]}", f"E{tag[1:]}"):
+                raise InputError(
+                    f"{name}: mixes BIO and BIOES: there are tags E-… or S-…, but in sentence "
+                    f"{number} a span ends with {tag}; write all spans in one way"
+                )

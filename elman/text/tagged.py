@@ -4,9 +4,10 @@
     in IN B-PP                  2  the   the   DET  DT  …
                                                                     a blank line ends a sentence
 
-Takes a document, gives sentences; called by the tasks. In columns, the word comes first and the tag
-last unless a column is named; in CoNLL-U the tag is UPOS, and lines of multiword tokens (3-4) and
-empty nodes (3.1) are passed over, since their words come anyway or were never written.
+Takes a document, gives sentences; called by the tasks, and by `columns.py` to tag such a file. In
+columns, the word comes first and the tag last unless a column is named; in CoNLL-U the tag is UPOS,
+and lines of multiword tokens (3-4) and empty nodes (3.1) are passed over, since their words come
+anyway or were never written.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from elman.text.reader import Document
 
 _CONLLU = {"form": 1, "lemma": 2, "upos": 3, "xpos": 4}
 _CONLLU_COLUMNS = 10
+FORM = _CONLLU["form"]
+_NONE = "_"  # what CoNLL-U writes where nothing is known
+_NEW_DOCUMENT = "-DOCSTART-"  # in CoNLL-2003, a line that is no sentence
 _BESIDE = re.compile(r"\d+[-.]\d+")  # number of a multiword token or an empty node
 
 
@@ -34,34 +38,46 @@ class TaggedSentence:
 def read_tagged(document: Document, column: str = "") -> list[TaggedSentence]:
     """The sentences of a document; `column`: upos, xpos or a number, the first being 1."""
     sentences = []
-    for number, rows in _blocks(document):
-        width = len(rows[0])
-        for place, row in enumerate(rows):
+    width = 0  # of all rows, as the first has it
+    for number, rows in blocks(document):
+        width = width or len(rows[0])
+        for line, row in enumerate(rows, number):
             if len(row) != width:
                 raise InputError(
-                    f"{document.name}, line {number + place}: has {len(row)} columns where the "
-                    f"sentence began with {width}; give every word the same columns"
+                    f"{document.name}, line {line}: has {len(row)} columns where the file began "
+                    f"with {width}; give every word the same columns"
                 )
-        conllu = width == _CONLLU_COLUMNS and all(row[0][:1].isdigit() for row in rows)
-        if conllu:
-            rows = [row for row in rows if not _BESIDE.fullmatch(row[0])]
-        place = _place(document.name, column, width, conllu)
-        word = _CONLLU["form"] if conllu else 0
-        sentences.append(
-            TaggedSentence(tuple(row[word] for row in rows), tuple(row[place] for row in rows))
-        )
-    if not sentences:
-        raise InputError(f"{document.name}: has no sentences; give one word and its tag per line")
+        conllu = is_conllu(rows)
+        word = FORM if conllu else 0
+        place = place_of_tags(document.name, column, width, conllu)
+        found = [(line, row) for line, row in enumerate(rows, number) if is_word(row, conllu)]
+        for line, row in found:
+            if not row[word].strip() or not row[place].strip():
+                what = "tag" if row[word].strip() else "word"
+                raise InputError(f"{document.name}, line {line}: the {what} is missing")
+        if found and found[0][1][word] != _NEW_DOCUMENT:
+            sentences.append(
+                TaggedSentence(
+                    tuple(row[word] for _, row in found), tuple(row[place] for _, row in found)
+                )
+            )
+    _refuse_nothing(document.name, sentences)
     return sentences
 
 
-def read_untagged(document: Document) -> list[TaggedSentence]:
-    """Sentences to be tagged, one per line, words between spaces; an empty line stays empty."""
-    lines = document.text.removesuffix("\n").split("\n")
-    return [TaggedSentence(tuple(line.split())) for line in lines]
+def _refuse_nothing(name: str, sentences: list[TaggedSentence]) -> None:
+    if not sentences:
+        raise InputError(f"{name}: has no sentences; give one word and its tag per line")
+    if all(tag == _NONE for sentence in sentences for tag in sentence.tags):
+        raise InputError(f"{name}: has no tags, only {_NONE}; name their column in text.column")
 
 
-def _blocks(document: Document) -> Iterator[tuple[int, list[list[str]]]]:
+def read_untagged(document: Document) -> list[list[str]]:
+    """Sentences to be tagged, one per line, words between spaces; an empty line has none."""
+    return [line.split() for line in document.text.removesuffix("\n").split("\n")]
+
+
+def blocks(document: Document) -> Iterator[tuple[int, list[list[str]]]]:
     """The rows of each sentence, in columns, and the number of the first one's line.
 
     Comments of CoNLL-U begin with `#` and have no tab; a word `#` has columns after it.
@@ -84,7 +100,17 @@ def _blocks(document: Document) -> Iterator[tuple[int, list[list[str]]]]:
         yield first, rows
 
 
-def _place(name: str, column: str, width: int, conllu: bool) -> int:
+def is_conllu(rows: list[list[str]]) -> bool:
+    """Whether the rows of a sentence are those of CoNLL-U."""
+    return len(rows[0]) == _CONLLU_COLUMNS and all(row[0][:1].isdigit() for row in rows)
+
+
+def is_word(row: list[str], conllu: bool) -> bool:
+    """Whether a row is a word that is tagged, and no multiword token or empty node."""
+    return not (conllu and _BESIDE.fullmatch(row[0]))
+
+
+def place_of_tags(name: str, column: str, width: int, conllu: bool) -> int:
     """Which column, from 0, has the tags."""
     if width < 2:
         raise InputError(f"{name}: has one column; a tag must stand after each word")

@@ -35,9 +35,8 @@ class Rule:
     optimizer: Callable[..., torch.optim.Optimizer]
     arguments: Mapping[str, Callable[[TrainingConfig], Any]]
 
-    def __call__(
-        self, parameters: Iterable[torch.nn.Parameter], config: TrainingConfig
-    ) -> torch.optim.Optimizer:
+    def __call__(self, parameters: Iterable[Any], config: TrainingConfig) -> torch.optim.Optimizer:
+        """`parameters`: all, or groups of them as torch takes them."""
         own = {name: setting(config) for name, setting in self.arguments.items()}
         rate, decay = config.learning_rate, config.weight_decay
         return self.optimizer(parameters, lr=rate, weight_decay=decay, **own)

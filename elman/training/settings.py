@@ -27,6 +27,7 @@ _NOT_NEGATIVE = (
     "hold",
     "schedule_patience",
     "trigger",
+    "unfreeze",
     "patience",
     "save_minutes",
 )
@@ -60,6 +61,8 @@ class TrainingConfig:
     decay: float = 2.0  # decay, plateau, halving: what the rate is divided by
     schedule_patience: int = 0  # plateau: validations without a gain that are forgiven
     warm_up: float = 0.0  # part of the training in which the rate rises from zero (all schedules)
+    unfreeze: float = 0.0  # epochs until the next group of weights learns, from the top; 0: all do
+    rate_decay: float = 1.0  # what the rate is divided by for each group below (Howard: 2.6)
     average: str = "none"  # elman list averages
     trigger: int = 5  # nt-asgd: validations without a gain before averaging begins
     average_decay: float = 0.999  # ema: how much is kept at each step
@@ -85,5 +88,9 @@ class TrainingConfig:
             )
         if not self.decay > 1:
             raise InputError(f"training.decay={self.decay}: divides the rate, so must be above 1")
+        if self.rate_decay < 1:
+            raise InputError(
+                f"training.rate_decay={self.rate_decay}: divides the rate, so must be at least 1"
+            )
         if self.nesterov and (self.momentum == 0 or self.dampening != 0):
             raise InputError("training.nesterov=true: needs a momentum and no dampening")

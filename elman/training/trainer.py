@@ -21,6 +21,7 @@ from elman.batches import Batch, Batches
 from elman.state import State, from_named, map_state, named_tensors
 from elman.training.averaging import AVERAGES, Averages
 from elman.training.counters import Counters, Step
+from elman.training.groups import Groups
 from elman.training.optimizers import OPTIMIZERS, optimizer_tensors, restore_optimizer
 from elman.training.processes import Processes
 from elman.training.regimes import make_regime
@@ -60,8 +61,9 @@ class Trainer:
         self._validation_start = validation.position() if validation else {}
         self.device = next(model.parameters()).device
         self._names = {parameter: name for name, parameter in model.named_parameters()}
+        self.groups = Groups(model, config)
         self.optimizer: torch.optim.Optimizer = OPTIMIZERS[config.optimizer](
-            model.parameters(), config
+            self.groups.for_optimizer(), config
         )
         self.schedule: Schedule = SCHEDULES[config.schedule](config)
         self.averages: Averages = AVERAGES[config.average](config, dict(model.named_parameters()))
@@ -93,12 +95,12 @@ class Trainer:
         counters = self.counters
         rate = self.config.learning_rate * self.schedule.warmed_factor(self.epochs_done)
         rate *= batch.rate_factor * counters.rate_factor
+        self.groups.thaw(self.epochs_done)
         carried, nats, tokens = self._backward(batch)
         norm = self._clip()
         if not (math.isfinite(nats) and math.isfinite(norm)):
             raise Diverged(f"loss {nats:g}, gradient norm {norm:g}")
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
+        self.groups.set_rates(self.optimizer, rate)
         self.optimizer.step()
         self.averages.update(dict(self.model.named_parameters()))
         self.carried = carried if self.batches.carries_state else None

@@ -1,0 +1,163 @@
+"""Tasks as scikit-learn has them: fit, predict, score; they work in its pipelines and searches.
+
+    tagger = elman.Tagger(model__hidden_size=50, training__epochs=5)
+    tagger.fit(sentences, tags).predict([["John", "lives", "in", "Rome"]])
+
+Takes examples as lists, trains what a recipe says, gives answers as lists; scikit-learn itself is
+not needed. Settings are those of `--set`, with two underscores for the dot: model__hidden_size=50.
+What was trained is `trained_`, with everything that a loaded run can do. A kind says how examples
+are made of lists (`_examples`) and what is answered (`predict`).
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, Self
+
+from elman.errors import InputError
+from elman.tasks.machine import Machine
+from elman.tasks.recipes import load_recipe
+from elman.tasks.sentence_training import hold_out, train_examples
+from elman.tasks.tagging import TrainedTagger, refuse_lengths
+from elman.text.entities import check_scheme
+from elman.text.tagged import TaggedSentence
+
+
+class Estimator(ABC):
+    """A task that is not trained yet; `fit` trains it."""
+
+    recipe: str  # of the kind, unless another is given
+    kind: str  # of its model
+
+    def __init__(
+        self,
+        recipe: str | None = None,
+        *,
+        seed: int = 0,
+        threads: int | None = None,
+        **settings: Any,
+    ) -> None:
+        """A recipe by name or path, and settings like training__epochs=5."""
+        self._parameters: dict[str, Any] = {
+            "recipe": self.recipe if recipe is None else recipe,
+            "seed": seed,
+            "threads": threads,
+        }
+        self._settings: dict[str, Any] = {}
+        self.set_params(**settings)
+
+    # As scikit-learn asks -------------------------------------------------------------------------
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """What it was made with."""
+        return {**self._parameters, **self._settings}
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Change what it is made with; `fit` takes it up."""
+        for name, value in parameters.items():
+            if name in self._parameters:
+                self._parameters[name] = value
+            elif "__" in name:
+                self._settings[name] = value
+            else:
+                raise InputError(
+                    f"unknown setting {name!r}; write section__field, like training__epochs=5"
+                )
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        kinds = import_module("sklearn.utils")  # which is there, since it asks
+        return kinds.Tags(
+            estimator_type=None,
+            target_tags=kinds.TargetTags(required=True),
+            input_tags=kinds.InputTags(two_d_array=False, string=True),
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "trained_")
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+        return f"{type(self).__name__}({given})"
+
+    # Work -----------------------------------------------------------------------------------------
+
+    def fit(self, X: Sequence[Any], y: Sequence[Any], validation: Any = None) -> Self:
+        """Train; `validation`: a pair of examples and answers, else the last tenth is held out."""
+        given = self._parameters
+        config = load_recipe(given["recipe"], self._overrides(), given["seed"])
+        if config.kind != self.kind:
+            raise InputError(f"recipe {config.recipe}: trains a {config.kind}, not a {self.kind}")
+        train, valid = hold_out(self._paired(X, y))
+        if validation is not None:
+            train, valid = self._paired(X, y), self._paired(*validation)
+        source: dict[str, Any] = {"name": "examples", "sha256": {}, "notes": []}
+        machine = Machine(threads=given["threads"])
+        self.trained_ = train_examples(config, train, valid, source, machine=machine)
+        return self
+
+    def score(self, X: Sequence[Any], y: Sequence[Any]) -> float:
+        """Accuracy."""
+        return float(self.measure(X, y).to_data()["accuracy"])
+
+    def measure(self, X: Sequence[Any], y: Sequence[Any]) -> Any:
+        """All measures of the task."""
+        return self._fitted().measure(self._paired(X, y))
+
+    @abstractmethod
+    def predict(self, X: Sequence[Any]) -> list[Any]:
+        """An answer to each."""
+
+    @abstractmethod
+    def _examples(self, X: Sequence[Any], y: Sequence[Any]) -> list[Any]:
+        """Examples as the task reads them from files; there are as many answers."""
+
+    def _paired(self, X: Sequence[Any], y: Sequence[Any]) -> list[Any]:
+        if len(X) != len(y):
+            raise InputError(f"{len(X):,} examples have {len(y):,} answers; give one for each")
+        if not len(X):
+            raise InputError("there are no examples; give some")
+        return self._examples(X, y)
+
+    def _fitted(self) -> Any:
+        if not hasattr(self, "trained_"):
+            raise InputError(f"this {type(self).__name__} is not trained yet; call fit first")
+        return self.trained_
+
+    def _overrides(self) -> list[str]:
+        """Settings as `--set` takes them; values as TOML, which reads JSON's."""
+        return [
+            f"{name.replace('__', '.')}={json.dumps(value)}"
+            for name, value in self._settings.items()
+        ]
+
+
+class Tagger(Estimator):
+    """Tags of words: X has sentences, as lists of words; y has as many tags for each."""
+
+    recipe = "tagger"
+    kind = "tagger"
+    trained_: TrainedTagger
+
+    def predict(self, X: Sequence[Sequence[str]]) -> list[list[str]]:
+        tagged: list[list[str]] = self._fitted().tag(X)
+        return tagged
+
+    @property
+    def classes_(self) -> list[str]:
+        """The tags."""
+        return sorted(self._fitted().known_tags())
+
+    def _examples(
+        self, X: Sequence[Sequence[str]], y: Sequence[Sequence[str]]
+    ) -> list[TaggedSentence]:
+        for words, tags in zip(X, y, strict=True):
+            refuse_lengths(words, tags)
+        sentences = [
+            TaggedSentence(tuple(words), tuple(tags)) for words, tags in zip(X, y, strict=True)
+        ]
+        check_scheme("y", [sentence.tags for sentence in sentences])
+        return sentences

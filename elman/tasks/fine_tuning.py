@@ -1,0 +1,88 @@
+"""Begin a task with what a language model has learned: its word vectors and recurrent layers.
+
+Takes a trained recurrent language model of words and a fresh model of sentences, and copies; called
+by `sentence_training.py`. Words find their vectors by their spelling; words that the language model
+does not know begin with the mean of its vectors, the unknown word with that of `<unk>`. Of two
+directions the forward one is taken over. Where a layer reads more than it did (spelling beside the
+word vector, a second direction below), the weights for that stay fresh.
+
+How the rest is thawed and at which rates is said by `training.unfreeze` and `training.rate_decay`
+(Howard and Ruder 2018).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from elman.errors import InputError
+from elman.models.recurrent import RecurrentModel
+from elman.tasks.language_model import TrainedModel
+from elman.tasks.sentence_task import SentenceTask
+from elman.text.tokenizer import UNKNOWN
+
+
+def begin_with(before: TrainedModel, task: SentenceTask, model: Any) -> str:
+    """Copy what fits, or say why nothing does; a note on what was taken over."""
+    language_model = before.model
+    name = before.name
+    if not isinstance(language_model, RecurrentModel) or not before.tokenizer.whole_words:
+        raise InputError(
+            f"--from {name}: a {task.config.kind} can begin with a recurrent language model of "
+            "words only"
+        )
+    encoder = getattr(model, "encoder", None)
+    if encoder is None or encoder.stack is None:
+        raise InputError(f"--from {name}: this model has no recurrent layers to begin with")
+    table = language_model.input.table
+    if table is None:
+        raise InputError(f"--from {name}: that language model has no table of word vectors")
+    _compare(name, language_model.config, task.config.model)
+    with torch.no_grad():
+        known = _copy_vectors(before, table, task, encoder.features.vectors.weight)
+        _copy_layers(name, language_model.stack, encoder.stack)
+    return f"{known:,} of {len(task.words):,} words begin with their vectors of {name}"
+
+
+def _compare(name: str, old: Any, new: Any) -> None:
+    """Refuse other sizes, and say with which settings they would fit."""
+    wanted: dict[str, Any] = {"cell": old.cell, "num_layers": old.num_layers}
+    wanted |= {"embedding_size": old.embedding_size, "connection": old.connection}
+    own = {field: getattr(new, field) for field in wanted}
+    wanted["hidden_size"], own["hidden_size"] = [*old.sizes()], [*new.sizes()]
+    different = [
+        f"--set model.{field}={value}" for field, value in wanted.items() if own[field] != value
+    ]
+    if different:
+        raise InputError(f"--from {name}: the layers do not fit; add {' '.join(different)}")
+
+
+def _copy_vectors(
+    before: TrainedModel, table: torch.Tensor, task: SentenceTask, vectors: torch.Tensor
+) -> int:
+    """Vectors of words by their spelling; how many were found."""
+    ids = {token: number for number, token in enumerate(before.tokenizer.tokens)}
+    vectors.copy_(table.mean(0))
+    known = 0
+    for number, word in enumerate(task.words.words):
+        found = ids.get(word, ids.get(word.lower()))
+        if found is not None:
+            vectors[number] = table[found]
+            known += word != UNKNOWN
+    return known
+
+
+def _copy_layers(name: str, old: torch.nn.Module, new: torch.nn.Module) -> None:
+    """Weights by their name; of what reads a wider input, the columns that were there before."""
+    own = new.state_dict()
+    for key, value in old.state_dict().items():
+        place = own.get(key)
+        if place is not None and place.shape != value.shape and key.endswith("_input"):
+            place = place[:, : value.shape[1]]
+        if place is None or place.shape != value.shape:
+            raise InputError(
+                f"--from {name}: the weights {key} do not fit; try --set model.characters=none "
+                "--set model.bidirectional=false and the same --set model.options"
+            )
+        place.copy_(value)

@@ -1,0 +1,46 @@
+"""A file in columns whose words get new tags, while everything else in it stays.
+
+    1  From  from  ADP  IN  _  3  case  3:case  _      the tag replaces that of its column
+    Confidence NN B-NP   →   Confidence NN B-NP B-NP   elsewhere it comes after the last column
+
+Takes a document in CoNLL columns or CoNLL-U, gives its sentences, then takes their tags; called by
+`elman tag`. Comments, blank lines, multiword tokens and empty nodes are left as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from elman.text.reader import Document
+from elman.text.tagged import FORM, blocks, is_conllu, is_word, place_of_tags
+
+
+class ColumnFile:
+    """Lines of a file, and which of them are words of sentences."""
+
+    def __init__(self, document: Document, column: str = "") -> None:
+        """`column`: where CoNLL-U has the tags, upos unless named."""
+        self._lines = document.text.removesuffix("\n").split("\n")
+        self._separator = "\t" if "\t" in document.text else " "
+        self._places: list[tuple[list[int], int | None]] = []  # lines of a sentence; tags' column
+        self.sentences: list[list[str]] = []
+        for number, rows in blocks(document):
+            conllu = is_conllu(rows)
+            place = None
+            if conllu:
+                place = place_of_tags(document.name, column, len(rows[0]), conllu)
+            words = [(n, row) for n, row in enumerate(rows, number - 1) if is_word(row, conllu)]
+            self._places.append(([n for n, _ in words], place))
+            self.sentences.append([row[FORM if conllu else 0] for _, row in words])
+
+    def with_tags(self, tagged: Sequence[Sequence[str]]) -> list[str]:
+        """The lines with a tag for every word."""
+        lines = [*self._lines]
+        for (numbers, place), tags in zip(self._places, tagged, strict=True):
+            for number, tag in zip(numbers, tags, strict=True):
+                if place is None:
+                    lines[number] += self._separator + tag
+                else:
+                    row = lines[number].split("\t")
+                    lines[number] = "\t".join([*row[:place], tag, *row[place + 1 :]])
+        return lines

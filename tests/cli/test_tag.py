@@ -1,0 +1,163 @@
+"""`elman tag`, and `elman evaluate` of a tagger; what they refuse."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tagged import train_tagger, write_tagged
+
+import elman
+from elman.models import SENTENCE_MODELS
+
+
+@pytest.fixture(scope="session")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a tagged text, a tagger and a count model."""
+    place = tmp_path_factory.mktemp("tags")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("elman.tasks.training_run.draw_curves", lambda records, path: None)
+        train_tagger(write_tagged(place / "data"), place / "ner")
+    elman.train("ngram", data="grammar", out=place / "words")
+    (place / "lines.txt").write_text("Ann sees in Bob .\n\nBob Annson hears .\n")
+    return place
+
+
+def test_lines_come_out_in_columns(says: Any) -> None:
+    assert says("tag", "ner", "lines.txt") == (
+        "Ann\tB-PER\nsees\tO\nin\tO\nBob\tB-LOC\n.\tO\n\n"
+        "\n"
+        "Bob\tB-PER\nAnnson\tI-PER\nhears\tO\n.\tO\n\n"
+    )
+    assert says("tag", "ner", "--text", "Ann sees", "--batch-size", "1") == (
+        "Ann\tB-PER\nsees\tO\n\n"
+    )
+
+
+def test_standard_input(says: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    piped = SimpleNamespace(buffer=io.BytesIO(b"Ann sees .\n"))
+    monkeypatch.setattr("sys.stdin", piped)
+    assert says("tag", "ner", "-").startswith("Ann\tB-PER\n")
+
+
+def test_json_has_words_tags_and_spans(gives: Any) -> None:
+    first, empty, second = gives("tag", "ner", "lines.txt")
+    assert first["words"] == ["Ann", "sees", "in", "Bob", "."]
+    assert first["tags"] == ["B-PER", "O", "O", "B-LOC", "O"]
+    assert empty == {"words": [], "tags": [], "spans": []}
+    assert second["spans"] == [{"kind": "PER", "start": 0, "end": 2, "text": "Bob Annson"}]
+
+
+def test_files_in_columns_keep_theirs(says: Any, place: Path) -> None:
+    lines = says("tag", "ner", "data/test.txt", "--columns").splitlines()
+    old = (place / "data" / "test.txt").read_text().splitlines()
+    assert len(lines) == len(old)
+    assert all(new.startswith(line) for new, line in zip(lines, old, strict=True))
+    rows = [line.split() for line in lines if line]
+    assert {len(row) for row in rows} == {3}
+    assert [row[1] for row in rows] == [row[2] for row in rows]  # it has learned them
+
+
+def test_evaluate_prints_the_measures_of_the_task(says: Any, gives: Any) -> None:
+    shown = says("evaluate", "ner", "--data", "data")
+    for measure in ("F1", "precision", "recall", "accuracy of unknown words", "macro F1", "LOC"):
+        assert measure in shown
+    assert "taken for" not in shown
+    found = gives("evaluate", "ner", "--data", "data")
+    assert found["accuracy"] == found["entities"]["f1"] == 1.0
+    assert found["confusion"]["B-LOC"] == {"B-LOC": found["labels"]["B-LOC"]["count"]}
+    assert set(found["entities"]["kinds"]) == {"LOC", "PER"}
+
+
+def test_evaluate_shows_what_was_taken_for_what(call: Any, place: Path) -> None:
+    (place / "odd.txt").write_text("Ann B-ORG\nsees O\n. O\n\nBob B-ORG\nhears I-PER\n. O\n")
+    result = call("evaluate", "ner", "--data", "odd.txt", "--confusion")
+    assert result.code == 0
+    assert result.err == "note: 2 words with tags that training never saw (B-ORG): always wrong\n"
+    table = result.out.split("taken for")[1].splitlines()
+    assert table[2].split() == ["B-ORG", "B-PER", "2", "66.7%"]
+    assert table[3].split() == ["I-PER", "O", "1", "33.3%"]
+
+
+def test_evaluate_says_when_the_text_was_learned(call: Any) -> None:
+    assert "trained on" in call("evaluate", "ner", "--data", "data", "--split", "train").err
+    assert call("evaluate", "ner", "--data", "data", "--confusion").err == (
+        "note: nothing was taken for anything else\n"
+    )
+
+
+@pytest.mark.parametrize("option", ["--reset=line", "--with=cache", "--accuracy", "--window=9"])
+def test_options_of_language_models_are_refused(call: Any, option: str) -> None:
+    result = call("evaluate", "ner", "--data", "data", option)
+    assert result.code == 2
+    flag = option.partition("=")[0]
+    assert result.err == (f"elman: {flag} is for language models, and ner is none; leave it out\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["generate", "ner"],
+        ["suggest", "ner", "a"],
+        ["surprisal", "ner", "--text", "a"],
+        ["compare", "ner", "words", "--data", "grammar"],
+        ["explain", "ner", "--text", "a"],
+        ["export", "ner", "x.arpa"],
+    ],
+)
+def test_commands_of_language_models_say_what_it_is(call: Any, arguments: list[str]) -> None:
+    result = call(*arguments)
+    assert result.code == 2
+    said = "ner: is a tagger, not a language model; it is for elman tag and elman evaluate"
+    assert result.err == f"elman: {said}\n"
+
+
+BAD_TEXTS = {
+    "has 1 columns where the file began with 2": "Ann B-PER\nsees\n",
+    "has one column": "Ann\nsees\n",
+    "mixes BIO and BIOES": "Ann S-PER\n\nBob B-PER\nsees O\n",
+    "written in BIOES, those of training in BIO": "Ann S-PER\nsees O\n",
+    "'X' is no tag of a span": "Ann B-PER\nsees O\n. X\n",
+    "there is no text in it": "\n\n",
+    "only _": "Ann _\nsees _\n",
+}
+
+
+@pytest.mark.parametrize("problem", BAD_TEXTS)
+def test_bad_texts_are_refused_in_one_line(call: Any, place: Path, problem: str) -> None:
+    (place / "bad.txt").write_text(BAD_TEXTS[problem])
+    result = call("evaluate", "ner", "--data", "bad.txt")
+    assert result.code == 2
+    assert problem in result.err
+    assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["words", "lines.txt"], "words: is a run of the model 'ngram', not of a tagger"),
+        (["ner"], "give either a file or --text"),
+        (["ner", "nowhere.txt"], "nowhere.txt: no such file"),
+        (["ner", "lines.txt", "--batch-size", "0"], "--batch-size 0: must be at least 1"),
+        (["ner", "--fast"], "unknown option --fast"),
+    ],
+)
+def test_tag_refuses_in_one_line(call: Any, arguments: list[str], problem: str) -> None:
+    result = call("tag", *arguments)
+    assert result.code == 2
+    assert problem in result.err
+    assert result.err.count("\n") == 1
+
+
+def test_confusion_of_a_language_model_is_refused(call: Any) -> None:
+    result = call("evaluate", "words", "--data", "grammar", "--confusion")
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert "--confusion is for taggers and classifiers" in result.err
+
+
+@pytest.mark.parametrize("kind", SENTENCE_MODELS)
+def test_every_task_names_its_command(kind: str) -> None:
+    assert SENTENCE_MODELS[kind].command

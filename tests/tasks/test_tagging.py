@@ -1,0 +1,174 @@
+"""A tagger learns, is the same when loaded, and does not care what stands beside a sentence."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tagged import tagged_sentences, train_tagger, write_tagged
+
+import elman
+from elman.errors import InputError
+from elman.tasks.sentence_training import load_kind
+from elman.text.reader import Document
+from elman.text.tagged import TaggedSentence, read_tagged
+
+pytestmark = pytest.mark.usefixtures("without_curves")
+
+VARIANTS = {
+    "plain": [],
+    "no characters, softmax": ["model.characters=none", "model.output=softmax"],
+    "characters by rnn": ["model.characters=rnn", "model.output=crf"],
+    "one direction, gru": ["model.bidirectional=false", "model.cell=gru", "model.num_layers=2"],
+    "window": ["model.encoder=window", "model.window=1", "model.characters=none"],
+    "window, crf": ["model.encoder=window", "model.window=2", "model.output=crf"],
+}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tagged(tmp_path_factory.mktemp("tagged") / "data")
+
+
+@pytest.fixture(scope="module", params=VARIANTS)
+def trained(request: pytest.FixtureRequest, data: Path) -> Any:
+    return train_tagger(data, None, *VARIANTS[request.param])
+
+
+@pytest.fixture(scope="module")
+def plain(data: Path) -> Any:
+    return train_tagger(data, None)
+
+
+def examples(count: int = 40, seed: int = 9) -> list[TaggedSentence]:
+    return read_tagged(Document("drawn", tagged_sentences(count, seed)))
+
+
+def words(count: int = 40, seed: int = 9) -> list[tuple[str, ...]]:
+    return [example.words for example in examples(count, seed)]
+
+
+def test_it_learns(trained: Any, data: Path) -> None:
+    measures = trained.evaluate(str(data))
+    assert measures.entities.all.f1 > 0.98
+    assert measures.tags.accuracy > 0.98
+    assert measures.sentences == 20
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 7, 100])
+def test_tags_do_not_depend_on_the_size_of_a_batch(trained: Any, batch_size: int) -> None:
+    assert trained.tag(words(), batch_size=batch_size) == trained.tag(words())
+
+
+def test_tags_do_not_depend_on_the_order(trained: Any) -> None:
+    sentences = words()
+    order = random.Random(0).sample(range(len(sentences)), len(sentences))
+    shuffled = trained.tag([sentences[place] for place in order], batch_size=3)
+    expected = trained.tag(sentences)
+    assert shuffled == [expected[place] for place in order]
+
+
+def test_scores_do_not_depend_on_padding(trained: Any) -> None:
+    short, long = ["Ann", "sees", "."], ["Bob", *["in", "Cid", "and"] * 20, "."]
+    index = trained.task.index([short, long])
+    trained.model.eval()
+    with torch.no_grad():
+        alone = trained.model._score(index.batch(np.array([0])))
+        beside = trained.model._score(index.batch(np.array([1, 0])))
+    torch.testing.assert_close(beside[1, :3], alone[0], rtol=1e-5, atol=1e-5)
+
+
+def test_a_loaded_tagger_gives_the_same_tags(trained: Any, tmp_path: Path) -> None:
+    trained.save(tmp_path / "run")
+    loaded = elman.load(tmp_path / "run")
+    assert loaded.tag(words()) == trained.tag(words())
+    measured = loaded.measure(examples())
+    assert measured.to_data() == trained.measure(examples()).to_data()
+
+
+def test_empty_sentences_have_no_tags(plain: Any) -> None:
+    tagged = plain.tag([[], ["Ann", "sees", "."], []])
+    assert [len(tags) for tags in tagged] == [0, 3, 0]
+    assert plain.tag([]) == []
+    assert plain.tag([[]]) == [[]]
+
+
+def test_measures_by_hand(plain: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = [
+        TaggedSentence(("Ann", "sees", "Xo"), ("B-PER", "O", "B-LOC")),
+        TaggedSentence(("Zed", "."), ("B-NEW", "O")),
+    ]
+    guesses = [["B-PER", "O", "B-LOC"], ["B-PER", "O"]]
+    monkeypatch.setattr(plain, "tag", lambda sentences: guesses)
+    found = plain.measure(given)
+    assert found.tags.accuracy == 4 / 5
+    assert (found.unknown_words, found.unknown_accuracy) == (2, 0.5)
+    assert found.whole_sentences == 0.5
+    assert found.unseen_tags == {"B-NEW": 1}
+    assert (found.entities.all.precision, found.entities.all.recall) == (2 / 3, 2 / 3)
+    assert found.mistakes() == [("B-NEW", "B-PER", 1)]
+    (note,) = found.notes()
+    assert note == "1 word with a tag that training never saw (B-NEW): always wrong"
+    assert dict(found.rows())["F1"] == pytest.approx(2 / 3)
+
+
+# Schemes ------------------------------------------------------------------------------------------
+
+
+def test_spans_learned_in_another_scheme_come_out_as_written(data: Path) -> None:
+    trained = train_tagger(data, None, "text.scheme=bioes")
+    assert "S-LOC" in trained.task.tags
+    assert {tag for tags in trained.tag(words()) for tag in tags} <= trained.known_tags()
+    assert trained.known_tags() == {"O", "B-PER", "I-PER", "B-LOC"}
+    assert trained.evaluate(str(data)).tags.accuracy > 0.98
+    written_otherwise = [TaggedSentence(("Ann", "sees", "."), ("S-PER", "O", "O"))]
+    assert trained.measure(written_otherwise).tags.accuracy == 1.0
+
+
+def test_another_scheme_in_the_text_to_measure_is_refused(plain: Any) -> None:
+    other = [TaggedSentence(("Ann", "sees", "."), ("S-PER", "O", "O"))]
+    with pytest.raises(InputError, match=r"BIOES, those of training in BIO; .*text.scheme=bio"):
+        plain.measure(other)
+
+
+def test_another_scheme_in_the_valid_text_is_refused(tmp_path: Path) -> None:
+    data = write_tagged(tmp_path / "data")
+    (data / "valid.txt").write_text("Ann S-PER\nsees O\n")
+    with pytest.raises(InputError, match="BIOES, those of training in BIO"):
+        train_tagger(data, None)
+    train_tagger(data, None, "text.scheme=bio", "training.epochs=0.1")
+
+
+# Files --------------------------------------------------------------------------------------------
+
+
+def test_a_lone_file_is_cut_between_sentences(tmp_path: Path) -> None:
+    text = tmp_path / "all.txt"
+    text.write_text(tagged_sentences(100, 0))
+    trained = train_tagger(text, None, "training.epochs=0.1")
+    assert trained.facts["data"]["examples"] == 90
+    every = read_tagged(Document("all", text.read_text()))
+    assert trained.examples(str(text)) == every[95:]
+    assert trained.examples(str(text), "train") == every[:90]
+    other = tmp_path / "other.txt"
+    other.write_text(tagged_sentences(10, 1))
+    assert len(trained.examples(str(other))) == 10
+    assert trained.has_seen(str(text), "train")
+    assert not trained.has_seen(str(text))
+    assert not trained.has_seen(str(other))
+
+
+def test_a_text_of_training_is_told(plain: Any, data: Path) -> None:
+    assert plain.has_seen(str(data), "train")
+    assert plain.has_seen(str(data / "train.txt"))
+    assert not plain.has_seen(str(data))
+
+
+def test_a_run_of_another_kind_is_told(data: Path, tmp_path: Path) -> None:
+    elman.train("ngram", data="grammar", out=tmp_path / "counts")
+    with pytest.raises(InputError, match="is a run of the model 'ngram', not of a tagger"):
+        load_kind(tmp_path / "counts", "tagger")

@@ -1,0 +1,54 @@
+"""A file in columns gets new tags, and nothing else in it changes."""
+
+from elman.text.columns import ColumnFile
+from elman.text.reader import Document
+
+CONLLU = """# text = I didn't
+
+1\tI\tI\tX\tPRP\t_\t2\tnsubj\t_\t_
+2-3\tdidn't\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No
+2\tdid\tdo\tX\tVBD\t_\t0\troot\t_\t_
+3\tn't\tnot\tX\tRB\t_\t2\tadvmod\t_\t_
+
+
+# text = No
+1\tNo\tno\t_\tUH\t_\t0\troot\t_\t_
+"""
+
+
+def test_conllu_gets_its_tags_in_their_column() -> None:
+    columns = ColumnFile(Document("x", CONLLU))
+    assert columns.sentences == [["I", "did", "n't"], ["No"]]
+    lines = columns.with_tags([["A", "B", "C"], ["D"]])
+    old = CONLLU.removesuffix("\n").split("\n")
+    assert len(lines) == len(old)
+    pairs = [*zip(lines, old, strict=True)]
+    changed = {n: new.split("\t")[3] for n, (new, o) in enumerate(pairs) if new != o}
+    assert changed == {2: "A", 4: "B", 5: "C", 9: "D"}
+    expected = CONLLU.replace("\tX\tPRP", "\tA\tPRP").replace("\tX\tVBD", "\tB\tVBD")
+    expected = expected.replace("\tX\tRB", "\tC\tRB").replace("\t_\tUH", "\tD\tUH")
+    assert "\n".join(lines) + "\n" == expected
+
+
+def test_the_column_may_be_another() -> None:
+    lines = ColumnFile(Document("x", CONLLU), "xpos").with_tags([["A", "B", "C"], ["D"]])
+    assert lines[2].split("\t")[3:5] == ["X", "A"]
+
+
+def test_in_other_columns_the_tag_comes_last() -> None:
+    columns = ColumnFile(Document("x", "Ann NNP B-X\nsees VBZ O\n\n\nBob NNP O\n"), "4")
+    assert columns.with_tags([["P", "Q"], ["R"]]) == [
+        "Ann NNP B-X P",
+        "sees VBZ O Q",
+        "",
+        "",
+        "Bob NNP O R",
+    ]
+
+
+def test_words_alone_are_columns_too() -> None:
+    columns = ColumnFile(Document("x", "Ann\nsees\n\nBob"))
+    assert columns.sentences == [["Ann", "sees"], ["Bob"]]
+    assert columns.with_tags([["P", "Q"], ["R"]]) == ["Ann P", "sees Q", "", "Bob R"]
+    tabs = ColumnFile(Document("x", "New York\tx\nis\tx\n"))
+    assert tabs.with_tags([["P", "Q"]]) == ["New York\tx\tP", "is\tx\tQ"]

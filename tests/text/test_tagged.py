@@ -1,0 +1,135 @@
+"""Sentences in columns and in CoNLL-U are read as they were meant, or refused in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from elman.errors import InputError
+from elman.text.entities import check_scheme, find_entities, scheme_of, tags_in
+from elman.text.reader import Document, read_document
+from elman.text.tagged import TaggedSentence, read_tagged, read_untagged
+
+CONLLU = """# sent_id = 1
+# text = I didn't
+1\tI\tI\tPRON\tPRP\t_\t2\tnsubj\t_\t_
+2-3\tdidn't\t_\t_\t_\t_\t_\t_\t_\t_
+2\tdid\tdo\tAUX\tVBD\t_\t0\troot\t_\t_
+3\tn't\tnot\tPART\tRB\t_\t2\tadvmod\t_\t_
+3.1\tgo\tgo\tVERB\tVB\t_\t_\t_\t_\t_
+
+# sent_id = 2
+1\tNo\tno\tINTJ\tUH\t_\t0\troot\t_\t_
+"""
+
+
+def read(text: str, column: str = "") -> list[TaggedSentence]:
+    return read_tagged(Document("here", text), column)
+
+
+def test_columns_have_the_word_first_and_the_tag_last() -> None:
+    text = "Ann NNP B-PER\nsees VBZ O\n\n\n \nBob NNP B-PER\n"
+    first, second = read(text)
+    assert first == TaggedSentence(("Ann", "sees"), ("B-PER", "O"))
+    assert second.words == ("Bob",)
+    assert read(text, "2")[0].tags == ("NNP", "VBZ")
+
+
+def test_tabs_keep_words_with_spaces_together() -> None:
+    assert read("New York\tLOC\n")[0] == TaggedSentence(("New York",), ("LOC",))
+
+
+def test_multiword_tokens_and_empty_nodes_are_passed_over() -> None:
+    first, second = read(CONLLU)
+    assert first == TaggedSentence(("I", "did", "n't"), ("PRON", "AUX", "PART"))
+    assert second == TaggedSentence(("No",), ("INTJ",))
+    assert read(CONLLU, "xpos")[1].tags == ("UH",)
+
+
+def test_the_beginning_of_a_document_is_no_sentence() -> None:
+    assert len(read("-DOCSTART- -X- O\n\nAnn NNP B-PER\n")) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "problem"),
+    [
+        ("Ann NNP B-PER\nsees O\n", "", "here, line 2: has 2 columns where the file began with 3"),
+        ("Ann X O\n\nsees O\n", "", "here, line 3: has 2 columns where the file began with 3"),
+        ("Ann\nsees\n", "", "here: has one column; a tag must stand after each word"),
+        ("Ann\tO\nsees\t\n", "", "here, line 2: the tag is missing"),
+        ("Ann\tO\n\tO\n", "", "here, line 2: the word is missing"),
+        ("# only = this\n\t\n", "", "here: has no sentences"),
+        ("1\tI\t_\t_\t_\t_\t_\t_\t_\t_\n", "", "here: has no tags, only _; name their column"),
+        ("Ann O\n", "3", "text.column=3: here has no such column"),
+        (CONLLU, "upso", "text.column=upso: here has no such column; did you mean 'upos'"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(text: str, column: str, problem: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read(text, column)
+    assert str(caught.value).startswith(problem)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "sentence", [["B-A", "O"], ["B-A", "I-A"], ["I-A", "B-A", "E-A"], ["B-A", "E-B"]]
+)
+def test_bio_among_bioes_is_refused(sentence: list[str]) -> None:
+    good = [["S-A", "O", "B-B", "I-B", "E-B"]]
+    check_scheme("here", good)
+    check_scheme("here", [["B-A", "I-A", "B-B"]])
+    with pytest.raises(InputError, match="here: mixes BIO and BIOES: .* in sentence 2 a span ends"):
+        check_scheme("here", [*good, sentence])
+
+
+def test_schemes_and_what_tags_become() -> None:
+    assert scheme_of([["B-A", "I-A"]]) == "bio"
+    assert scheme_of([["O"], ["S-A"]]) == "bioes"
+    assert tags_in(["O", "S-A", "E-B"], "bio") == {"O", "B-A", "I-B"}
+    assert tags_in(["O", "B-A", "I-A"], "bioes") == {"O", "B-A", "S-A", "I-A", "E-A"}
+
+
+def test_plain_lines() -> None:
+    assert read_untagged(Document("x", "a b\n\n c\n")) == [["a", "b"], [], ["c"]]
+
+
+# What the READMEs beside the corpora say ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("file", "sentences", "words"),
+    [
+        ("en_ewt-ud-train.conllu.gz", 12_544, 204_577),
+        ("en_ewt-ud-dev.conllu", 2_001, 25_147),
+        ("en_ewt-ud-test.conllu", 2_077, 25_094),
+    ],
+)
+def test_the_web_treebank(
+    file: str, sentences: int, words: int, corpus: Callable[[str], Path]
+) -> None:
+    found = read_tagged(read_document(corpus("ud-english-ewt") / file))
+    assert (len(found), sum(len(one.words) for one in found)) == (sentences, words)
+    assert len({tag for one in found for tag in one.tags}) == 17
+
+
+@pytest.mark.parametrize(
+    ("file", "sentences", "words", "spans", "tags"),
+    [
+        ("conll2000/train.txt", 8_936, 211_727, 106_978, 22),
+        ("conll2000/test.txt", 2_012, 47_377, 23_852, 19),
+        ("wnut17/wnut17train.conll", 3_394, 62_730, 1_975, 13),
+        ("wnut17/emerging.dev.conll", 1_009, 15_733, 836, 13),
+        ("wnut17/emerging.test.annotated", 1_287, 23_394, 1_079, 13),
+    ],
+)
+def test_chunks_and_entities(
+    file: str, sentences: int, words: int, spans: int, tags: int, corpus: Callable[[str], Path]
+) -> None:
+    folder, _, name = file.partition("/")
+    found = read_tagged(read_document(corpus(folder) / name))
+    check_scheme(file, [one.tags for one in found])
+    assert (len(found), sum(len(one.words) for one in found)) == (sentences, words)
+    assert sum(len(find_entities(one.tags)) for one in found) == spans
+    assert len({tag for one in found for tag in one.tags}) == tags
