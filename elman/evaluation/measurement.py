@@ -73,6 +73,10 @@ class Measurement:
     def bits_per_byte(self) -> float:
         return self.nats / self.bytes / math.log(2)
 
+    def main(self) -> tuple[str, float]:
+        """The measure that matters, as of tasks (`task_measures.py`)."""
+        return "perplexity", self.perplexity
+
     def to_data(self) -> dict[str, Any]:
         """Plain data; infinite numbers as null, since JSON has none."""
         numbers = {

@@ -24,6 +24,11 @@ class TaskMeasures(ABC):
     def rows(self) -> list[tuple[str, Any]]:
         """Name and value of each measure, the one that matters first; shares from 0 to 1."""
 
+    def main(self) -> tuple[str, float]:
+        """The measure that matters, which comes first."""
+        name, value = self.rows()[0]
+        return name, float(value)
+
     def scores(self) -> dict[str, Score]:
         """Precision, recall and F1 by label, or by kind of span."""
         return {}

@@ -16,7 +16,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from elman.batches.sentences import ExampleBatch, Sentences
-from elman.layers.dropout import dropout
+from elman.layers.dropout import check_rate, dropout
 from elman.layers.poolings import POOLINGS
 from elman.layers.sentence_encoder import EncoderConfig, SentenceEncoder
 from elman.models.loss import Loss
@@ -34,6 +34,7 @@ class ClassifierConfig(EncoderConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         POOLINGS.check(self.pooling)
+        check_rate(self.dropout_pooled, "dropout_pooled")
 
 
 class Classifier(SentenceModel):
@@ -50,11 +51,15 @@ class Classifier(SentenceModel):
         counts: torch.Tensor,
         labels: int,
         texts: int = 1,
+        words: float = 1.0,
         language_model: Any = None,
     ) -> None:
-        """`texts`: 1, or 2 for pairs; `language_model`: further features, as for the tagger."""
+        """`texts`: 1, or 2 for pairs; `words`: of an example in training, on average;
+        `language_model`: further features, as for the tagger.
+        """
         super().__init__()
         self.config = config
+        self.words = words
         self.encoder = SentenceEncoder(config, counts, language_model)
         size = self.encoder.size
         directions = 2 if config.encoder == "recurrent" and config.bidirectional else 1
@@ -72,6 +77,11 @@ class Classifier(SentenceModel):
         with torch.no_grad():
             wrong = self.score(batch.inputs).argmax(1) != batch.targets
         return int(wrong.sum())
+
+    def multiplications(self, step_tokens: int) -> int:
+        """Per example: the encoder reads all its words, the scores come once."""
+        scores = self.scores.weight.numel()
+        return round(self.words * (super().multiplications(step_tokens) - scores)) + scores
 
     def score(self, texts: tuple[Sentences, ...]) -> torch.Tensor:
         """Scores of the labels, (B, K)."""

@@ -49,6 +49,11 @@ class SentenceTask(ABC):
         """The examples of a document."""
 
     @classmethod
+    def learned(cls, examples: Sequence[Any]) -> list[Any]:
+        """What is learned of examples: themselves, or more, like the phrases of trees."""
+        return list(examples)
+
+    @classmethod
     @abstractmethod
     def learn(cls, examples: Sequence[Any], config: RunConfig) -> Self:
         """The task of a training text."""

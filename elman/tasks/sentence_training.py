@@ -183,13 +183,13 @@ def _examples(
     if corpus.whole is not None:  # one file: cut between examples, not between its lines
         parts = split_examples(kind.read(corpus.whole, config))
         note = f"one file: the first 90 % of its {kind.unit} are train, then 5 % valid, 5 % test"
-        return parts["train"], parts["valid"] or parts["train"], [note]
+        return kind.learned(parts["train"]), parts["valid"] or parts["train"], [note]
     train = kind.read(corpus.split("train"), config)
     if "valid" in corpus.documents:
-        return train, kind.read(corpus.documents["valid"], config), []
+        return kind.learned(train), kind.read(corpus.documents["valid"], config), []
     kept, held_out = hold_out(train)
     note = f"no valid file: the last {len(held_out):,} of {len(train):,} {kind.unit} of train"
-    return kept, held_out, [f"{note} are held out for validation"]
+    return kind.learned(kept), held_out, [f"{note} are held out for validation"]
 
 
 def hold_out(train: list[Any]) -> tuple[list[Any], list[Any]]:

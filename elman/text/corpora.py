@@ -1,6 +1,7 @@
 """Where training and test text comes from: a file, a folder, or a corpus inside the package.
 
-Takes a path or a name, gives a `Corpus` of documents named train, valid and test.
+Takes a path or a name, gives a `Corpus` of documents named train, valid and test. A folder may hold
+several sets: `films/binary` opens `films/binary.train`, `films/binary.dev`, `films/binary.test`.
 """
 
 from __future__ import annotations
@@ -72,6 +73,8 @@ def open_corpus(data: str, *, labelled: bool = False) -> Corpus:
     if os.path.isdir(path):  # unlike Path.is_dir, at ease with names too long for a file
         return _open_folder(path)
     if not os.path.exists(path):
+        if files := _files_of_set(path):
+            return _open_files(str(path), files)
         raise InputError(
             f"{data}: no such file, folder or built-in corpus ({nearest(data, CORPORA)})"
         )
@@ -95,30 +98,52 @@ def _open_built_in(name: str) -> Corpus:
 
 def _open_folder(folder: Path) -> Corpus:
     try:
-        files = sorted(
-            path
-            for path in folder.iterdir()
-            if path.is_file() and not path.name.startswith((".", "README"))
-        )
+        files = _files(folder)
     except OSError as error:
         raise InputError(f"{folder}: cannot be read ({error.strerror})") from None
+    return _open_files(str(folder), files)
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(
+        path
+        for path in folder.iterdir()
+        if path.is_file() and not path.name.startswith((".", "README"))
+    )
+
+
+def _files_of_set(path: Path) -> list[Path]:
+    """The splits whose names begin with that of a path, up to a mark."""
+    try:
+        begun = [file for file in _files(path.parent) if file.name.startswith(path.name)]
+    except OSError:
+        return []
+    return [
+        file
+        for file in begun
+        if not file.name[len(path.name)].isalnum()
+        and any(_names_split(Path(file.name[len(path.name) :]), split) for split in SPLITS)
+    ]
+
+
+def _open_files(name: str, files: list[Path]) -> Corpus:
     found = {split: [path for path in files if _names_split(path, split)] for split in SPLITS}
     if not found["train"] and not found["test"] and not found["valid"]:
         if len(files) == 1:
             return split_document(read_document(files[0]))
         raise InputError(
-            f"{folder}: no file is named train, valid or test; name the files so "
+            f"{name}: no file is named train, valid or test; name the files so "
             "(ptb.train.txt, train.txt, …) or give one text file"
         )
     for split, paths in found.items():
         if len(paths) > 1:
             names = ", ".join(path.name for path in paths)
             raise InputError(
-                f"{folder}: several files could be the {split} text ({names}); "
+                f"{name}: several files could be the {split} text ({names}); "
                 "give one file, or a folder with one of each"
             )
     documents = {split: read_document(paths[0]) for split, paths in found.items() if paths}
-    return Corpus(str(folder), documents)
+    return Corpus(name, documents)
 
 
 def _open_labelled(folder: Path) -> Corpus:

@@ -12,7 +12,7 @@ import csv
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +31,11 @@ class Example:
 
     texts: tuple[str, ...]
     label: str = ""
+    phrases: tuple[Example, ...] = ()  # of a tree, every node under the root
 
 
 def read_labelled(document: Document, *, phrases: bool = False) -> list[Example]:
-    """The examples of a document, in whatever form it is; `phrases`: of trees, every node."""
+    """The examples of a document, in whatever form it is; `phrases`: those of trees come along."""
     suffix = Path(document.name.removesuffix(".gz")).suffix
     text = document.text
     if suffix in (".jsonl", ".json") or text.lstrip().startswith("{"):
@@ -110,6 +111,8 @@ def _example(where: str, entry: dict[str, Any]) -> Example:
     if label is None or str(label).strip() == "":
         raise InputError(f"{where}: has no label; name it {', '.join(_LABELS[:3])} …")
     texts = (first,) if second is None else (first, second)
+    if not all(text.strip() for text in texts):
+        raise InputError(f"{where}: the text is empty; write one, or leave the line out")
     return Example(texts, str(label).strip())
 
 
@@ -133,12 +136,13 @@ def _read_label_first(document: Document) -> list[Example]:
 
 
 def _read_trees(document: Document, phrases: bool) -> list[Example]:
-    """The words of each tree under its root's label; or of every node under its own."""
+    """The words of each tree under its root's label, and of every other node under its own."""
     examples: list[Example] = []
     for number, line in enumerate(document.text.split("\n"), 1):
         if line.strip():
             nodes = list(_nodes(line, f"{document.name}, line {number}"))
-            examples += nodes if phrases else nodes[-1:]
+            *inner, root = nodes
+            examples.append(replace(root, phrases=tuple(inner)) if phrases else root)
     return examples
 
 

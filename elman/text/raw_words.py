@@ -38,6 +38,11 @@ _LINE_START = re.compile(r"(?m)^(?=[^\n])")
 _FIRST_BYTE = 1  # ids: <eos>, 256 bytes, words
 
 
+def split_raw(text: str) -> list[str]:
+    """The words, numbers and marks of a text, without the white space between them."""
+    return [piece.strip() for piece in _PIECES.findall(text) if not piece.isspace()]
+
+
 class RawWords(Tokenizer):
     """Words, numbers, marks and white space; bytes for the rest."""
 

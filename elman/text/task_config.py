@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from elman.config import check_types
+from elman.config import check_types, convert
 from elman.errors import InputError, choose
 from elman.text.entities import SCHEMES
 
@@ -41,6 +41,13 @@ class LabelledConfig(SentenceConfig):
 
     phrases: bool = False  # of trees: learn every phrase too, not only whole sentences
     rename: dict[str, str] = field(default_factory=dict)  # label to another; to "": left out
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.rename = {
+            str(label): convert(new, str, f"text.rename.{label}")
+            for label, new in self.rename.items()
+        }
 
 
 @dataclass(kw_only=True)

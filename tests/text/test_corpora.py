@@ -141,3 +141,24 @@ def test_too_few_words_are_all_for_training(text: str) -> None:
     corpus = split_document(Document("f", text))
     assert list(corpus.documents) == ["train"]
     assert corpus.split("train").text == text
+
+
+def test_a_folder_with_several_sets_is_opened_by_the_beginning_of_their_names(
+    tmp_path: Path,
+) -> None:
+    fine = ("stsa.fine.train", "stsa.fine.dev", "stsa.fine.test")
+    fill(tmp_path, *fine, "stsa.binary.train", "stsa.binary.test", "stsa.finer.train")
+    corpus = open_corpus(str(tmp_path / "stsa.fine"))
+    assert [corpus.split(split).text for split in SPLITS] == [f"{name}\n" for name in fine]
+    assert corpus.name == str(tmp_path / "stsa.fine")
+    assert corpus.whole is None
+    assert [*open_corpus(str(tmp_path / "stsa.binary")).documents] == ["train", "test"]
+    with pytest.raises(InputError, match="several files could be the train text"):
+        open_corpus(str(tmp_path / "stsa"))
+
+
+@pytest.mark.parametrize("name", ["stsa.fin", "sts", "novel", "train"])
+def test_a_name_that_only_looks_like_a_set_is_refused(tmp_path: Path, name: str) -> None:
+    fill(tmp_path, "stsa.fine.train", "novel.txt", "train.txt")
+    with pytest.raises(InputError, match="no such file"):
+        open_corpus(str(tmp_path / name))

@@ -1,0 +1,136 @@
+"""`elman vary`: variants of a recipe in one table."""
+
+import math
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from elman.cli.arguments import (
+    Data,
+    Device,
+    Json,
+    Recipe,
+    Settings,
+    Split,
+    Threads,
+    WholeNumber,
+)
+from elman.cli.output import note, print_json, print_table
+from elman.cli.watching import watched
+from elman.errors import ElmanError, InputError
+
+if TYPE_CHECKING:
+    from elman.tasks.variation import Variant
+
+Tries = Annotated[tuple[str, ...], Parameter(name="--try")]
+
+
+def vary(
+    recipe: Recipe,
+    /,
+    *,
+    data: Data,
+    out: str,
+    try_: Tries = (),
+    seeds: WholeNumber = 1,
+    set: Settings = (),
+    split: Split = None,
+    write: str | None = None,
+    device: Device = "cpu",
+    threads: Threads = None,
+    json: Json = False,
+) -> None:
+    """Train every combination of the settings that are tried, and compare them in one table.
+
+    Runs are kept: what is finished is not trained again, and what was stopped goes on when the
+    same command is given once more. Language models are compared by perplexity, others by the
+    measure of their task.
+
+    For example:
+      elman vary classifier --data films --out runs/poolings --try model.pooling=last,mean,max
+      elman vary tagger --data ner --out runs/outputs --try model.output=softmax,crf --seeds 3
+      elman vary ngram --data grammar --out runs/orders --try model.order=2,3,4 --write orders.md
+
+    Parameters
+    ----------
+    out
+        The folder for the runs, one folder each.
+    try_
+        A setting and its values: section.field=value,value. May be given several times.
+    seeds
+        Trainings of each combination, with the seeds 1, 2, 3 …
+    write
+        A file for the table, as Markdown.
+    """
+    if seeds < 1:
+        raise InputError(f"--seeds {seeds}: must be at least 1")
+    place = None if write is None else _writable(Path(write))
+    options: dict[str, Any] = {"data": data, "out": out, "tries": try_, "overrides": set}
+    options |= {"split": split, "seeds": range(1, seeds + 1)}
+    variants = _train(recipe, options, {"device": device, "threads": threads})
+    header, rows = _table(variants)
+    if place is not None:
+        _write(place, header, rows)
+    if json:
+        print_json([variant.to_data() for variant in variants])
+        return
+    print_table(header, rows)
+    _note(variants)
+
+
+def _train(recipe: str, options: dict[str, Any], machine: dict[str, Any]) -> list["Variant"]:
+    from elman.tasks.variation import vary as vary_recipe
+    from elman.training.processes import Processes
+
+    with watched({**machine, "processes": Processes()}) as (watched_machine, progress):
+        return vary_recipe(recipe, **options, machine=watched_machine, progress=progress)
+
+
+def _table(variants: list["Variant"]) -> tuple[list[str], list[list[str]]]:
+    """Settings, the measure over the seeds, parameters and seconds."""
+    several = len(variants[0].runs) > 1
+    header = [*variants[0].settings, variants[0].measure]
+    header += ["lowest", "highest"] * several + ["parameters", "seconds"]
+    rows = []
+    for variant in variants:
+        figures = [variant.mean, *([variant.lowest, variant.highest] if several else [])]
+        parameters = variant.runs[0].parameters
+        counted = "–" if parameters is None else f"{parameters:,}"
+        shown = [*map(_shown, figures), counted, f"{variant.seconds:,.0f}"]
+        rows.append([*variant.settings.values(), *shown])
+    return header, rows
+
+
+def _shown(figure: float) -> str:
+    if math.isinf(figure):
+        return "∞"
+    return f"{figure:.4f}" if figure < 10 else f"{figure:,.2f}"
+
+
+def _note(variants: list["Variant"]) -> None:
+    """What keeps the figures from meaning what they seem to."""
+    tokens_differ = any(name.startswith("text.") for name in variants[0].settings)
+    if variants[0].measure == "perplexity" and tokens_differ:
+        note("perplexities are per token: compare them only where the tokens are the same")
+
+
+def _writable(path: Path) -> Path:
+    """A file that can be written, found out before the work."""
+    if path.is_dir() or not os.access(path.parent, os.W_OK):
+        raise InputError(f"--write {path}: cannot be written; choose another file")
+    return path
+
+
+def _write(path: Path, header: list[str], rows: list[list[str]]) -> None:
+    """The table as Markdown; columns of figures are aligned right."""
+    from elman.atomic import replacing
+
+    marks = ["---" if "." in name else "--:" for name in header]  # settings have a dot
+    lines = [f"| {' | '.join(row)} |" for row in [header, marks, *rows]]
+    try:
+        with replacing(path) as temporary:
+            temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise ElmanError(f"--write {path}: cannot be written ({error.strerror})") from None
