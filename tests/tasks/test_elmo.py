@@ -71,6 +71,24 @@ def test_the_run_is_whole_without_the_other(run: Path, tmp_path: Path, output: s
     assert elman.load(tmp_path / "saved").tag(WORDS) == again.tag(WORDS) == trained.tag(WORDS)
 
 
+@pytest.mark.parametrize("pair", [False, True])
+def test_classifiers_have_it_too(run: Path, tmp_path: Path, pair: bool) -> None:
+    rows = ["the cat sat\t{}good", "dogs bark\t{}bad"]
+    text = "\n".join(row.format("so what\t" if pair else "") for row in rows * 3) + "\n"
+    for name in ("train", "valid", "test"):
+        (tmp_path / f"{name}.tsv").write_text(text, encoding="utf-8")
+    settings = ["model.hidden_size=8", "model.embedding_size=6", "training.epochs=2"]
+    settings += [f"model.elmo={run}", "model.contextual_output=true"]
+    place = tmp_path / "labels"
+    trained = elman.train("classifier", data=str(tmp_path), overrides=settings, out=place)
+    contextual = elman.load(place).model.encoder.contextual
+    for name, array in frozen_weights(run).items():
+        assert array.tobytes() == contextual.model.arrays()[name].tobytes(), name
+    assert all((mix.weights != 0).all() for mix in contextual.mixes)
+    given = [("the cat", "so what") if pair else "the cat"]
+    assert elman.load(place).classify(given) == trained.classify(given)
+
+
 def test_a_task_keeps_no_softmax(run: Path, tmp_path: Path) -> None:
     trained = small_tagger(tmp_path, f"model.elmo={run}")
     assert not any("softmax" in name for name in trained.model.arrays())
