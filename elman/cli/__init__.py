@@ -35,6 +35,7 @@ COMMANDS = {
     "generate": "generate",
     "suggest": "suggest",
     "surprisal": "surprisal",
+    "embed": "embed",
     "tag": "tag",
     "explain": "explain",
     "classify": "classify",

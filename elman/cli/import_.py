@@ -1,31 +1,34 @@
-"""`elman import`: make a run of an ARPA file."""
+"""`elman import`: make a run of an ARPA file, or of published ELMo weights."""
 
 from pathlib import Path
+from typing import Any
 
 from elman.cli.arguments import Json, Overwrite, RunToWrite
 from elman.cli.output import note, print_json, stages
+from elman.errors import InputError
 
 
-def import_(
-    file: str, /, *, out: RunToWrite, overwrite: Overwrite = False, json: Json = False
-) -> None:
-    """Make a run of an ARPA file that KenLM, SRILM or another toolkit wrote.
+def import_(*files: str, out: RunToWrite, overwrite: Overwrite = False, json: Json = False) -> None:
+    """Make a run of what another program wrote: an ARPA file, or published ELMo weights.
+
+    An ARPA file is that of KenLM, SRILM or another toolkit, plain or .gz. ELMo is published as two
+    files, its options and its weights; to read these, h5py must be installed.
 
     For example:
       elman import model.arpa --out runs/imported
+      elman import elmo options.json weights.hdf5 --out runs/elmo
 
     Parameters
     ----------
-    file
-        The ARPA file, plain or .gz.
+    files
+        The ARPA file; or the word elmo, the options and the weights.
     """
     from elman.runs.folder import refuse_existing
-    from elman.tasks.imports import import_arpa
 
     refuse_existing(Path(out), overwrite)  # before the work, not after it
     with stages() as progress:
         progress("reading")
-        trained = import_arpa(file)
+        trained = _read(files)
         progress("saving")
         trained.save(out, overwrite=overwrite)
     for message in trained.facts["model"]["notes"]:
@@ -33,5 +36,24 @@ def import_(
     if json:
         print_json({"run": out, **trained.facts})
         return
-    counts = ", ".join(f"{count:,}" for count in trained.facts["model"]["ngrams"])
-    print(f"read {file}: n-grams by order {counts}; saved in {out}")
+    print(f"read {files[-1]}: {_said(trained.facts['model'])}; saved in {out}")
+
+
+def _read(files: tuple[str, ...]) -> Any:
+    if files[:1] == ("elmo",) and not Path("elmo").is_file():
+        if len(files) != 3:
+            raise InputError("import elmo: give its two files: elman import elmo OPTIONS WEIGHTS")
+        from elman.tasks.elmo_weights import import_elmo
+
+        return import_elmo(*files[1:])
+    if len(files) != 1:
+        raise InputError("give one ARPA file; or of ELMo: elman import elmo OPTIONS WEIGHTS")
+    from elman.tasks.imports import import_arpa
+
+    return import_arpa(files[0])
+
+
+def _said(facts: dict[str, Any]) -> str:
+    if "ngrams" in facts:
+        return "n-grams by order " + ", ".join(f"{count:,}" for count in facts["ngrams"])
+    return f"{facts['parameters']:,} parameters"

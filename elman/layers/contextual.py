@@ -41,6 +41,12 @@ class Contextual(nn.Module):
         self.model.eval()
         return self
 
+    def squares(self) -> torch.Tensor:
+        """‖w‖² of the weights of all mixes; zero where all layers count alike."""
+        return torch.stack(
+            [mix.get_parameter("weights").square().sum() for mix in self.mixes]
+        ).sum()
+
     def forward(self, sentences: Sentences) -> list[torch.Tensor]:
         """(B, T, size) for every use."""
         with torch.no_grad():

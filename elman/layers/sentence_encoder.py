@@ -30,8 +30,10 @@ class EncoderConfig(FeatureConfig, StackConfig):
     encoder: str = "recurrent"  # recurrent: layers of a cell; window: the neighbours of each word
     window: int = 2  # of the encoder window: so many words on either side
     bidirectional: bool = True
+    elmo: str = ""  # run folder of a bidirectional language model, whose layers are features
     contextual_output: bool = False  # with a frozen language model: its layers at the output too
     contextual_norm: bool = False  # normalise these layers before they are mixed
+    contextual_penalty: float = 0.0  # λ of λ ‖w‖², w being the weights of a mix
 
     def __post_init__(self) -> None:
         StackConfig.__post_init__(self)
@@ -39,6 +41,9 @@ class EncoderConfig(FeatureConfig, StackConfig):
         choose(dict.fromkeys(ENCODERS), self.encoder, "encoder")
         if self.window < 0:
             raise InputError(f"model.window={self.window}: must not be negative")
+        if not self.contextual_penalty >= 0:
+            value = self.contextual_penalty
+            raise InputError(f"model.contextual_penalty={value}: must not be negative")
 
 
 class SentenceEncoder(nn.Module):
@@ -56,7 +61,9 @@ class SentenceEncoder(nn.Module):
             norm = config.contextual_norm
             self.contextual = Contextual(language_model, uses=uses, layer_norm=norm)
         elif config.contextual_output:
-            raise InputError("model.contextual_output=true: there is no language model to be used")
+            raise InputError(
+                "model.contextual_output=true: name a language model, as in model.elmo=RUN"
+            )
         further = 0 if self.contextual is None else self.contextual.size
         self.features = WordFeatures(counts, config, contextual_size=further)
         self.window = self.stack = None
@@ -85,6 +92,12 @@ class SentenceEncoder(nn.Module):
         hidden = self._encode(sentences, self.features(sentences, first))
         dropped = [dropout(part, self.config.dropout_output, self.training) for part in others]
         return torch.cat([hidden, *dropped], dim=2)
+
+    def penalty(self) -> torch.Tensor | float:
+        """What is added to the loss for weights of the mixes that are far from even."""
+        if self.contextual is None or not self.config.contextual_penalty:
+            return 0.0
+        return self.config.contextual_penalty * self.contextual.squares()
 
     def _encode(self, sentences: Sentences, features: torch.Tensor) -> torch.Tensor:
         """Layers or a window over the features."""

@@ -69,7 +69,8 @@ class Classifier(SentenceModel):
     def loss(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:
         """Nats of the right labels."""
         scores = self.score(batch.inputs)
-        return Loss(cross_entropy(scores, batch.targets, reduction="sum"), batch.tokens), ()
+        nats = cross_entropy(scores, batch.targets, reduction="sum")
+        return Loss(nats, batch.tokens, self.encoder.penalty()), ()
 
     def errors(self, batch: ExampleBatch) -> int:
         """How many labels are wrong."""

@@ -55,7 +55,7 @@ class Tagger(SentenceModel):
         """Nats of the right tags."""
         (sentences,) = batch.inputs
         nats = self.output.loss(self._score(sentences), batch.targets, sentences.lengths)
-        return Loss(nats, batch.tokens), ()
+        return Loss(nats, batch.tokens, self.encoder.penalty()), ()
 
     def errors(self, batch: ExampleBatch) -> int:
         """How many tags are wrong."""

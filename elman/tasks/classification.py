@@ -112,7 +112,14 @@ class Classification(SentenceTask):
 
     def build(self) -> Classifier:
         counts, labels = self.counts(), len(self.labels)
-        return Classifier(self.config.model, counts, labels, texts=self.texts, words=self.length)
+        return Classifier(
+            self.config.model,
+            counts,
+            labels,
+            texts=self.texts,
+            words=self.length,
+            language_model=self.language_model(),
+        )
 
     def facts(self, examples: Sequence[Example]) -> dict[str, Any]:
         return {

@@ -14,6 +14,7 @@ o; and 1 is to be added to the bias of the forget gate, which TensorFlow adds wh
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,10 @@ import torch
 
 from elman.errors import InputError
 from elman.models.bidirectional import BidirectionalConfig, BidirectionalModel
+from elman.tasks.embedding import Embedding, TrainedEmbedding
+from elman.tasks.recipes import RunConfig
+from elman.text.task_config import LinesConfig
+from elman.text.word_list import WordList
 
 _FORGET_BIAS = 1.0
 
@@ -38,6 +43,28 @@ def read_elmo(options: str | Path, weights: str | Path) -> BidirectionalModel:
                 place = f"RNN_{direction}/RNN/MultiRNNCell/Cell{number}/LSTMCell"
                 _fill_layer(layer.get_submodule("weights"), arrays, place)
     return model.eval()
+
+
+def import_elmo(options: str | Path, weights: str | Path) -> TrainedEmbedding:
+    """The same as a run: it embeds, and can be part of a task, but predicts nothing."""
+    model = read_elmo(options, weights)
+    config = RunConfig(
+        recipe="import", seed=0, text=LinesConfig(), kind="bidirectional", model=model.config
+    )
+    nothing = WordList([], [], lowercase=False, digits_alike=False)
+    sha256 = {str(path): _sha256(path) for path in (options, weights)}
+    facts = {
+        "model": {**model.facts(), "notes": []},
+        "data": {"name": str(weights), "sha256": sha256, "notes": []},
+        "task": {},
+        "validation": None,
+    }
+    return TrainedEmbedding(Embedding(config, nothing, None), model, facts)
+
+
+def _sha256(path: str | Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_options(path: Path) -> BidirectionalConfig:

@@ -14,7 +14,9 @@ from typing import Any, ClassVar, Self
 import torch
 
 from elman.batches.sentences import Examples, IndexedSentences, SentenceReader
+from elman.models.bidirectional import BidirectionalModel
 from elman.registry import Registry
+from elman.tasks.elmo import Elmo
 from elman.tasks.recipes import RunConfig
 from elman.text.reader import Document
 from elman.text.word_list import WordList
@@ -40,6 +42,7 @@ class SentenceTask(ABC):
         self.config = config
         self.words = words
         self.reader = SentenceReader(words)
+        self.elmo: Elmo | None = None  # a frozen language model, whose layers are features
 
     @classmethod
     @abstractmethod
@@ -81,6 +84,21 @@ class SentenceTask(ABC):
     @abstractmethod
     def from_data(cls, data: dict[str, Any], config: RunConfig) -> Self:
         """The task that gave this data."""
+
+    def kept(self) -> dict[str, Any]:
+        """What a run folder keeps of it, with the settings of the frozen language model if any."""
+        return self.to_data() | ({} if self.elmo is None else {"elmo": self.elmo.to_data()})
+
+    @classmethod
+    def restored(cls, data: dict[str, Any], config: RunConfig) -> Self:
+        """The task that a run folder keeps."""
+        task = cls.from_data(data, config)
+        task.elmo = Elmo.from_data(data["elmo"]) if "elmo" in data else None
+        return task
+
+    def language_model(self) -> BidirectionalModel | None:
+        """The frozen model for a fresh model of the task, if the settings name one."""
+        return None if self.elmo is None else self.elmo.build()
 
     def index(self, sentences: Sequence[Sequence[str]]) -> IndexedSentences:
         """Sentences ready to be put side by side."""

@@ -17,6 +17,7 @@ import torch
 from elman.errors import InputError
 from elman.runs.folder import read_run
 from elman.tasks.checkpoints import read_checkpoint
+from elman.tasks.elmo import Elmo
 from elman.tasks.fine_tuning import begin_with
 from elman.tasks.language_model import TrainedModel, run_kind
 from elman.tasks.machine import Machine
@@ -70,6 +71,8 @@ def train_examples(
     device = machine.prepare()
     kind: type[SentenceTask] = SENTENCE_TASKS[config.kind]
     task = kind.learn(train, config)
+    if named := getattr(config.model, "elmo", ""):
+        task.elmo = Elmo.read(named)
     trainer = _trainer(task, train, valid, device)
     if before is not None:
         source["notes"].append(begin_with(before, task, trainer.model))
@@ -80,7 +83,7 @@ def train_examples(
         "validation": None,
         "seconds": 0.0,
     }
-    run = TrainingRun(trainer, config, {"vocabulary.json": task.to_data()}, facts, machine, out)
+    run = TrainingRun(trainer, config, {"vocabulary.json": task.kept()}, facts, machine, out)
     run.begin(overwrite)
     run.train()
     return _trained(task, trainer.model, run.facts, run.name)
@@ -105,7 +108,7 @@ def resume_sentences(
     train, valid, _ = _examples(type(saved.task), corpus, saved.config)
     trainer = _trainer(saved.task, train, valid, device)
     trainer.restore(read_checkpoint(contents, machine.processes))
-    parts = {"vocabulary.json": saved.task.to_data()}
+    parts = {"vocabulary.json": saved.task.kept()}
     run = TrainingRun(trainer, saved.config, parts, saved.facts, machine, path)
     run.train(records=state["history"])
     return _trained(saved.task, trainer.model, run.facts, run.name)
@@ -145,7 +148,7 @@ def saved_task(path: Path, contents: dict[str, Any]) -> TrainedTask:
     try:
         config = saved_config(contents["config.json"])
         kind: type[SentenceTask] = SENTENCE_TASKS.choose(config.kind)
-        task = kind.from_data(contents["vocabulary.json"], config)
+        task = kind.restored(contents["vocabulary.json"], config)
         with torch.random.fork_rng(devices=[]):  # fresh weights, soon gone, leave no trace
             model = task.build()
         model.load_arrays(contents["weights.safetensors"])

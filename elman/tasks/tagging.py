@@ -70,7 +70,7 @@ class Tagging(SentenceTask):
             )
 
     def build(self) -> Tagger:
-        return Tagger(self.config.model, self.counts(), len(self.tags))
+        return Tagger(self.config.model, self.counts(), len(self.tags), self.language_model())
 
     def facts(self, examples: Sequence[TaggedSentence]) -> dict[str, Any]:
         return {"tags": len(self.tags), "scheme": scheme_of(e.tags for e in examples)}

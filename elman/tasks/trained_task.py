@@ -100,7 +100,7 @@ class TrainedTask:
         """Write the run folder."""
         contents = {
             "config.json": self.config.to_data(),
-            "vocabulary.json": self.task.to_data(),
+            "vocabulary.json": self.task.kept(),
             "facts.json": self.facts,
             "weights.safetensors": self.model.arrays(),
         }

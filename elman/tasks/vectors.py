@@ -1,0 +1,173 @@
+"""Vectors of the words of a text, from any run that has such: layer by layer, in context or not.
+
+    bidirectional model        every layer: characters, then the layers of LSTM     (ELMo)
+    task with such a model     the same, and the mix that the task has learned
+    neural language model      one layer: the hidden vector after each token
+
+Takes a run folder, gives an `Embedder`; called by `elman embed` and `neighbours.py`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+from torch.nn.utils.rnn import pad_sequence
+
+from elman.batches.sentences import SentenceReader
+from elman.errors import InputError
+from elman.layers.scalar_mix import ScalarMix
+from elman.models.bidirectional import BidirectionalModel
+from elman.tasks.embedding import layers_of, type_vectors_of
+from elman.tasks.language_model import TrainedModel, load_any
+
+_BATCH = 32  # lines side by side
+
+
+@dataclass(frozen=True)
+class Line:
+    """The words of a line, and what each layer says of each."""
+
+    words: tuple[str, ...]
+    layers: np.ndarray  # (layers, words, numbers)
+
+
+class Embedder(ABC):
+    """Lines to vectors."""
+
+    num_layers: int
+    size: int  # numbers per word and layer
+
+    @abstractmethod
+    def embed(self, lines: Sequence[str]) -> list[Line]:
+        """The vectors of lines, each by itself."""
+
+    @abstractmethod
+    def type_vectors(self, words: Sequence[str]) -> np.ndarray:
+        """Vectors of words without any context, (words, numbers)."""
+
+    def mixed(self, layers: np.ndarray) -> np.ndarray:
+        """One layer made of all, (words, numbers): their mean, unless a task has learned better."""
+        mean: np.ndarray = layers.mean(0)
+        return mean
+
+    def choose(self, layer: str, layers: np.ndarray) -> np.ndarray:
+        """The layers by name, (chosen, words, numbers): a number from 0, `all` or `mix`."""
+        if layer == "all":
+            return layers
+        if layer == "mix":
+            return self.mixed(layers)[None]
+        if layer.isdecimal() and int(layer) < self.num_layers:
+            return layers[int(layer)][None]
+        raise InputError(
+            f"--layer {layer}: choose all, mix, or a number from 0 to {self.num_layers - 1}"
+        )
+
+
+class BidirectionalEmbedder(Embedder):
+    """Layers of a bidirectional model."""
+
+    def __init__(
+        self, model: BidirectionalModel, reader: SentenceReader, mix: ScalarMix | None = None
+    ) -> None:
+        self._model = model.eval()
+        self._reader = reader
+        self._mix = mix
+        self.num_layers, self.size = model.num_layers, model.size
+
+    def embed(self, lines: Sequence[str]) -> list[Line]:
+        words = [tuple(line.split()) for line in lines]
+        return [*map(Line, words, layers_of(self._model, self._reader, words))]
+
+    def type_vectors(self, words: Sequence[str]) -> np.ndarray:
+        return type_vectors_of(self._model, self._reader, words)
+
+    def mixed(self, layers: np.ndarray) -> np.ndarray:
+        if self._mix is None:
+            return super().mixed(layers)
+        with torch.inference_mode():
+            mixed: np.ndarray = self._mix(torch.from_numpy(layers)).numpy(force=True)
+        return mixed
+
+
+class LanguageModelEmbedder(Embedder):
+    """Hidden vectors of a neural language model: what it knows after each token of a line."""
+
+    num_layers = 1
+
+    def __init__(self, trained: TrainedModel) -> None:
+        self._tokenizer = trained.tokenizer
+        self._model = cast("Any", trained.model).eval()
+        self.size = int(self._hidden([[]]).shape[2])
+
+    def embed(self, lines: Sequence[str]) -> list[Line]:
+        spans = [self._tokenizer.spans(line) for line in lines]
+        found = []
+        for first in range(0, len(lines), _BATCH):
+            some = spans[first : first + _BATCH]
+            hidden = self._hidden([span.ids for span in some]).numpy(force=True)
+            for row, span in enumerate(some):
+                line = lines[first + row]
+                words = tuple(
+                    line[start:end].strip() or self._tokenizer.tokens[number]
+                    for start, end, number in zip(span.starts, span.ends, span.ids, strict=True)
+                )
+                # The first vector is that of the line's beginning.
+                found.append(Line(words, hidden[None, row, 1 : len(words) + 1].copy()))
+        return found
+
+    def _hidden(self, lines: Sequence[Any]) -> torch.Tensor:
+        """After the end of the line before and each token, (B, T + 1, size)."""
+        end = self._tokenizer.eos_id
+        rows = [torch.tensor([end, *line]) for line in lines]
+        ids = pad_sequence(rows, batch_first=True, padding_value=end)  # reaches nothing before it
+        with torch.inference_mode():
+            hidden: torch.Tensor = self._model.hidden_vectors(ids, self._model.begin(len(rows)))
+        return hidden
+
+    def type_vectors(self, words: Sequence[str]) -> np.ndarray:
+        """The mean over its tokens, where a word has several."""
+        tokens = [self._tokenizer.encode(word) for word in words]
+        with torch.inference_mode():
+            means = [self._model.input(torch.tensor([[*ids]])).mean(1) for ids in tokens]
+        return torch.cat(means).numpy(force=True)
+
+
+def embed_lines(
+    embedder: Embedder,
+    lines: Sequence[str],
+    layer: str = "all",
+    progress: Callable[[int, int], None] = lambda more, total: None,
+) -> list[Line]:
+    """Lines with the layers that are wanted."""
+    found = []
+    for first in range(0, len(lines), _BATCH):
+        some = embedder.embed(lines[first : first + _BATCH])
+        found += [Line(line.words, embedder.choose(layer, line.layers)) for line in some]
+        progress(len(some), len(lines))
+    return found
+
+
+def open_embedder(run: str | Path) -> Embedder:
+    """The vectors of a run, or one line that says why it has none."""
+    trained = load_any(run)
+    if isinstance(trained, TrainedModel):
+        if not hasattr(trained.model, "hidden_vectors"):
+            raise InputError(f"{run}: an n-gram model counts words and has no vectors of them")
+        return LanguageModelEmbedder(trained)
+    reader = trained.task.reader
+    if isinstance(trained.model, BidirectionalModel):
+        return BidirectionalEmbedder(trained.model, reader)
+    contextual = getattr(getattr(trained.model, "encoder", None), "contextual", None)
+    if contextual is None:
+        kind = trained.config.kind
+        raise InputError(
+            f"{run}: a {kind} has vectors of words in context only if it was trained with "
+            "--set model.elmo=RUN; or give a run of the recipe elmo-small"
+        )
+    return BidirectionalEmbedder(contextual.model, reader, contextual.mixes[0])
