@@ -22,10 +22,14 @@ KINDS = {
     "models": "elman.models:MODELS",
     "optimizers": "elman.training.optimizers:OPTIMIZERS",
     "outputs": "elman.layers.outputs:OUTPUTS",
+    "poolings": "elman.layers.poolings:POOLINGS",
     "recipes": "elman.tasks.recipes:recipe_names",
     "regimes": "elman.training.regimes:REGIMES",
     "schedules": "elman.training.schedules:SCHEDULES",
     "smoothers": "elman.counts.smoothers:SMOOTHERS",
+    "spellings": "elman.layers.spellings:SPELLINGS",
+    "tag-outputs": "elman.layers.tag_outputs:TAG_OUTPUTS",
+    "tasks": "elman.models:SENTENCE_MODELS",
     "tokenizers": "elman.text:TOKENIZERS",
 }
 _KIND = Parameter(help=f"{', '.join(KINDS)}; none: all.")
