@@ -133,7 +133,8 @@ def load_kind(path: Path, kind: str) -> Any:
     found = run_kind(path)
     if found != kind:
         raise InputError(
-            f"{path}: is a run of the model {found!r}, not of a {kind}; train one with: elman train"
+            f"{path}: is a run of the model {found!r}, not {kind!r}; "
+            f"train one with: elman train {kind}"
         )
     return load_task(path)
 

@@ -124,4 +124,4 @@ def test_bad_input_is_one_line(
 def test_a_language_model_is_no_classifier(call: Any) -> None:
     result = call("classify", "words", "--text", "a")
     assert result.code == 2
-    assert "words: is a run of the model 'ngram', not of a classifier" in result.err
+    assert "words: is a run of the model 'ngram', not 'classifier'" in result.err

@@ -138,7 +138,7 @@ def test_bad_texts_are_refused_in_one_line(call: Any, place: Path, problem: str)
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["words", "lines.txt"], "words: is a run of the model 'ngram', not of a tagger"),
+        (["words", "lines.txt"], "words: is a run of the model 'ngram', not 'tagger'"),
         (["ner"], "give either a file or --text"),
         (["ner", "nowhere.txt"], "nowhere.txt: no such file"),
         (["ner", "lines.txt", "--batch-size", "0"], "--batch-size 0: must be at least 1"),
