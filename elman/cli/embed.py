@@ -71,16 +71,20 @@ def embed(
         _print_neighbours(embedder, lines, nearest, layer, top, same_word, json)
         return
     found = _embed(embedder, lines, layer or "all")
-    if out is not None:
-        from elman.tasks.vector_files import write_vectors
-
-        write_vectors(Path(out), found)
-        print(f"{sum(len(line.words) for line in found):,} words; saved in {out}")
-    elif json:
+    if json:
         print_json([{"words": line.words, "layers": line.layers.tolist()} for line in found])
+    elif out is not None:
+        _save(Path(out), found)
     else:
         names = [*range(embedder.num_layers)] if layer in ("", "all") else [layer]
         _print_vectors(found, [*map(str, names)])
+
+
+def _save(out: Path, found: "list[Line]") -> None:
+    from elman.tasks.vector_files import write_vectors
+
+    write_vectors(out, found)
+    print(f"{sum(len(line.words) for line in found):,} words; saved in {out}")
 
 
 def _check(
