@@ -11,20 +11,16 @@ Where it is said which tokens are `learned`, the others are only read.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 
-from elman.batches.batch import Batch, Batches
-from elman.batches.buckets import plan_epoch
+from elman.batches.batch import Batch
+from elman.batches.buckets import Buckets
 from elman.errors import InputError
 
 
-class Lines(Batches):
+class Lines(Buckets):
     """Batches of whole lines, in an order of their own for every epoch."""
-
-    carries_state = False
 
     def __init__(
         self,
@@ -44,25 +40,9 @@ class Lines(Batches):
         self._ids = ids
         self._learned = learned
         self._starts = np.concatenate([[0], ends[:-1]])
-        self._lengths = ends - self._starts
-        self._batch_size = batch_size
         self._eos_id = eos_id
-        self._seed = seed
-        self._epoch = self._number = 0
-        self._plan = self._plan_epoch()
+        super().__init__(ends - self._starts, batch_size, seed)
         self.tokens_per_epoch = len(ids)
-
-    def next(self) -> Batch | None:
-        if self._number == len(self._plan):
-            self._epoch, self._number = self._epoch + 1, 0
-            self._plan = self._plan_epoch()
-            return None
-        rows = self._plan[self._number]
-        self._number += 1
-        return self._batch(rows)
-
-    def _plan_epoch(self) -> list[np.ndarray]:
-        return plan_epoch(self._lengths, self._batch_size, self._seed, self._epoch)
 
     def _batch(self, rows: np.ndarray) -> Batch:
         lengths = self._lengths[rows]
@@ -82,10 +62,3 @@ class Lines(Batches):
     @property
     def learned_per_epoch(self) -> int:
         return len(self._ids) if self._learned is None else int(self._learned.sum())
-
-    def position(self) -> dict[str, Any]:
-        return {"epoch": self._epoch, "number": self._number}
-
-    def go_to(self, position: dict[str, Any]) -> None:
-        self._epoch, self._number = position["epoch"], position["number"]
-        self._plan = self._plan_epoch()

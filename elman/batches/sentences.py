@@ -12,13 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 
-from elman.batches.batch import Batches
-from elman.batches.buckets import plan_epoch
+from elman.batches.buckets import Buckets
 from elman.text.spelling import spell
 from elman.text.word_list import WordList
 
@@ -114,10 +112,8 @@ class ExampleBatch:
         return ExampleBatch(inputs, self.targets.to(device), self.tokens)
 
 
-class Examples(Batches):
+class Examples(Buckets):
     """Batches of examples, in an order of their own for every epoch, or as they come."""
-
-    carries_state = False
 
     def __init__(
         self,
@@ -130,36 +126,16 @@ class Examples(Batches):
         """`targets`: one array per example; `seed` None: in the order of length."""
         self._inputs = inputs
         self._targets = targets
-        self._lengths = np.max([part.lengths for part in inputs], axis=0)
-        self._batch_size = batch_size
-        self._seed = seed
-        self._epoch = self._number = 0
-        self._plan = self._plan_epoch()
+        super().__init__(np.max([part.lengths for part in inputs], axis=0), batch_size, seed)
         self.tokens_per_epoch = sum(_things(target) for target in targets)
 
-    def _plan_epoch(self) -> list[np.ndarray]:
-        return plan_epoch(self._lengths, self._batch_size, self._seed, self._epoch)
-
-    def next(self) -> Any:
-        if self._number == len(self._plan):
-            self._epoch, self._number = self._epoch + 1, 0
-            self._plan = self._plan_epoch()
-            return None
-        rows = self._plan[self._number]
-        self._number += 1
+    def _batch(self, rows: np.ndarray) -> ExampleBatch:
         targets = [self._targets[row] for row in rows]
         return ExampleBatch(
             tuple(part.batch(rows) for part in self._inputs),
             torch.from_numpy(_padded(targets)),
             sum(_things(target) for target in targets),
         )
-
-    def position(self) -> dict[str, Any]:
-        return {"epoch": self._epoch, "number": self._number}
-
-    def go_to(self, position: dict[str, Any]) -> None:
-        self._epoch, self._number = position["epoch"], position["number"]
-        self._plan = self._plan_epoch()
 
 
 def _all(sentences: Sequence[Sequence[str]]) -> list[str]:
