@@ -88,6 +88,8 @@ def convert(value: Any, hint: Any, name: str) -> Any:
         origin = typing.get_origin(choice) or choice
         if origin is tuple and isinstance(value, list | tuple):
             return tuple(convert(item, typing.get_args(choice)[0], name) for item in value)
+        if origin is tuple and typing.get_args(choice)[0] is str and type(value) in (str, int):
+            return (str(value),)  # a list of one name
         if origin is float and isinstance(value, int | float) and not isinstance(value, bool):
             return float(value)
         if origin is int and isinstance(value, float) and value.is_integer():

@@ -59,6 +59,11 @@ def tag(
 def _tag_lines(trained: "TrainedTagger", document: "Document", batch_size: int, json: bool) -> None:
     from elman.text.tagged import read_untagged
 
+    if features := trained.config.text.features:
+        raise InputError(
+            f"{trained.name}: was trained with a column beside the words (text.features="
+            f"{','.join(features)}); give a file in columns, with --columns"
+        )
     sentences = read_untagged(document)
     tagged = trained.tag(sentences, batch_size=batch_size)
     if json:
@@ -75,8 +80,9 @@ def _tag_columns(
 ) -> None:
     from elman.text.columns import ColumnFile
 
-    columns = ColumnFile(document, trained.config.text.column)
-    tagged = trained.tag(columns.sentences, batch_size=batch_size)
+    text = trained.config.text
+    columns = ColumnFile(document, text.column, text.features)
+    tagged = trained.tag(columns.given, batch_size=batch_size)
     if json:
         _print_json(trained, columns.sentences, tagged)
         return

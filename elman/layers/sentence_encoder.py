@@ -15,6 +15,7 @@ from torch import nn
 
 from elman.batches.sentences import Sentences
 from elman.errors import InputError, choose
+from elman.layers.column_features import ColumnFeatures
 from elman.layers.contextual import Contextual
 from elman.layers.dropout import dropout
 from elman.layers.stack import Stack, StackConfig
@@ -50,9 +51,15 @@ class SentenceEncoder(nn.Module):
     """A hidden vector for every word of a sentence."""
 
     def __init__(
-        self, config: EncoderConfig, counts: torch.Tensor, language_model: Any = None
+        self,
+        config: EncoderConfig,
+        counts: torch.Tensor,
+        language_model: Any = None,
+        columns: ColumnFeatures | None = None,
     ) -> None:
-        """`language_model`: a `BidirectionalModel` that is trained already; it stays as it is."""
+        """`language_model`: a `BidirectionalModel` that is trained already; it stays as it is;
+        `columns`: what is known of words beside their spelling.
+        """
         super().__init__()
         self.config = config
         self.contextual = None
@@ -65,7 +72,7 @@ class SentenceEncoder(nn.Module):
                 "model.contextual_output=true: name a language model, as in model.elmo=RUN"
             )
         further = 0 if self.contextual is None else self.contextual.size
-        self.features = WordFeatures(counts, config, contextual_size=further)
+        self.features = WordFeatures(counts, config, contextual_size=further, columns=columns)
         self.window = self.stack = None
         if config.encoder == "window":
             self.size = config.sizes()[-1]

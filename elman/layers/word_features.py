@@ -2,7 +2,8 @@
 
     words (B, T) ── table ──────────────┐
     spelled (N, L) ── characters ── (N, s) at its places ──┼── [;] ── features (B, T, size)
-    layers of a frozen model, mixed ────┘
+    layers of a frozen model, mixed ────┤
+    further columns ── tables ──────────┘
 
 Called by the encoders. In training, words that were seen once are now and then taken for unknown,
 so that the vector of the unknown word is learned too (Lample et al. 2016).
@@ -16,6 +17,7 @@ import torch
 from torch import nn
 
 from elman.batches.sentences import Sentences
+from elman.layers.column_features import ColumnFeatures
 from elman.layers.dropout import check_rate
 from elman.layers.spellings import SPELLINGS
 
@@ -44,16 +46,25 @@ class WordFeatures(nn.Module):
     once: torch.Tensor  # (V,) bool: words that were seen a single time in training
 
     def __init__(
-        self, counts: torch.Tensor, config: FeatureConfig, *, contextual_size: int = 0
+        self,
+        counts: torch.Tensor,
+        config: FeatureConfig,
+        *,
+        contextual_size: int = 0,
+        columns: ColumnFeatures | None = None,
     ) -> None:
-        """`contextual_size`: numbers per word that a frozen model adds, if there is one."""
+        """`contextual_size`: numbers per word that a frozen model adds, if there is one;
+        `columns`: the vectors of what else is known of words.
+        """
         super().__init__()
         self.vectors = nn.Embedding(len(counts), config.embedding_size)
         bound = (3 / config.embedding_size) ** 0.5
         nn.init.uniform_(self.vectors.weight, -bound, bound)
         self.spelling = SPELLINGS[config.characters](config.character_size, config.spelling_size)
         self.unknown_rate = config.unknown_rate
+        self.columns = columns
         self.size = config.embedding_size + self.spelling.size + contextual_size
+        self.size += 0 if columns is None else columns.size
         self.register_buffer("once", counts == 1)
 
     def forward(self, sentences: Sentences, contextual: torch.Tensor | None = None) -> torch.Tensor:
@@ -67,4 +78,6 @@ class WordFeatures(nn.Module):
             parts.append(self.spelling(sentences.spelled)[sentences.places])
         if contextual is not None:
             parts.append(contextual)
+        if self.columns is not None:
+            parts.append(self.columns(sentences))
         return torch.cat(parts, dim=2)

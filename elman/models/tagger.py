@@ -8,6 +8,7 @@ Hovy (2016); with the encoder `window` that of Collobert et al. (2011).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,6 +16,8 @@ import torch
 from torch import nn
 
 from elman.batches.sentences import ExampleBatch, Sentences
+from elman.errors import InputError
+from elman.layers.column_features import ColumnFeatures
 from elman.layers.sentence_encoder import EncoderConfig, SentenceEncoder
 from elman.layers.tag_outputs import TAG_OUTPUTS
 from elman.models.loss import Loss
@@ -27,10 +30,13 @@ class TaggerConfig(EncoderConfig):
     """A tagger."""
 
     output: str = "crf"  # elman list tag-outputs
+    feature_size: int = 25  # numbers per vector of a feature, one for every column of text.features
 
     def __post_init__(self) -> None:
         super().__post_init__()
         TAG_OUTPUTS.check(self.output)
+        if self.feature_size < 1:
+            raise InputError(f"model.feature_size={self.feature_size}: must be at least 1")
 
 
 class Tagger(SentenceModel):
@@ -42,12 +48,22 @@ class Tagger(SentenceModel):
     config_class: ClassVar[type] = TaggerConfig
 
     def __init__(
-        self, config: TaggerConfig, counts: torch.Tensor, tags: int, language_model: Any = None
+        self,
+        config: TaggerConfig,
+        counts: torch.Tensor,
+        tags: int,
+        language_model: Any = None,
+        columns: Sequence[torch.Tensor] = (),
     ) -> None:
-        """`language_model`: a trained `BidirectionalModel`, as further features of words."""
+        """`language_model`: a trained `BidirectionalModel`, as further features of words;
+        `columns`: of each that is read beside the words, how often its values came in training.
+        """
         super().__init__()
         self.config = config
-        self.encoder = SentenceEncoder(config, counts, language_model)
+        beside = None
+        if columns:
+            beside = ColumnFeatures(columns, config.feature_size, config.unknown_rate)
+        self.encoder = SentenceEncoder(config, counts, language_model, beside)
         self.scores = nn.Linear(self.encoder.size, tags)
         self.output = TAG_OUTPUTS[config.output](tags)
 

@@ -19,13 +19,13 @@ from typing import Any, Self
 
 from elman.errors import InputError
 from elman.tasks.machine import Machine
-from elman.tasks.recipes import load_recipe
+from elman.tasks.recipes import RunConfig, load_recipe
 from elman.tasks.sentence_training import hold_out, train_examples
-from elman.tasks.tagging import TrainedTagger, refuse_lengths
+from elman.tasks.tagging import TrainedTagger, refuse_features, refuse_lengths
 from elman.tasks.trained_classifier import TrainedClassifier
 from elman.text.entities import check_scheme
 from elman.text.labelled import Example
-from elman.text.tagged import TaggedSentence
+from elman.text.tagged import TaggedSentence, Word
 
 
 class Estimator(ABC):
@@ -89,15 +89,12 @@ class Estimator(ABC):
 
     def fit(self, X: Sequence[Any], y: Sequence[Any], validation: Any = None) -> Self:
         """Train; `validation`: a pair of examples and answers, else the last tenth is held out."""
-        given = self._parameters
-        config = load_recipe(given["recipe"], self._overrides(), given["seed"])
-        if config.kind != self.kind:
-            raise InputError(f"recipe {config.recipe}: trains a {config.kind}, not a {self.kind}")
+        config = self._config()
         train, valid = hold_out(self._paired(X, y))
         if validation is not None:
             train, valid = self._paired(X, y), self._paired(*validation)
         source: dict[str, Any] = {"name": "examples", "sha256": {}, "notes": []}
-        machine = Machine(threads=given["threads"])
+        machine = Machine(threads=self._parameters["threads"])
         self.trained_ = train_examples(config, train, valid, source, machine=machine)
         return self
 
@@ -129,22 +126,30 @@ class Estimator(ABC):
             raise InputError(f"this {type(self).__name__} is not trained yet; call fit first")
         return self.trained_
 
-    def _overrides(self) -> list[str]:
-        """Settings as `--set` takes them; values as TOML, which reads JSON's."""
-        return [
+    def _config(self) -> RunConfig:
+        """The settings of a training; values as TOML, which reads JSON's."""
+        overrides = [
             f"{name.replace('__', '.')}={json.dumps(value)}"
             for name, value in self._settings.items()
         ]
+        given = self._parameters
+        config = load_recipe(given["recipe"], overrides, given["seed"])
+        if config.kind != self.kind:
+            raise InputError(f"recipe {config.recipe}: trains a {config.kind}, not a {self.kind}")
+        return config
 
 
 class Tagger(Estimator):
-    """Tags of words: X has sentences, as lists of words; y has as many tags for each."""
+    """Tags of words: X has sentences, as lists of words; y has as many tags for each.
+
+    With text__features, a word is a tuple of itself and its features: ("Rome", "NNP").
+    """
 
     recipe = "tagger"
     kind = "tagger"
     trained_: TrainedTagger
 
-    def predict(self, X: Sequence[Sequence[str]]) -> list[list[str]]:
+    def predict(self, X: Sequence[Sequence[Word]]) -> list[list[str]]:
         tagged: list[list[str]] = self._fitted().tag(X)
         return tagged
 
@@ -154,13 +159,12 @@ class Tagger(Estimator):
         return sorted(self._fitted().known_tags())
 
     def _examples(
-        self, X: Sequence[Sequence[str]], y: Sequence[Sequence[str]]
+        self, X: Sequence[Sequence[Word]], y: Sequence[Sequence[str]]
     ) -> list[TaggedSentence]:
         for words, tags in zip(X, y, strict=True):
             refuse_lengths(words, tags)
-        sentences = [
-            TaggedSentence(tuple(words), tuple(tags)) for words, tags in zip(X, y, strict=True)
-        ]
+        refuse_features(X, self._config().text.features)
+        sentences = [TaggedSentence.of(words, tags) for words, tags in zip(X, y, strict=True)]
         check_scheme("y", [sentence.tags for sentence in sentences])
         return sentences
 

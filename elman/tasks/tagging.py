@@ -10,8 +10,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
+import torch
 
-from elman.batches.sentences import Examples
+from elman.batches.featured import IndexedFeatures
+from elman.batches.sentences import Examples, IndexedSentences
 from elman.errors import InputError
 from elman.evaluation.tagging import TaggingMeasures, measure_tagging
 from elman.models.tagger import Tagger
@@ -20,7 +22,7 @@ from elman.tasks.sentence_task import SentenceTask, learn_words
 from elman.tasks.trained_task import TrainedTask
 from elman.text.entities import check_scheme, convert_scheme, is_scheme, scheme_of, tags_in
 from elman.text.reader import Document
-from elman.text.tagged import TaggedSentence, read_tagged
+from elman.text.tagged import TaggedSentence, Word, read_tagged
 from elman.text.word_list import WordList
 
 
@@ -29,14 +31,22 @@ class Tagging(SentenceTask):
 
     unit = "sentences"
 
-    def __init__(self, config: RunConfig, words: WordList, tags: Sequence[str]) -> None:
+    def __init__(
+        self,
+        config: RunConfig,
+        words: WordList,
+        tags: Sequence[str],
+        features: Sequence[WordList] = (),
+    ) -> None:
+        """`features`: the values of each column that is read beside the words."""
         super().__init__(config, words)
         self.tags = list(tags)
+        self.features = list(features)
         self._numbers = {tag: number for number, tag in enumerate(self.tags)}
 
     @classmethod
     def read(cls, document: Document, config: RunConfig) -> list[TaggedSentence]:
-        sentences = read_tagged(document, config.text.column)
+        sentences = read_tagged(document, config.text.column, config.text.features)
         check_scheme(document.name, [sentence.tags for sentence in sentences])
         return sentences
 
@@ -44,13 +54,33 @@ class Tagging(SentenceTask):
     def learn(cls, examples: Sequence[TaggedSentence], config: RunConfig) -> Self:
         words = learn_words([example.words for example in examples], config)
         written = [_as_learned(example.tags, config) for example in examples]
-        return cls(config, words, sorted({tag for tags in written for tag in tags}))
+        tags = sorted({tag for tags in written for tag in tags})
+        columns = [  # of every column its values, sentence by sentence
+            [[beside[place] for beside in example.features] for example in examples]
+            for place in range(len(config.text.features))
+        ]
+        return cls(config, words, tags, [WordList.learn(column) for column in columns])
+
+    def index(self, sentences: Sequence[Sequence[Any]]) -> IndexedSentences:
+        """Sentences of words, or where features are read, of words with these beside them."""
+        if not self.features:
+            return super().index(sentences)
+        indexed = super().index([[word for word, *_ in sentence] for sentence in sentences])
+        return IndexedFeatures(indexed, [self._feature_ids(sentence) for sentence in sentences])
+
+    def _feature_ids(self, sentence: Sequence[tuple[str, ...]]) -> np.ndarray:
+        """(words, columns)."""
+        columns = [
+            known.ids([word[place] for word in sentence])
+            for place, known in enumerate(self.features, 1)
+        ]
+        return np.stack(columns, axis=1)
 
     def batches(
         self, examples: Sequence[TaggedSentence], batch_size: int, seed: int | None
     ) -> Examples:
         self.check_same_scheme([example.tags for example in examples])
-        inputs = self.index([example.words for example in examples])
+        inputs = self.index([example.given() for example in examples])
         unknown = len(self.tags)  # a tag that training never saw is always wrong
         targets = [
             np.array([self._numbers.get(tag, unknown) for tag in _as_learned(e.tags, self.config)])
@@ -70,7 +100,13 @@ class Tagging(SentenceTask):
             )
 
     def build(self) -> Tagger:
-        return Tagger(self.config.model, self.counts(), len(self.tags), self.language_model())
+        return Tagger(
+            self.config.model,
+            self.counts(),
+            len(self.tags),
+            self.language_model(),
+            [torch.from_numpy(values.counts) for values in self.features],
+        )
 
     def facts(self, examples: Sequence[TaggedSentence]) -> dict[str, Any]:
         return {"tags": len(self.tags), "scheme": scheme_of(e.tags for e in examples)}
@@ -80,11 +116,13 @@ class Tagging(SentenceTask):
         return TrainedTagger
 
     def to_data(self) -> dict[str, Any]:
-        return {"words": self.words.to_data(), "tags": self.tags}
+        features = [values.to_data() for values in self.features]
+        return {"words": self.words.to_data(), "tags": self.tags, "features": features}
 
     @classmethod
     def from_data(cls, data: dict[str, Any], config: RunConfig) -> Self:
-        return cls(config, WordList.from_data(data["words"]), data["tags"])
+        features = [WordList.from_data(values) for values in data.get("features", [])]
+        return cls(config, WordList.from_data(data["words"]), data["tags"], features)
 
 
 def _as_learned(tags: Sequence[str], config: RunConfig) -> Sequence[str]:
@@ -104,9 +142,13 @@ class TrainedTagger(TrainedTask):
         """Whether its tags mark spans, like B-PER and I-PER."""
         return is_scheme(self.task.tags)
 
-    def tag(self, sentences: Iterable[Sequence[str]], *, batch_size: int = 32) -> list[list[str]]:
-        """The tags of every sentence; a sentence without words has none."""
+    def tag(self, sentences: Iterable[Sequence[Word]], *, batch_size: int = 32) -> list[list[str]]:
+        """The tags of every sentence; a sentence without words has none.
+
+        A word is a string; if features are read beside it, a tuple like ("Rome", "NNP").
+        """
         given = [list(sentence) for sentence in sentences]
+        refuse_features(given, self.config.text.features)
         tagged: list[list[str]] = [[] for _ in given]
         for rows, batch in self.in_batches([given], batch_size):
             best = self.model.best(batch[0]).tolist()
@@ -129,7 +171,7 @@ class TrainedTagger(TrainedTask):
         words = [word for example in examples for word in example.words]
         return measure_tagging(
             [self._as_written(tags) if is_scheme(tags) else tags for tags in right],
-            self.tag([example.words for example in examples]),
+            self.tag([example.given() for example in examples]),
             unknown=(self.task.words.ids(words) == 0).tolist(),
             known_tags=self.known_tags(),
         )
@@ -145,3 +187,12 @@ def refuse_lengths(words: Sequence[Any], tags: Sequence[Any]) -> None:
     """Words and tags must be as many."""
     if len(words) != len(tags):
         raise InputError(f"{len(words)} words have {len(tags)} tags; give one for each")
+
+
+def refuse_features(sentences: Iterable[Sequence[Word]], features: Sequence[str]) -> None:
+    """Words must have the features that are read beside them, and no others."""
+    for word in (word for sentence in sentences for word in sentence):
+        found = 0 if isinstance(word, str) else len(word) - 1
+        if found != len(features) or not (isinstance(word, str) or features):
+            wanted = f"those of text.features={[*features]}" if features else "none are read"
+            raise InputError(f"{word!r}: has {found} features beside the word; {wanted}")

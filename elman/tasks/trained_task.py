@@ -80,7 +80,7 @@ class TrainedTask:
         raise InputError(f"{self.name}: a {self.config.kind} has no measures")
 
     def in_batches(
-        self, texts: Sequence[Sequence[Sequence[str]]], batch_size: int
+        self, texts: Sequence[Sequence[Sequence[Any]]], batch_size: int
     ) -> Iterator[tuple[np.ndarray, tuple[Sentences, ...]]]:
         """Rows of like length side by side, with their numbers; rows without words are left out.
 

@@ -12,26 +12,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from elman.text.reader import Document
-from elman.text.tagged import FORM, blocks, is_conllu, is_word, place_of_tags
+from elman.text.tagged import FORM, Word, place_of_tags, places_of_features, sentences_in
 
 
 class ColumnFile:
     """Lines of a file, and which of them are words of sentences."""
 
-    def __init__(self, document: Document, column: str = "") -> None:
-        """`column`: where CoNLL-U has the tags, upos unless named."""
+    def __init__(self, document: Document, column: str = "", features: Sequence[str] = ()) -> None:
+        """`column`: where CoNLL-U has the tags, upos unless named; `features`: beside the words."""
         self._lines = document.text.removesuffix("\n").split("\n")
         self._separator = "\t" if "\t" in document.text else " "
         self._places: list[tuple[list[int], int | None]] = []  # lines of a sentence; tags' column
         self.sentences: list[list[str]] = []
-        for number, rows in blocks(document):
-            conllu = is_conllu(rows)
+        self.given: list[list[Word]] = []  # what a tagger reads: words, with features if named
+        for conllu, width, rows in sentences_in(document):
             place = None
             if conllu:
-                place = place_of_tags(document.name, column, len(rows[0]), conllu)
-            words = [(n, row) for n, row in enumerate(rows, number - 1) if is_word(row, conllu)]
-            self._places.append(([n for n, _ in words], place))
-            self.sentences.append([row[FORM if conllu else 0] for _, row in words])
+                place = place_of_tags(document.name, column, width, conllu)
+            beside = places_of_features(document.name, features, width, conllu)
+            word = FORM if conllu else 0
+            self._places.append(([number - 1 for number, _ in rows], place))
+            self.sentences.append([row[word] for _, row in rows])
+            self.given.append(
+                [(row[word], *(row[n] for n in beside)) if beside else row[word] for _, row in rows]
+            )
 
     def with_tags(self, tagged: Sequence[Sequence[str]]) -> list[str]:
         """The lines with a tag for every word."""

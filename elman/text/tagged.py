@@ -7,19 +7,22 @@
 Takes a document, gives sentences; called by the tasks, and by `columns.py` to tag such a file. In
 columns, the word comes first and the tag last unless a column is named; in CoNLL-U the tag is UPOS,
 and lines of multiword tokens (3-4) and empty nodes (3.1) are passed over, since their words come
-anyway or were never written.
+anyway or were never written. Further columns, like the part of speech above, may be features that
+are read beside each word.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from elman.errors import InputError, nearest
 from elman.text.reader import Document
 
-_CONLLU = {"form": 1, "lemma": 2, "upos": 3, "xpos": 4}
+Word = str | tuple[str, ...]  # a word, or a word and the features beside it
+Rows = list[tuple[int, list[str]]]  # lines of words with their numbers, in columns
+_CONLLU = {"form": 1, "lemma": 2, "upos": 3, "xpos": 4, "feats": 5, "deprel": 7}
 _CONLLU_COLUMNS = 10
 FORM = _CONLLU["form"]
 _NONE = "_"  # what CoNLL-U writes where nothing is known
@@ -33,11 +36,45 @@ class TaggedSentence:
 
     words: tuple[str, ...]
     tags: tuple[str, ...] = ()
+    features: tuple[tuple[str, ...], ...] = ()  # of every word, where columns are named
+
+    @classmethod
+    def of(cls, given: Sequence[Word], tags: Sequence[str]) -> TaggedSentence:
+        """Of words, or words with their features."""
+        words = tuple(word if isinstance(word, str) else word[0] for word in given)
+        features = tuple(word[1:] for word in given if not isinstance(word, str))
+        return cls(words, tuple(tags), features)
+
+    def given(self) -> list[Word]:
+        """What a tagger reads: words, or words with their features."""
+        if not self.features:
+            return [*self.words]
+        return [(word, *beside) for word, beside in zip(self.words, self.features, strict=True)]
 
 
-def read_tagged(document: Document, column: str = "") -> list[TaggedSentence]:
-    """The sentences of a document; `column`: upos, xpos or a number, the first being 1."""
+def read_tagged(
+    document: Document, column: str = "", features: Sequence[str] = ()
+) -> list[TaggedSentence]:
+    """The sentences of a document; columns: upos, xpos or a number, the first being 1."""
+    name = document.name
     sentences = []
+    for conllu, width, rows in sentences_in(document):
+        place = place_of_tags(name, column, width, conllu)
+        beside = places_of_features(name, features, width, conllu)
+        if place in beside:
+            raise InputError(f"text.features={[*features]}: one of these columns has the tags")
+        word = FORM if conllu else 0
+        words = _column(name, rows, word, "word")
+        tags = _column(name, rows, place, "tag")
+        read = [_column(name, rows, one, "feature") for one in beside]
+        if words and words[0] != _NEW_DOCUMENT:
+            sentences.append(TaggedSentence(words, tags, tuple(zip(*read, strict=True))))
+    _refuse_nothing(name, sentences)
+    return sentences
+
+
+def sentences_in(document: Document) -> Iterator[tuple[bool, int, Rows]]:
+    """Of every sentence: whether it is CoNLL-U, how many columns it has, and its words' rows."""
     width = 0  # of all rows, as the first has it
     for number, rows in blocks(document):
         width = width or len(rows[0])
@@ -48,21 +85,16 @@ def read_tagged(document: Document, column: str = "") -> list[TaggedSentence]:
                     f"with {width}; give every word the same columns"
                 )
         conllu = is_conllu(rows)
-        word = FORM if conllu else 0
-        place = place_of_tags(document.name, column, width, conllu)
-        found = [(line, row) for line, row in enumerate(rows, number) if is_word(row, conllu)]
-        for line, row in found:
-            if not row[word].strip() or not row[place].strip():
-                what = "tag" if row[word].strip() else "word"
-                raise InputError(f"{document.name}, line {line}: the {what} is missing")
-        if found and found[0][1][word] != _NEW_DOCUMENT:
-            sentences.append(
-                TaggedSentence(
-                    tuple(row[word] for _, row in found), tuple(row[place] for _, row in found)
-                )
-            )
-    _refuse_nothing(document.name, sentences)
-    return sentences
+        found = [(n, row) for n, row in enumerate(rows, number) if is_word(row, conllu)]
+        yield conllu, width, found
+
+
+def _column(name: str, rows: Rows, place: int, what: str) -> tuple[str, ...]:
+    """One column of a sentence; nothing in it may be empty."""
+    for line, row in rows:
+        if not row[place].strip():
+            raise InputError(f"{name}, line {line}: the {what} is missing")
+    return tuple(row[place] for _, row in rows)
 
 
 def _refuse_nothing(name: str, sentences: list[TaggedSentence]) -> None:
@@ -116,9 +148,19 @@ def place_of_tags(name: str, column: str, width: int, conllu: bool) -> int:
         raise InputError(f"{name}: has one column; a tag must stand after each word")
     if not column:
         return _CONLLU["upos"] if conllu else width - 1
+    return _place("text.column", name, column, width, conllu)
+
+
+def places_of_features(name: str, columns: Sequence[str], width: int, conllu: bool) -> list[int]:
+    """Which columns, from 0, have what is read beside the words."""
+    return [_place("text.features", name, column, width, conllu) for column in columns]
+
+
+def _place(setting: str, name: str, column: str, width: int, conllu: bool) -> int:
     if column.isdigit() and 1 < int(column) <= width:
         return int(column) - 1
     if conllu and column in _CONLLU:
         return _CONLLU[column]
     known = [*_CONLLU] if conllu else [str(number) for number in range(2, width + 1)]
-    raise InputError(f"text.column={column}: {name} has no such column; {nearest(column, known)}")
+    hint = nearest(column, known) if known else "its only column has the words"
+    raise InputError(f"{setting}={column}: {name} has no such column; {hint}")

@@ -28,11 +28,14 @@ class TaggedConfig(SentenceConfig):
     """Words with tags."""
 
     column: str = ""  # where the tags are: upos, xpos or a number; "": upos, or the last
+    features: tuple[str, ...] = ()  # further columns that are read beside the word
     scheme: str = "as written"  # of spans, in training: as written, bio or bioes
 
     def __post_init__(self) -> None:
         super().__post_init__()
         choose(dict.fromkeys(("as written", *SCHEMES)), self.scheme, "text.scheme")
+        if len(set(self.features)) < len(self.features):
+            raise InputError(f"text.features={[*self.features]}: a column stands there twice")
 
 
 @dataclass(kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -59,6 +60,20 @@ def test_files_in_columns_keep_theirs(says: Any, place: Path) -> None:
     rows = [line.split() for line in lines if line]
     assert {len(row) for row in rows} == {3}
     assert [row[1] for row in rows] == [row[2] for row in rows]  # it has learned them
+
+
+def test_features_come_from_the_columns(call: Any, says: Any, place: Path) -> None:
+    text = re.sub(r"(?m)^(\S+) (\S+)$", r"\1 \2 \2", (place / "data" / "test.txt").read_text())
+    (place / "three.txt").write_text(text)
+    train_tagger(place / "three.txt", place / "featured", "text.features=2")
+    rows = [line.split() for line in says("tag", "featured", "three.txt", "--columns").splitlines()]
+    assert all(len(row) == 4 and row[2] == row[3] for row in rows if row)
+    result = call("tag", "featured", "lines.txt")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == (
+        "elman: featured: was trained with a column beside the words (text.features=2); "
+        "give a file in columns, with --columns\n"
+    )
 
 
 def test_evaluate_prints_the_measures_of_the_task(says: Any, gives: Any) -> None:

@@ -1,5 +1,8 @@
 """A file in columns gets new tags, and nothing else in it changes."""
 
+import pytest
+
+from elman.errors import InputError
 from elman.text.columns import ColumnFile
 from elman.text.reader import Document
 
@@ -52,3 +55,17 @@ def test_words_alone_are_columns_too() -> None:
     assert columns.with_tags([["P", "Q"], ["R"]]) == ["Ann P", "sees Q", "", "Bob R"]
     tabs = ColumnFile(Document("x", "New York\tx\nis\tx\n"))
     assert tabs.with_tags([["P", "Q"]]) == ["New York\tx\tP", "is\tx\tQ"]
+
+
+def test_features_are_read_beside_the_words() -> None:
+    columns = ColumnFile(Document("x", CONLLU), "", ["xpos"])
+    assert columns.given == [[("I", "PRP"), ("did", "VBD"), ("n't", "RB")], [("No", "UH")]]
+    assert columns.sentences == [["I", "did", "n't"], ["No"]]
+    assert ColumnFile(Document("x", "Ann\nsees\n")).given == [["Ann", "sees"]]
+
+
+def test_columns_that_are_not_there() -> None:
+    with pytest.raises(InputError, match="text.features=2: x has no such column; its only column"):
+        ColumnFile(Document("x", "Ann\nsees\n"), "", ["2"])
+    with pytest.raises(InputError, match="x, line 2: has 1 columns where the file began with 2"):
+        ColumnFile(Document("x", "Ann NNP\nsees\n"))

@@ -52,6 +52,25 @@ def test_the_beginning_of_a_document_is_no_sentence() -> None:
     assert len(read("-DOCSTART- -X- O\n\nAnn NNP B-PER\n")) == 1
 
 
+def test_further_columns_are_features() -> None:
+    (sentence,) = read_tagged(Document("here", "Ann NNP x B-PER\nsees VBZ y O\n"), "", ["3", "2"])
+    assert sentence.features == (("x", "NNP"), ("y", "VBZ"))
+    assert sentence.given() == [("Ann", "x", "NNP"), ("sees", "y", "VBZ")]
+    assert TaggedSentence.of(sentence.given(), sentence.tags) == sentence
+    first, _ = read_tagged(Document("here", CONLLU), "", ["xpos", "lemma"])
+    assert first.features == (("PRP", "I"), ("VBD", "do"), ("RB", "not"))
+    plain = read("Ann O\n")[0]
+    assert plain.given() == ["Ann"]
+    assert TaggedSentence.of(plain.given(), plain.tags) == plain
+
+
+def test_features_that_are_not_there() -> None:
+    with pytest.raises(InputError, match="here, line 2: the feature is missing"):
+        read_tagged(Document("here", "Ann\tN\tO\nsees\t\tO\n"), "", ["2"])
+    with pytest.raises(InputError, match="text.features=xops: here .*did you mean 'xpos'"):
+        read_tagged(Document("here", CONLLU), "", ["xops"])
+
+
 @pytest.mark.parametrize(
     ("text", "column", "problem"),
     [
