@@ -60,6 +60,7 @@ validate_every = 0.25
 """
 GENTLE = "training.learning_rate=0.01"  # for rules that divide by the size of the gradient
 UNTIED = "model.tied=false"  # some have no table of word vectors to share
+FEATURES = "tagger, features"
 EVERYTHING = (
     "model.num_layers=2",
     "model.tied=true",
@@ -109,6 +110,7 @@ def _cases() -> dict[str, tuple[str, ...]]:
     for name in TAG_OUTPUTS:
         cases[f"tagger, output {name}"] = (f"model.output={name}", "model.cell=gru")
     cases["tagger, window"] = ("model.encoder=window",)
+    cases[FEATURES] = ("text.features=2", "model.feature_size=3")
     cases["tagger, groups"] = ("training.unfreeze=0.4", "training.rate_decay=2.6")
     return cases
 
@@ -147,7 +149,8 @@ def curve(case: str, folder: Path) -> list[float]:
     machine = Machine(threads=1, record=records.append)
     if case.startswith("tagger"):
         settings = (*CASES[case], "training.epochs=1")
-        trained = train_tagger(write_tagged(data), None, *settings, seed=1, machine=machine)
+        write_tagged(data, lengths=case == FEATURES)
+        trained = train_tagger(data, None, *settings, seed=1, machine=machine)
         return _numbers(records, trained)
     data.mkdir(exist_ok=True)
     for seed, (split, lines) in enumerate({"train": 120, "valid": 20}.items()):

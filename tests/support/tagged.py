@@ -1,5 +1,6 @@
 """Small tagged texts in columns, and trainings of a tagger of a second."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +48,14 @@ def tagged_sentences(count: int, seed: int) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def write_tagged(folder: Path) -> Path:
-    """A folder with those for training, validation and test."""
+def write_tagged(folder: Path, *, lengths: bool = False) -> Path:
+    """A folder with those for training, validation and test; `lengths`: of words, in a column."""
     folder.mkdir(parents=True)
     for seed, (split, count) in enumerate(_LINES.items()):
-        (folder / f"{split}.txt").write_text(tagged_sentences(count, seed))
+        text = tagged_sentences(count, seed)
+        if lengths:
+            text = re.sub(r"(?m)^(\S+)", lambda word: f"{word[0]} {len(word[0])}", text)
+        (folder / f"{split}.txt").write_text(text)
     return folder
 
 
