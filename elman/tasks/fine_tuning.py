@@ -34,7 +34,10 @@ def begin_with(before: TrainedModel, task: SentenceTask, model: Any) -> str:
         )
     encoder = getattr(model, "encoder", None)
     if encoder is None or encoder.stack is None:
-        raise InputError(f"--from {name}: this model has no recurrent layers to begin with")
+        raise InputError(
+            f"--from {name}: only a tagger or classifier with recurrent layers can begin with a "
+            "language model"
+        )
     table = language_model.input.table
     if table is None:
         raise InputError(f"--from {name}: that language model has no table of word vectors")
@@ -50,12 +53,19 @@ def _compare(name: str, old: Any, new: Any) -> None:
     wanted: dict[str, Any] = {"cell": old.cell, "num_layers": old.num_layers}
     wanted |= {"embedding_size": old.embedding_size, "connection": old.connection}
     own = {field: getattr(new, field) for field in wanted}
-    wanted["hidden_size"], own["hidden_size"] = [*old.sizes()], [*new.sizes()]
+    wanted["hidden_size"], own["hidden_size"] = _sizes(old), _sizes(new)
     different = [
         f"--set model.{field}={value}" for field, value in wanted.items() if own[field] != value
     ]
     if different:
         raise InputError(f"--from {name}: the layers do not fit; add {' '.join(different)}")
+
+
+def _sizes(config: Any) -> str:
+    """Of its layers, as a setting is written without spaces: one number where all are alike."""
+    sizes = [*config.sizes()]
+    alike = len(set(sizes)) == 1
+    return str(sizes[0]) if alike else "[" + ",".join(map(str, sizes)) + "]"
 
 
 def _copy_vectors(

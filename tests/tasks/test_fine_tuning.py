@@ -138,13 +138,14 @@ def test_stops_leave_no_trace(place: Path, tmp_path: Path, average: str) -> None
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        ((), "the layers do not fit; add --set model.num_layers=2$"),
         (
-            (),
-            r"the layers do not fit; add --set model.num_layers=2 --set model.hidden_size=\[8, 8\]",
+            ("model.hidden_size=[8,9]", "model.num_layers=2"),
+            "the layers do not fit; add --set model.hidden_size=8$",
         ),
         ((*FITTING, "model.embedding_size=9"), "add --set model.embedding_size=8$"),
         ((*FITTING, "model.cell=gru"), "add --set model.cell=lstm$"),
-        (("model.encoder=window",), "has no recurrent layers"),
+        (("model.encoder=window",), "only a tagger or classifier with recurrent layers"),
     ],
 )
 def test_what_does_not_fit_is_refused(place: Path, settings: tuple[str, ...], message: str) -> None:
