@@ -54,7 +54,9 @@ class SentenceReader:
 
     def index(self, sentences: Sequence[Sequence[str]]) -> IndexedSentences:
         """Sentences ready to be put side by side in any order."""
-        distinct = {word: place for place, word in enumerate(dict.fromkeys(_all(sentences)))}
+        # Where there is no word at all, an empty one, which is what padding points at.
+        every = dict.fromkeys(_all(sentences)) or {"": None}
+        distinct = {word: place for place, word in enumerate(every)}
         spelled = spell([*distinct], LONGEST)
         ids = self._list.ids([*distinct])
         places = [

@@ -23,7 +23,7 @@ def evaluate_task(run: str, data: str, split: str | None, *, confusion: bool, js
     measures = trained.evaluate(data, split=split)
     if confusion and not json and not measures.mistakes():
         note("nothing was taken for anything else")
-    for message in measures.notes():
+    for message in [*trained.notes, *measures.notes()]:
         note(message)
     if trained.has_seen(data, split):
         note("this is the text that the run was trained on; measure on text it has not seen")

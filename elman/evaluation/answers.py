@@ -35,12 +35,8 @@ class AnswerMeasures(TaskMeasures):
             ("exact match", self.exact_match),
             ("F1", self.f1),
             ("questions", self.questions),
+            *([("left out, having no answer", self.left_out)] if self.left_out else []),
         ]
-
-    def notes(self) -> list[str]:
-        if not self.left_out:
-            return []
-        return [f"{self.left_out:,} questions have no answer in their passage; they are left out"]
 
     def to_data(self) -> dict[str, Any]:
         return dict(vars(self))

@@ -7,11 +7,13 @@ counts first, one division at the end; a share of nothing is 0, as in scikit-lea
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from elman.evaluation.task_measures import TaskMeasures
+
+_SHOWN = 5  # names in a note; more only make it longer
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,19 @@ class LabelMeasures(TaskMeasures):
             "labels": {label: vars(score) for label, score in self.labels.items()},
             "confusion": self.confusion,
         }
+
+
+def unseen_notes(unseen: Mapping[str, int], thing: str, name: str) -> list[str]:
+    """A note on things, like words, whose names, like tags, training never saw; if there are any.
+
+    `unseen`: how many have which, the most frequent first.
+    """
+    count = sum(unseen.values())
+    if not count:
+        return []
+    what = f"{thing} with a {name}" if count == 1 else f"{thing}s with {name}s"
+    names = ", ".join([*unseen][:_SHOWN]) + ", …" * (len(unseen) > _SHOWN)
+    return [f"{count:,} {what} that training never saw ({names}): always wrong"]
 
 
 def measure_labels(right: Sequence[str], guessed: Sequence[str]) -> LabelMeasures:

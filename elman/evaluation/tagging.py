@@ -13,11 +13,9 @@ from itertools import chain
 from typing import Any
 
 from elman.evaluation.entities import EntityMeasures, measure_entities
-from elman.evaluation.labels import LabelMeasures, Score, measure_labels
+from elman.evaluation.labels import LabelMeasures, Score, measure_labels, unseen_notes
 from elman.evaluation.task_measures import TaskMeasures
 from elman.text.entities import is_scheme
-
-_SHOWN = 5  # names in a note; more only make it longer
 
 
 @dataclass(frozen=True)
@@ -58,12 +56,7 @@ class TaggingMeasures(TaskMeasures):
         return self.tags.mistakes()
 
     def notes(self) -> list[str]:
-        if not self.unseen_tags:
-            return []
-        words = sum(self.unseen_tags.values())
-        names = ", ".join([*self.unseen_tags][:_SHOWN]) + ", …" * (len(self.unseen_tags) > _SHOWN)
-        with_them = "word with a tag" if words == 1 else "words with tags"
-        return [f"{words:,} {with_them} that training never saw ({names}): always wrong"]
+        return unseen_notes(self.unseen_tags, "word", "tag")
 
     def to_data(self) -> dict[str, Any]:
         return {

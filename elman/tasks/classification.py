@@ -18,6 +18,7 @@ import numpy as np
 
 from elman.batches.sentences import Examples
 from elman.errors import InputError
+from elman.evaluation.labels import unseen_notes
 from elman.models.classifier import Classifier
 from elman.tasks.recipes import RunConfig
 from elman.tasks.sentence_task import SentenceTask, learn_words
@@ -96,6 +97,15 @@ class Classification(SentenceTask):
         targets = [np.array(self._numbers.get(example.label, unknown)) for example in examples]
         inputs = [self.index(part) for part in self.split([e.texts for e in examples])]
         return Examples(inputs, targets, batch_size=batch_size, seed=seed)
+
+    def notes(self, examples: Sequence[Example]) -> list[str]:
+        return unseen_notes(self.unseen(examples), "text", "label")
+
+    def unseen(self, examples: Sequence[Example]) -> dict[str, int]:
+        """Labels that training never saw, the most frequent first, and how many texts have them."""
+        labels = [example.label for example in labelled(examples)]
+        unseen = Counter(label for label in labels if label not in self._numbers)
+        return dict(unseen.most_common())
 
     def split(self, texts: Sequence[Sequence[str]]) -> list[list[list[str]]]:
         """The words of texts; of pairs, those of the first ones, then those of the second."""

@@ -71,6 +71,10 @@ class SentenceTask(ABC):
     def facts(self, examples: Sequence[Any]) -> dict[str, Any]:
         """What is worth knowing of the training examples: labels, schemes."""
 
+    def notes(self, examples: Sequence[Any]) -> list[str]:
+        """What is to be said of examples that are not learned from, like labels never learned."""
+        return []
+
     @classmethod
     @abstractmethod
     def trained_class(cls) -> Any:

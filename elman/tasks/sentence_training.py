@@ -74,6 +74,7 @@ def train_examples(
     if named := getattr(config.model, "elmo", ""):
         task.elmo = Elmo.read(named)
     trainer = _trainer(task, train, valid, device)
+    source["notes"] += [f"validation: {note}" for note in task.notes(valid)]
     if before is not None:
         source["notes"].append(begin_with(before, task, trainer.model))
     about = {"examples": len(train), "unit": kind.unit, "words": len(task.words)}

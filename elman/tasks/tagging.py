@@ -6,7 +6,9 @@ learned in another scheme than they are written in; what comes out is in the fil
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,15 +17,25 @@ import torch
 from elman.batches.featured import IndexedFeatures
 from elman.batches.sentences import Examples, IndexedSentences
 from elman.errors import InputError
+from elman.evaluation.labels import unseen_notes
 from elman.evaluation.tagging import TaggingMeasures, measure_tagging
 from elman.models.tagger import Tagger
 from elman.tasks.recipes import RunConfig
 from elman.tasks.sentence_task import SentenceTask, learn_words
 from elman.tasks.trained_task import TrainedTask
-from elman.text.entities import check_scheme, convert_scheme, is_scheme, scheme_of, tags_in
+from elman.text.entities import (
+    check_scheme,
+    convert_scheme,
+    is_iob1,
+    is_scheme,
+    scheme_of,
+    tags_in,
+)
 from elman.text.reader import Document
 from elman.text.tagged import TaggedSentence, Word, read_tagged
 from elman.text.word_list import WordList
+
+_IOB1 = "spans begin with I-, as in IOB1: they are read, and come out, as BIO, where B- begins them"
 
 
 class Tagging(SentenceTask):
@@ -47,7 +59,13 @@ class Tagging(SentenceTask):
     @classmethod
     def read(cls, document: Document, config: RunConfig) -> list[TaggedSentence]:
         sentences = read_tagged(document, config.text.column, config.text.features)
-        check_scheme(document.name, [sentence.tags for sentence in sentences])
+        tags = [sentence.tags for sentence in sentences]
+        check_scheme(document.name, tags)
+        if is_scheme(tag for row in tags for tag in row) and is_iob1(tags):
+            note = f"{document.name}: {_IOB1}"
+            if note not in document.notes:
+                document.notes.append(note)
+            return [replace(one, tags=tuple(convert_scheme(one.tags, "bio"))) for one in sentences]
         return sentences
 
     @classmethod
@@ -87,6 +105,11 @@ class Tagging(SentenceTask):
             for e in examples
         ]
         return Examples([inputs], targets, batch_size=batch_size, seed=seed)
+
+    def notes(self, examples: Sequence[TaggedSentence]) -> list[str]:
+        written = [tag for example in examples for tag in _as_learned(example.tags, self.config)]
+        unseen = Counter(tag for tag in written if tag not in self._numbers)
+        return unseen_notes(dict(unseen.most_common()), "word", "tag")
 
     def check_same_scheme(self, sentences: Sequence[Sequence[str]]) -> None:
         """Refuse spans that are written in another way than in training."""

@@ -9,14 +9,13 @@ so what is positive speaks for the label. A text of one word has none: nothing i
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from elman.evaluation.labels import LabelMeasures, Score, measure_labels
+from elman.evaluation.labels import LabelMeasures, Score, measure_labels, unseen_notes
 from elman.evaluation.task_measures import TaskMeasures
 from elman.models.classifier import Classifier
 from elman.tasks.classification import Classification, labelled
@@ -61,10 +60,7 @@ class ClassificationMeasures(TaskMeasures):
         return self.labels.mistakes()
 
     def notes(self) -> list[str]:
-        return [
-            f"{count:,} texts have the label {label!r}, which training never saw: counted as wrong"
-            for label, count in self.unseen.items()
-        ]
+        return unseen_notes(self.unseen, "text", "label")
 
     def to_data(self) -> dict[str, Any]:
         return {**self.labels.to_data(), "unseen": self.unseen}
@@ -120,9 +116,8 @@ class TrainedClassifier(TrainedTask):
         examples = labelled(examples)
         guessed = self.classify(example.texts for example in examples)
         right = [example.label for example in examples]
-        unseen = Counter(label for label in right if label not in self.task.labels)
         measures = measure_labels(right, [found.label for found in guessed])
-        return ClassificationMeasures(measures, dict(sorted(unseen.items())))
+        return ClassificationMeasures(measures, self.task.unseen(examples))
 
 
 def _as_texts(text: Text) -> tuple[str, ...]:

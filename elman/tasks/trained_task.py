@@ -36,6 +36,7 @@ class TrainedTask:
         self.model = model
         self.facts = facts  # about the training: data, hashes, seconds, notes
         self.name = name
+        self.notes: list[str] = []  # on the text that `examples` read last
 
     @property
     def config(self) -> RunConfig:
@@ -48,9 +49,11 @@ class TrainedTask:
         A file that was trained on is cut as it was then.
         """
         corpus = open_corpus(data)
+        document = corpus.split(split or "test") if corpus.whole is None else corpus.whole
+        every = self.task.read(document, self.config)
+        self.notes = document.notes
         if corpus.whole is None:
-            return self.task.read(corpus.split(split or "test"), self.config)
-        every = self.task.read(corpus.whole, self.config)
+            return every
         if split is None and self._trained_on() != [corpus.whole.sha256()]:
             return every
         corpus.split(split or "test")  # is refused if there is none

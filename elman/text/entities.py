@@ -2,6 +2,7 @@
 
     John  lives  in  New    York          B-PER O O B-LOC I-LOC       BIO (IOB2)
     (PER, 0, 1)      (LOC, 3, 5)          S-PER O O B-LOC E-LOC       BIOES
+                                          I-PER O O I-LOC I-LOC       IOB1: B only between two
 
 Takes tags, gives `Entity`s; called by evaluation and tasks. Tags that no scheme allows, like an
 I-LOC after O, are read as the CoNLL script reads them: the span begins there.
@@ -75,6 +76,21 @@ def scheme_of(sentences: Iterable[Sequence[str]]) -> str:
     """The scheme that tags are written in: bioes where there is an S- or E- tag."""
     prefixes = {tag[:2] for sentence in sentences for tag in sentence}
     return "bioes" if prefixes & {"S-", "E-"} else "bio"
+
+
+def is_iob1(sentences: Iterable[Sequence[str]]) -> bool:
+    """Whether spans begin with I-…, and with B-… only right after one of the same kind."""
+    begun = 0
+    for sentence in sentences:
+        before = "O"
+        for tag in sentence:
+            prefix, kind = tag[:1], tag[2:]
+            follows = before != "O" and before[2:] == kind
+            if prefix in "ES" or (prefix == "B" and not follows):
+                return False
+            begun += prefix == "I" and not follows
+            before = tag
+    return begun > 0
 
 
 def tags_in(tags: Iterable[str], scheme: str) -> set[str]:

@@ -143,6 +143,32 @@ def test_another_scheme_in_the_valid_text_is_refused(tmp_path: Path) -> None:
     train_tagger(data, None, "text.scheme=bio", "training.epochs=0.1")
 
 
+def test_iob1_is_read_as_bio(data: Path, tmp_path: Path, plain: Any) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for file in data.iterdir():
+        (folder / file.name).write_text(file.read_text().replace("B-", "I-"))
+    trained = train_tagger(folder, None)
+    assert trained.tag(words()) == plain.tag(words())  # the text is the same
+    assert trained.task.tags == ["B-LOC", "B-PER", "I-PER", "O"]
+    note = "spans begin with I-, as in IOB1: they are read, and come out, as BIO, where B- begins"
+    assert trained.facts["data"]["notes"][0].startswith(f"{folder / 'train.txt'}: {note}")
+    measures = plain.evaluate(str(folder))
+    assert [note in said for said in plain.notes] == [True]
+    assert measures.to_data() == plain.evaluate(str(data)).to_data()
+    assert plain.notes == []
+
+
+def test_a_tag_only_in_validation_is_noted_once(tmp_path: Path) -> None:
+    data = write_tagged(tmp_path / "data")
+    (data / "valid.txt").write_text("Ann B-ORG\nsees O\nBob B-ORG\n\nCid B-NEW\n")
+    trained = train_tagger(data, None, "training.epochs=0.1")
+    note = "validation: 3 words with tags that training never saw (B-ORG, B-NEW): always wrong"
+    assert trained.facts["data"]["notes"] == [note]
+    converted = train_tagger(data, None, "training.epochs=0.1", "text.scheme=bioes")
+    assert converted.facts["data"]["notes"] == [note.replace("B-", "S-")]
+
+
 # Files --------------------------------------------------------------------------------------------
 
 

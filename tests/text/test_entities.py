@@ -10,6 +10,7 @@ from elman.text.entities import (
     check_scheme,
     convert_scheme,
     find_entities,
+    is_iob1,
     is_scheme,
     to_tags,
 )
@@ -61,3 +62,19 @@ def test_schemes_are_told_from_plain_tags() -> None:
     check_scheme("x", [["NOUN", "X"]])
     with pytest.raises(InputError, match="x: 'LOC' is no tag of a span"):
         check_scheme("x", [["O", "B-A", "LOC"]])
+
+
+@pytest.mark.parametrize(
+    ("sentences", "expected"),
+    [
+        ([["I-A", "I-A", "O", "I-B"], ["O"]], True),
+        ([["I-A", "B-A", "I-A"]], True),  # two spans side by side
+        ([["B-A", "I-A"]], False),
+        ([["O", "I-A"], ["O", "B-A"]], False),  # BIO with a slip
+        ([["I-A", "B-B"]], False),
+        ([["S-A", "O", "I-A"]], False),
+        ([["O", "O"]], False),
+    ],
+)
+def test_iob1_is_told_from_bio(sentences: list[list[str]], expected: bool) -> None:
+    assert is_iob1(sentences) is expected

@@ -21,15 +21,16 @@ def test_a_label_that_training_never_saw_is_noted_and_wrong(
     assert measures.unseen == {"odd": 2}
     assert measures.labels.labels["odd"].recall == 0
     assert measures.labels.accuracy <= 9 / 11
-    assert measures.notes() == [
-        "2 texts have the label 'odd', which training never saw: counted as wrong"
-    ]
+    assert measures.notes() == ["2 texts with labels that training never saw (odd): always wrong"]
 
 
 def test_a_label_only_in_validation_is_always_wrong(tmp_path: Path) -> None:
     odd = [("odd", text) for _, text in draw_texts(20, 1)]
     trained = train_classifier(write_texts(tmp_path, train=draw_texts(80, 0), valid=odd))
     assert trained.facts["validation"]["error"] == 1
+    assert trained.facts["data"]["notes"] == [
+        "validation: 20 texts with labels that training never saw (odd): always wrong"
+    ]
 
 
 def test_an_empty_text_is_refused(trained: TrainedClassifier) -> None:
