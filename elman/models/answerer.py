@@ -36,7 +36,8 @@ class AnswererConfig(FeatureConfig, StackConfig):
     """An answerer."""
 
     bidirectional: bool = True
-    contextual_norm: bool = False  # of a frozen language model: normalise its layers first
+    elmo: str = ""  # run folder of a bidirectional language model, whose layers are features
+    contextual_norm: bool = False  # normalise these layers before they are mixed
     longest: int = 15  # words of an answer that is given
 
     def __post_init__(self) -> None:

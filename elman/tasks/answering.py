@@ -62,7 +62,7 @@ class Answering(SentenceTask):
         return [self.index(questions), matches]
 
     def build(self) -> Answerer:
-        return Answerer(self.config.model, self.counts())
+        return Answerer(self.config.model, self.counts(), self.language_model())
 
     def facts(self, examples: Sequence[Question]) -> dict[str, Any]:
         longest = self.config.model.longest

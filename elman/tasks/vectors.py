@@ -163,7 +163,7 @@ def open_embedder(run: str | Path) -> Embedder:
     reader = trained.task.reader
     if isinstance(trained.model, BidirectionalModel):
         return BidirectionalEmbedder(trained.model, reader)
-    contextual = getattr(getattr(trained.model, "encoder", None), "contextual", None)
+    contextual = getattr(getattr(trained.model, "encoder", trained.model), "contextual", None)
     if contextual is None:
         kind = trained.config.kind
         raise InputError(

@@ -6,11 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from facts import write_facts
 from small_elmo import small_elmo, small_tagger
 
 import elman
 from elman.errors import InputError
 from elman.tasks.elmo import Elmo
+from elman.tasks.vectors import open_embedder
 
 pytestmark = pytest.mark.usefixtures("without_curves")
 WORDS = [["John", "saw", "London"], ["the", "cat"]]
@@ -156,3 +158,23 @@ def test_what_is_no_language_model_is_refused(tmp_path: Path) -> None:
         small_tagger(tmp_path / "data", "model.contextual_output=true")
     with pytest.raises(InputError, match="contextual_penalty=-1"):
         small_tagger(tmp_path / "data", "model.contextual_penalty=-1")
+
+
+def test_an_answerer_reads_it_too(run: Path, tmp_path: Path) -> None:
+    data = write_facts(tmp_path / "facts", train=3, valid=1, test=1)
+    sizes = ["model.num_layers=1", "model.hidden_size=5", "model.embedding_size=4"]
+    shutil.copytree(run, tmp_path / "elmo")
+    overrides = [*sizes, "training.epochs=1", f"model.elmo={tmp_path / 'elmo'}"]
+    trained = elman.train("answerer", data=str(data), out=tmp_path / "run", overrides=overrides)
+    assert trained.model.features.size == 4 + 50 + 12
+    (mix,) = trained.model.contextual.mixes
+    assert (mix.weights != 0).all()
+    shutil.rmtree(tmp_path / "elmo")
+    loaded = elman.load(tmp_path / "run")
+    asked = ("Where is John?", "John sat in London.")
+    assert loaded.answer(*asked) == trained.answer(*asked)
+    before = frozen_weights(run)
+    for name, array in loaded.model.contextual.model.arrays().items():
+        assert array.tobytes() == before[name].tobytes(), name
+    (line,) = open_embedder(tmp_path / "run").embed(["John sat"])
+    assert line.layers.shape == (3, 2, 12)
