@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elman.cli.arguments import Json, Run, WholeNumber
-from elman.cli.given import InputFile, read_given
+from elman.cli.arguments import Json, Run, SideBySide
+from elman.cli.given import GivenText, InputFile, read_given
 from elman.cli.output import print_json, print_table
 from elman.errors import InputError
 
@@ -17,10 +17,10 @@ def classify(
     file: InputFile | None = None,
     /,
     *,
-    text: str | None = None,
+    text: GivenText = None,
     all: bool = False,
     explain: bool = False,
-    batch_size: WholeNumber = 32,
+    batch_size: SideBySide = 32,
     json: Json = False,
 ) -> None:
     """The likeliest label of each text, with its probability, in columns with tabs between them.
@@ -35,21 +35,15 @@ def classify(
     ----------
     file
         Texts, one per line, of pairs with a tab between the two; - for standard input.
-    text
-        The text itself, instead of a file.
     all
         The probability of every label, in a column each.
     explain
         What each word contributes: by how much it raises the log probability of the label, in
         nats, against the text without it.
-    batch_size
-        Texts side by side. Never changes the result.
     """
     from elman.tasks.sentence_training import load_kind
     from elman.text.labelled import read_unlabelled
 
-    if batch_size < 1:
-        raise InputError(f"--batch-size {batch_size}: must be at least 1")
     if all and explain:
         raise InputError("--all and --explain are two tables; give one of them")
     texts = [example.texts for example in read_unlabelled(read_given(file, text))]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from elman.cli.arguments import Json, Overwrite, Run, WholeNumber
-from elman.cli.given import InputFile, read_given
+from elman.cli.given import GivenText, InputFile, read_given
 from elman.cli.output import counted, print_json, print_table
 from elman.errors import InputError
 
@@ -22,7 +22,7 @@ def embed(
     file: InputFile | None = None,
     /,
     *,
-    text: str | None = None,
+    text: GivenText = None,
     layer: str = "",
     nearest: str | None = None,
     top: WholeNumber = 10,
@@ -47,8 +47,6 @@ def embed(
     ----------
     file
         A text file, one sentence per line, words between spaces; - for standard input.
-    text
-        The text itself, instead of a file.
     layer
         A number from 0, the vectors from characters; all; or mix: their mean, of a task the mix
         that it has learned. By default all, and for --nearest the last.

@@ -20,6 +20,9 @@ def _refuse_option(_: object, value: str | None) -> None:
 InputFile = Annotated[str, Parameter(allow_leading_hyphen=True, validator=_refuse_option)]
 
 
+GivenText = Annotated[str | None, Parameter(help="The text itself, instead of a file.")]
+
+
 def read_given(file: str | None, text: str | None) -> "Document":
     """What was given in one of the two ways."""
     from elman.text.reader import Document, read_document, read_standard_input

@@ -5,7 +5,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from elman.cli.arguments import Adapters, Json, Reset, Run
-from elman.cli.given import InputFile, read_given
+from elman.cli.given import GivenText, InputFile, read_given
 from elman.cli.output import counted, note, print_json
 from elman.errors import InputError
 
@@ -21,7 +21,7 @@ def surprisal(
     file: InputFile | None = None,
     /,
     *,
-    text: str | None = None,
+    text: GivenText = None,
     base: str = "2",
     reset: Reset = "line",
     with_: Adapters = (),
@@ -42,8 +42,6 @@ def surprisal(
     ----------
     file
         A text file, one sentence per line; - for standard input.
-    text
-        The text itself, instead of a file.
     base
         Base of the logarithm: 2 (bits), e (nats) or 10.
     """

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from elman.cli.arguments import Json, Run, WholeNumber
-from elman.cli.given import InputFile, read_given
+from elman.cli.arguments import Json, Run, SideBySide
+from elman.cli.given import GivenText, InputFile, read_given
 from elman.cli.output import print_json
 from elman.errors import InputError
 
@@ -18,9 +18,9 @@ def tag(
     file: InputFile | None = None,
     /,
     *,
-    text: str | None = None,
+    text: GivenText = None,
     columns: bool = False,
-    batch_size: WholeNumber = 32,
+    batch_size: SideBySide = 32,
     json: Json = False,
 ) -> None:
     """A tag for every word of a text, one word per line, a blank line after every sentence.
@@ -35,19 +35,13 @@ def tag(
     ----------
     file
         Sentences, one per line, words between spaces; - for standard input.
-    text
-        The text itself, instead of a file.
     columns
         The file is in columns (CoNLL, CoNLL-U), one word per line: its other columns stay.
-    batch_size
-        Sentences side by side. Never changes the result.
     """
     from pathlib import Path
 
     from elman.tasks.sentence_training import load_kind
 
-    if batch_size < 1:
-        raise InputError(f"--batch-size {batch_size}: must be at least 1")
     document = read_given(file, text)
     trained: TrainedTagger = load_kind(Path(run), "tagger")
     if columns:
