@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from elman.cli.arguments import Json, Run, SideBySide
 from elman.cli.given import GivenText, InputFile, read_given
-from elman.cli.output import print_json
+from elman.cli.output import note, print_json
 from elman.errors import InputError
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def tag(
 
 
 def _tag_lines(trained: "TrainedTagger", document: "Document", batch_size: int, json: bool) -> None:
+    from elman.text.columns import looks_like_columns
     from elman.text.tagged import read_untagged
 
     if features := trained.config.text.features:
@@ -58,6 +59,8 @@ def _tag_lines(trained: "TrainedTagger", document: "Document", batch_size: int, 
             f"{trained.name}: was trained with a column beside the words (text.features="
             f"{','.join(features)}); give a file in columns, with --columns"
         )
+    if looks_like_columns(document):
+        note(f"{document.name}: looks like a file in columns; tag it as one with --columns")
     sentences = read_untagged(document)
     tagged = trained.tag(sentences, batch_size=batch_size)
     if json:

@@ -35,6 +35,11 @@ class Elmo:
     @classmethod
     def read(cls, run: str) -> Elmo:
         """The model in a run folder."""
+        if not Path(run).exists():
+            raise InputError(
+                f"model.elmo={run}: no such run; train one with: elman train elmo-small --data … "
+                f"--out {run}"
+            )
         contents = read_run(Path(run), ("config.json", "weights.safetensors"))
         kind = contents["config.json"].get("model", {}).get("kind")
         if kind != _KIND:

@@ -12,7 +12,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from elman.text.reader import Document
-from elman.text.tagged import FORM, Word, place_of_tags, places_of_features, sentences_in
+from elman.text.tagged import FORM, Word, blocks, place_of_tags, places_of_features, sentences_in
+
+
+def looks_like_columns(document: Document) -> bool:
+    """Whether lines are rather words in columns: as many on each, in blocks between blank lines."""
+    found = [rows for _, rows in blocks(document)]
+    widths = {len(row) for rows in found for row in rows}
+    return (
+        len(found) > 1 and any(len(rows) > 1 for rows in found) and widths in ({2}, {3}, {4}, {10})
+    )
 
 
 class ColumnFile:

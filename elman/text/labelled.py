@@ -108,8 +108,10 @@ def _example(where: str, entry: dict[str, Any]) -> Example:
     label = next((entry[name] for name in _LABELS if name in entry), None)
     if not isinstance(first, str) or not isinstance(second, str | None):
         raise InputError(f"{where}: has no text; name it {', '.join(_FIRST[:3])} …")
-    if label is None or str(label).strip() == "":
+    if label is None:
         raise InputError(f"{where}: has no label; name it {', '.join(_LABELS[:3])} …")
+    if str(label).strip() == "":
+        raise InputError(f"{where}: the label is empty; write one, or leave the line out")
     texts = (first,) if second is None else (first, second)
     if not all(text.strip() for text in texts):
         raise InputError(f"{where}: the text is empty; write one, or leave the line out")

@@ -62,6 +62,15 @@ def test_files_in_columns_keep_theirs(says: Any, place: Path) -> None:
     assert [row[1] for row in rows] == [row[2] for row in rows]  # it has learned them
 
 
+def test_a_file_in_columns_taken_for_lines_is_noted(call: Any) -> None:
+    result = call("tag", "ner", "data/test.txt")
+    assert result.code == 0
+    assert result.err == (
+        "note: data/test.txt: looks like a file in columns; tag it as one with --columns\n"
+    )
+    assert call("tag", "ner", "lines.txt").err == ""
+
+
 def test_features_come_from_the_columns(call: Any, says: Any, place: Path) -> None:
     text = re.sub(r"(?m)^(\S+) (\S+)$", r"\1 \2 \2", (place / "data" / "test.txt").read_text())
     (place / "three.txt").write_text(text)

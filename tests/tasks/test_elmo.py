@@ -152,7 +152,9 @@ def test_what_is_no_language_model_is_refused(tmp_path: Path) -> None:
     small_tagger(tmp_path / "data", out=tmp_path / "ner")
     with pytest.raises(InputError, match="is a run of the model 'tagger'"):
         small_tagger(tmp_path / "data", f"model.elmo={tmp_path / 'ner'}")
-    with pytest.raises(InputError, match="nowhere"):
+    with pytest.raises(
+        InputError, match="^model.elmo=nowhere: no such run; train one with: elman train elmo-small"
+    ):
         small_tagger(tmp_path / "data", "model.elmo=nowhere")
     with pytest.raises(InputError, match=r"model\.elmo=RUN"):
         small_tagger(tmp_path / "data", "model.contextual_output=true")

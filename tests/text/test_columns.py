@@ -3,7 +3,7 @@
 import pytest
 
 from elman.errors import InputError
-from elman.text.columns import ColumnFile
+from elman.text.columns import ColumnFile, looks_like_columns
 from elman.text.reader import Document
 
 CONLLU = """# text = I didn't
@@ -69,3 +69,11 @@ def test_columns_that_are_not_there() -> None:
         ColumnFile(Document("x", "Ann\nsees\n"), "", ["2"])
     with pytest.raises(InputError, match="x, line 2: has 1 columns where the file began with 2"):
         ColumnFile(Document("x", "Ann NNP\nsees\n"))
+
+
+def test_columns_are_told_from_sentences() -> None:
+    assert looks_like_columns(Document("x", "Ann NNP O\nsees VBZ O\n\nBob NNP O\n"))
+    assert looks_like_columns(Document("x", CONLLU))
+    assert not looks_like_columns(Document("x", "Ann sees Bob\nBob is old\n"))
+    assert not looks_like_columns(Document("x", "Ann sees Bob\n\nBob is old\n"))
+    assert not looks_like_columns(Document("x", "Ann sees Bob .\nHe is old\n\nShe too\n"))

@@ -59,7 +59,7 @@ def test_unlabelled_texts_are_lines_and_pairs_have_a_tab() -> None:
         ("a.tsv", "good\tpos\nbad\tneg\tmore\n", "line 2: has 3 columns instead of 2"),
         ("a.tsv", "a\tb\tc\td\n", "has 4 columns and no header"),
         ("a.tsv", "good\tpos\n \tneg\n", "line 2: the text is empty"),
-        ("a.tsv", "good\tpos\nbad\t \n", "line 2: has no label"),
+        ("a.tsv", "good\tpos\nbad\t \n", "line 2: the label is empty"),
         ("a.jsonl", '{"text": "", "label": "pos"}\n', "line 1: the text is empty"),
         ("a.jsonl", '{"text": "good"}\n', "line 1: has no label"),
         ("a.jsonl", '{"label": "pos"}\n', "line 1: has no text"),
