@@ -112,10 +112,10 @@ class Classification(SentenceTask):
         for number, given in enumerate(texts, 1):
             if len(given) != self.texts:
                 wanted = "a text" if self.texts == 1 else "a pair of texts"
-                parts = "a tab parts them" if len(given) > 1 else "give two, with a tab between"
+                how = "a tab parts them" if len(given) > 1 else "give two, with a tab between"
                 raise InputError(
                     f"example {number} has {len(given)} texts; this classifier labels {wanted} "
-                    f"({parts})"
+                    f"({how})"
                 )
             if not all(text.strip() for text in given):
                 raise InputError(f"text {number} is empty; leave it out")
