@@ -110,6 +110,11 @@ class DynamicEvaluation(Wrapper):
         worker = self._worker.model
         return torch.cat([worker.vector(inner) for inner in self._inner_states(state)])
 
+    def attention(self, state: State) -> tuple[torch.Tensor, torch.Tensor]:
+        worker = self._worker.model
+        rows = [worker.attention(inner) for inner in self._inner_states(state)]
+        return torch.cat([weights for weights, _ in rows]), torch.cat([real for _, real in rows])
+
     def read(self, ids: torch.Tensor, state: State) -> State:
         return self.score(ids, state)[1]
 
