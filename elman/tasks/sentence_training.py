@@ -2,7 +2,7 @@
 
 Takes settings and data, gives a `TrainedTask` of the kind that the settings name. The loop, the
 checkpoints and the run folder are those of language models (`training_run.py`); what a task is, is
-said by `sentence_task.py`.
+said by `example_task.py`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from elman.errors import InputError
 from elman.runs.folder import read_run
 from elman.tasks.checkpoints import read_checkpoint
 from elman.tasks.elmo import Elmo
+from elman.tasks.example_task import TASKS, ExampleTask
 from elman.tasks.fine_tuning import begin_with
 from elman.tasks.language_model import TrainedModel, run_kind
 from elman.tasks.machine import Machine
 from elman.tasks.recipes import RunConfig, saved_config
-from elman.tasks.sentence_task import SENTENCE_TASKS, SentenceTask
+from elman.tasks.sentence_task import SentenceTask
 from elman.tasks.trained_task import TrainedTask
 from elman.tasks.training_run import TrainingRun
-from elman.text.corpora import Corpus, open_corpus, split_examples
+from elman.text.corpora import Corpus, split_examples
 from elman.text.reader import Document
 from elman.training.trainer import Trainer
 
@@ -46,9 +47,9 @@ def train_sentences(
     """Train from the start, or from the word vectors and layers of a language model."""
     if machine.processes.count > 1:
         raise InputError(f"{config.kind}: is trained by one process; leave out torchrun")
-    kind: type[SentenceTask] = SENTENCE_TASKS[config.kind]
+    kind: type[ExampleTask] = TASKS[config.kind]
     progress("reading")
-    corpus = open_corpus(data)
+    corpus = kind.open(data, config)
     train, valid, notes = _examples(kind, corpus, config)
     source = _source_facts(corpus, notes)
     return train_examples(
@@ -69,14 +70,17 @@ def train_examples(
 ) -> TrainedTask:
     """Train on examples that were read already; `source`: facts on where they come from."""
     device = machine.prepare()
-    kind: type[SentenceTask] = SENTENCE_TASKS[config.kind]
+    kind: type[ExampleTask] = TASKS[config.kind]
     task = kind.learn(train, config)
     if named := getattr(config.model, "elmo", ""):
+        assert isinstance(task, SentenceTask), "only those have the setting"
         task.elmo = Elmo.read(named)
     trainer = _trainer(task, train, valid, device)
     if before is not None:
+        if not isinstance(task, SentenceTask):
+            raise InputError(f"--from {before.name}: {kind.unit} are learned from the start")
         source["notes"].append(begin_with(before, task, trainer.model))
-    about = {"examples": len(train), "unit": kind.unit, "words": len(task.words)}
+    about = {"examples": len(train), "unit": kind.unit, **task.vocabulary()}
     facts = {
         "data": source | about,
         "task": task.facts(train),
@@ -117,7 +121,7 @@ def resume_sentences(
 def _same_text(path: Path, saved: TrainedTask, data: str | None) -> Corpus:
     """The text of a run: to go on bit for bit, it must be the same."""
     try:
-        corpus = open_corpus(data or saved.facts["data"]["name"])
+        corpus = saved.task.open(data or saved.facts["data"]["name"], saved.config)
     except InputError as error:
         moved = "" if data else "; if the text has moved, say where to with --data"
         raise InputError(f"{error}{moved}") from None
@@ -148,7 +152,7 @@ def saved_task(path: Path, contents: dict[str, Any]) -> TrainedTask:
     """The model in the contents of a run folder."""
     try:
         config = saved_config(contents["config.json"])
-        kind: type[SentenceTask] = SENTENCE_TASKS.choose(config.kind)
+        kind: type[ExampleTask] = TASKS.choose(config.kind)
         task = kind.restored(contents["vocabulary.json"], config)
         with torch.random.fork_rng(devices=[]):  # fresh weights, soon gone, leave no trace
             model = task.build()
@@ -160,13 +164,13 @@ def saved_task(path: Path, contents: dict[str, Any]) -> TrainedTask:
     return _trained(task, model.eval(), contents["facts.json"], str(path))
 
 
-def _trained(task: SentenceTask, model: Any, facts: dict[str, Any], name: str) -> TrainedTask:
+def _trained(task: ExampleTask, model: Any, facts: dict[str, Any], name: str) -> TrainedTask:
     made: TrainedTask = task.trained_class()(task, model, facts, name)
     return made
 
 
 def _trainer(
-    task: SentenceTask, train: list[Any], valid: list[Any], device: torch.device
+    task: ExampleTask, train: list[Any], valid: list[Any], device: torch.device
 ) -> Trainer:
     config = task.config
     torch.manual_seed(config.seed)
@@ -179,7 +183,7 @@ def _trainer(
 
 
 def _examples(
-    kind: type[SentenceTask], corpus: Corpus, config: RunConfig
+    kind: type[ExampleTask], corpus: Corpus, config: RunConfig
 ) -> tuple[list[Any], list[Any], list[str]]:
     """What is trained on, what is validated on, and what there is to say about it."""
     if corpus.whole is not None:  # one file: cut between examples, not between its lines

@@ -14,10 +14,8 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Sequence
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 from elman.errors import InputError
 from elman.text.corpora import SPLIT_NAMES, SPLITS, Corpus, files_in, open_corpus
@@ -100,13 +98,7 @@ def _together(source: Path, target: Path) -> PairDocument:
     """Two files as one document of pairs; they must have as many lines."""
     right = read_document(target)
     targets = _lines(right)
-    sources: Sequence[str | np.ndarray]
-    notes: list[str] = []
-    if is_vectors(source):
-        sources = read_vectors(source)
-    else:
-        left = read_document(source)
-        sources, notes = _lines(left), left.notes
+    sources, notes = _read_sources(source)
     if len(sources) != len(targets):
         unit = "sources" if is_vectors(source) else "lines"
         raise InputError(
@@ -117,6 +109,14 @@ def _together(source: Path, target: Path) -> PairDocument:
     if not any(pair.whole for pair in pairs):
         raise InputError(f"{source}: no line has text in {target.name} too; give some")
     return PairDocument.of(f"{source} + {target.name}", pairs, [*notes, *right.notes])
+
+
+def _read_sources(path: Path) -> tuple[list[Any], list[str]]:
+    """Texts or vectors, and what there is to say of them."""
+    if is_vectors(path):
+        return read_vectors(path), []
+    document = read_document(path)
+    return [*_lines(document)], document.notes
 
 
 def _lines(document: Document) -> list[str]:
