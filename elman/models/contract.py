@@ -4,7 +4,7 @@ Takes ids and a state, gives log probabilities (natural logarithm) and a new sta
 every adapter keeps it; evaluation, decoding, adapters, the command line and the studio are
 written against it and never ask what kind of model they hold.
 
-    state            = model.start(batch_size)      nothing read yet
+    state            = model.start(batch_size)      nothing read yet; or a source, encoded
     log_probs        = model.predict(state)         (B, V) the distribution of the next token
     state            = model.read(ids, state)       (B, T) ids read
     log_probs, state = model.score(ids, state)      (B, T) log p of each id after those before

@@ -80,8 +80,8 @@ class Network(Kept, ABC):
     ) -> tuple[torch.Tensor, State, torch.Tensor | float]:
         """A hidden vector after each id, (B, T, size), what is carried on, and a penalty."""
 
-    def begin(self, batch_size: int) -> State:
-        """What is carried along before anything was read."""
+    def begin(self, batch_size: int, source: Any = None) -> State:
+        """What is carried along before anything was read; most models have no source."""
         return self.begin_encoding(batch_size), self.output.begin(batch_size)
 
     def gather(
@@ -97,7 +97,7 @@ class Network(Kept, ABC):
     def loss(self, batch: Batch, carried: State | None) -> tuple[Loss, State]:
         """Predict each target from what stands before it; `carried` is None at a fresh start."""
         if carried is None:
-            carried = self.begin(len(batch.inputs))
+            carried = self.begin(len(batch.inputs), batch.source)
         evidence, carried, penalty = self.gather(batch.inputs, carried, batch.lengths)
         targets = batch.targets
         counted = batch.learned
