@@ -1,0 +1,50 @@
+"""`elman summarise`: a short text for each long one."""
+
+from elman.cli.arguments import Json, Run
+from elman.cli.given import InputFile
+from elman.cli.writing import (
+    Search,
+    find_all,
+    load_translator,
+    print_found,
+    print_found_json,
+    read_lines,
+)
+
+
+def summarise(
+    run: Run,
+    file: InputFile | None = None,
+    /,
+    *,
+    text: str | None = None,
+    whole: bool = False,
+    search: Search | None = None,
+    json: Json = False,
+) -> None:
+    """Summarise texts, one per line; one line comes out for each.
+
+    For example:
+      elman summarise runs/news --text "the council met on monday and …"
+      elman summarise runs/news articles.txt > summaries.txt
+      elman summarise runs/news article.txt --whole --min-tokens 20
+      cat articles.txt | elman summarise runs/news - --json
+
+    Parameters
+    ----------
+    file
+        Texts, one per line; - for standard input.
+    text
+        The text itself, instead of a file.
+    whole
+        The file is one text, of several lines.
+    """
+    search = search or Search()
+    sources = read_lines(file, text)
+    if whole:
+        sources = [" ".join(" ".join(sources).split())]
+    found = find_all(load_translator(run), sources, search, "summarising, texts")
+    if json:
+        print_found_json(sources, found)
+    else:
+        print_found(found, several=search.n_best > 1)
