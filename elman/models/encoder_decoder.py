@@ -30,6 +30,7 @@ from elman.layers.stack import StackConfig
 from elman.models.neural import NeuralModel
 from elman.models.neural_config import NeuralConfig
 from elman.state import State, replace_rows
+from elman.text.task_config import PairConfig
 
 
 @dataclass(kw_only=True)
@@ -70,6 +71,7 @@ class EncoderDecoder(NeuralModel):
     """Says in other words what a source says."""
 
     command: ClassVar[str] = "translate"
+    text_class: ClassVar[type] = PairConfig
     about = "reads a source, and writes of it word by word, looking back at it"
     config_class = EncoderDecoderConfig
     config: EncoderDecoderConfig
