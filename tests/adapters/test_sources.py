@@ -60,7 +60,7 @@ def test_several_models_decode_together() -> None:
 
 def test_a_mixture_can_rank_by_coverage() -> None:
     mixture = Mixture([ONE, OTHER], [0.5, 0.5])
-    options = DecodingOptions(beam=4, max_tokens=6, stop_ids=(2,), coverage_penalty=0.5)
+    options = DecodingOptions(beam=4, max_tokens=1, stop_ids=(2,), coverage_penalty=0.5)
     found = beam_search_rows(mixture, mixture.start(3, SOURCES), options)
     lower = [row[0].score < row[0].log_prob for row in found]
     assert lower == [True, True, False]  # one word alone is always covered
