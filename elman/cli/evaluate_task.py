@@ -28,11 +28,13 @@ def evaluate_task(
     """Measure, and print; `options`: of the task's own `evaluate`, like `beam`."""
     from elman.tasks.sentence_training import load_task
 
-    trained = load_task(Path(run))
-    if options and trained.config.kind != _WRITER:
+    trained: Any = load_task(Path(run))
+    writes = trained.config.kind == _WRITER
+    if options and not writes:
         name = next(iter(options)).replace("_", "-")
         raise InputError(f"--{name} is for runs that write texts, and {run} does not")
-    if trained.config.kind == _WRITER:
+    measures: TaskMeasures
+    if writes:
         with counted("translating, lines") as progress:
             measures = trained.evaluate(data, split=split, progress=progress, **options)
     else:
