@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +36,11 @@ def read_vectors(path: str | Path) -> list[np.ndarray]:
     if isinstance(loaded, np.ndarray):
         examples = _examples(path, loaded)
     else:
-        arrays = {name: loaded[name] for name in loaded.files}
-        if len(arrays) == 1 and next(iter(arrays.values())).ndim > 1:
-            examples = _examples(path, next(iter(arrays.values())))
+        first = next(iter(loaded.values()), np.zeros(0))
+        if len(loaded) == 1 and first.ndim > 1:
+            examples = _examples(path, first)
         else:
-            examples = [_grid(f"{path}, {name}", arrays[name]) for name in sorted(arrays, key=_key)]
+            examples = [_grid(f"{path}, {name}", loaded[name]) for name in sorted(loaded, key=_key)]
     if not examples:
         raise InputError(f"{path}: has no vectors; give one per example")
     sizes = {example.shape[1] for example in examples}
@@ -48,13 +49,13 @@ def read_vectors(path: str | Path) -> list[np.ndarray]:
     return examples
 
 
-def _load(path: Path) -> Any:
+def _load(path: Path) -> np.ndarray | dict[str, np.ndarray]:
+    """One array, or several by name."""
     try:
-        loaded = np.load(path, allow_pickle=False)
-        if not isinstance(loaded, np.ndarray):
-            for name in loaded.files:  # damage comes out here and not later
-                loaded[name]
-        return loaded
+        loaded: Any = np.load(BytesIO(path.read_bytes()), allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        return {name: loaded[name] for name in loaded.files}
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
