@@ -100,7 +100,7 @@ class DynamicEvaluation(Wrapper):
         ids = torch.full((batch_size, self.segment), -1)
         ids[:, 0] = self.model.eos_id
         weights = self._worker.trained.expand(batch_size, -1)
-        return self.model.begin(batch_size), ids, weights
+        return self.model.begin(batch_size, source), ids, weights
 
     def predict(self, state: State) -> torch.Tensor:
         worker = self._worker.model

@@ -1,7 +1,8 @@
 """`elman caption`: a text for the vectors of each picture, or of anything else."""
 
 from elman.cli.arguments import Json, Run
-from elman.cli.writing import Search, find_all, load_translator, print_found, print_found_json
+from elman.cli.looking import Looking
+from elman.cli.writing import Mixed, Search, load_translator, write_texts
 
 
 def caption(
@@ -10,6 +11,8 @@ def caption(
     /,
     *,
     search: Search | None = None,
+    looking: Looking | None = None,
+    mix: Mixed = (),
     json: Json = False,
 ) -> None:
     """Describe what vectors stand for, like features of pictures; one line for each example.
@@ -17,7 +20,7 @@ def caption(
     For example:
       elman caption runs/pictures features.npy
       elman caption runs/pictures features.npz --beam 10 --n-best 3
-      elman caption runs/pictures features.npy --json
+      elman caption runs/pictures features.npy --attention maps.json --json
 
     Parameters
     ----------
@@ -26,11 +29,12 @@ def caption(
     """
     from elman.text.vectors import read_vectors
 
-    search = search or Search()
-    trained = load_translator(run)
     sources = read_vectors(file)
-    found = find_all(trained, sources, search, "captioning, examples")
-    if json:
-        print_found_json(sources, found)
-    else:
-        print_found(found, several=search.n_best > 1)
+    write_texts(
+        load_translator(run, mix),
+        sources,
+        search or Search(),
+        looking or Looking(),
+        json=json,
+        what="captioning, examples",
+    )

@@ -2,14 +2,8 @@
 
 from elman.cli.arguments import Json, Run
 from elman.cli.given import InputFile
-from elman.cli.writing import (
-    Search,
-    find_all,
-    load_translator,
-    print_found,
-    print_found_json,
-    read_lines,
-)
+from elman.cli.looking import Looking
+from elman.cli.writing import Mixed, Search, load_translator, read_lines, write_texts
 
 
 def summarise(
@@ -20,6 +14,8 @@ def summarise(
     text: str | None = None,
     whole: bool = False,
     search: Search | None = None,
+    looking: Looking | None = None,
+    mix: Mixed = (),
     json: Json = False,
 ) -> None:
     """Summarise texts, one per line; one line comes out for each.
@@ -39,12 +35,14 @@ def summarise(
     whole
         The file is one text, of several lines.
     """
-    search = search or Search()
     sources = read_lines(file, text)
     if whole:
         sources = [" ".join(" ".join(sources).split())]
-    found = find_all(load_translator(run), sources, search, "summarising, texts")
-    if json:
-        print_found_json(sources, found)
-    else:
-        print_found(found, several=search.n_best > 1)
+    write_texts(
+        load_translator(run, mix),
+        sources,
+        search or Search(),
+        looking or Looking(),
+        json=json,
+        what="summarising, texts",
+    )

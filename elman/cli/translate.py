@@ -2,14 +2,8 @@
 
 from elman.cli.arguments import Json, Run
 from elman.cli.given import InputFile
-from elman.cli.writing import (
-    Search,
-    find_all,
-    load_translator,
-    print_found,
-    print_found_json,
-    read_lines,
-)
+from elman.cli.looking import Looking
+from elman.cli.writing import Mixed, Search, load_translator, read_lines, write_texts
 
 
 def translate(
@@ -19,6 +13,8 @@ def translate(
     *,
     text: str | None = None,
     search: Search | None = None,
+    looking: Looking | None = None,
+    mix: Mixed = (),
     json: Json = False,
 ) -> None:
     """Translate a text line by line; one line comes out for each, an empty one for an empty one.
@@ -27,6 +23,8 @@ def translate(
       elman translate runs/en-de --text "two dogs play in the snow ."
       elman translate runs/en-de test.en > test.de
       elman translate runs/en-de test.en --beam 1
+      elman translate runs/en-de --text "two dogs play ." --attention map.png
+      elman translate runs/en-de test.en --mix runs/en-de-2 --alignments test.align
       cat test.en | elman translate runs/en-de - --n-best 3 --json
 
     Parameters
@@ -36,10 +34,12 @@ def translate(
     text
         The text itself, instead of a file.
     """
-    search = search or Search()
     sources = read_lines(file, text)
-    found = find_all(load_translator(run), sources, search, "translating, lines")
-    if json:
-        print_found_json(sources, found)
-    else:
-        print_found(found, several=search.n_best > 1)
+    write_texts(
+        load_translator(run, mix),
+        sources,
+        search or Search(),
+        looking or Looking(),
+        json=json,
+        what="translating, lines",
+    )

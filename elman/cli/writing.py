@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from elman.cli.arguments import WholeNumber
 from elman.cli.given import read_given
+from elman.cli.looking import Looking
 from elman.cli.output import counted, print_json
 from elman.errors import InputError
 
@@ -64,11 +65,23 @@ class Search:
         return {**given, **penalties, "beam": self.beam, "n_best": self.n_best}
 
 
-def load_translator(run: str) -> TrainedTranslator:
-    """The run, or one line that says what it is instead."""
+Mixed = Annotated[
+    tuple[str, ...],
+    Parameter(
+        name="--mix",
+        help="Another run over the same vocabularies, to decide together with: their probabilities "
+        "are averaged. May be given several times.",
+    ),
+]
+
+
+def load_translator(run: str, mixed: Sequence[str] = ()) -> TrainedTranslator:
+    """The run, alone or with others, or one line that says what it is instead."""
+    from elman.tasks.mixing import mix_translators
     from elman.tasks.sentence_training import load_kind
 
     trained: TrainedTranslator = load_kind(Path(run), "encoder-decoder")
+    mix_translators(trained, [load_kind(Path(other), "encoder-decoder") for other in mixed])
     return trained
 
 
@@ -77,12 +90,24 @@ def read_lines(file: str | None, text: str | None) -> list[str]:
     return read_given(file, text).text.removesuffix("\n").split("\n")
 
 
-def find_all(
-    trained: TrainedTranslator, sources: Sequence[Any], search: Search, what: str
-) -> list[list[Written]]:
-    """The texts of every source."""
+def write_texts(
+    trained: TrainedTranslator,
+    sources: Sequence[Any],
+    search: Search,
+    looking: Looking,
+    *,
+    json: bool,
+    what: str,
+) -> None:
+    """Find the texts of every source and print them, and show where the model looked."""
+    looking.check(trained, len(sources))
     with counted(what) as progress:
-        return trained.search(sources, progress=progress, **search.options())
+        found = trained.search(sources, progress=progress, **search.options())
+    looked = looking.show(trained, sources, found)
+    if json:
+        print_found_json(sources, found, further=looked)
+    else:
+        print_found(found, several=search.n_best > 1)
 
 
 def print_found(found: list[list[Written]], *, several: bool) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+END = "<eos>"  # the last of a side that has it, in its place beside the words
 _WORD = re.compile(r"\S+")
 
 
@@ -27,10 +28,16 @@ class AttentionMap:
 
     @property
     def links(self) -> list[tuple[int, int]]:
-        """For every word of the target, the word of the source that it looked at most."""
+        """For every word of the target, the word of the source that it looked at most.
+
+        One that looked at the end of the source most has no link, and the end itself has none.
+        """
         if not self.source:
             return []
-        return [(int(row.argmax()), place) for place, row in enumerate(self.weights)]
+        ends = [side[-1:] == (END,) for side in (self.source, self.target)]
+        looked_at = self.weights[: len(self.target) - ends[1]].argmax(1).tolist()
+        last = len(self.source) - ends[0]
+        return [(source, target) for target, source in enumerate(looked_at) if source < last]
 
     @property
     def pharaoh(self) -> str:

@@ -19,9 +19,12 @@ PICTURES = (".png", ".svg")
 
 
 def check_file(path: str, what: str, endings: Sequence[str] = PICTURES) -> Path:
-    """The path of a file to write; refused, before the work, if it can be seen to go wrong."""
+    """The path of a file to write; refused, before the work, if it can be seen to go wrong.
+
+    endings: what its name may end in; none: anything.
+    """
     place = Path(path)
-    if place.suffix.lower() not in endings:
+    if endings and place.suffix.lower() not in endings:
         raise InputError(f"{path}: {what} is a file that ends in {', '.join(endings)}")
     if place.is_dir():
         raise InputError(f"{path}: is a folder; name a file")

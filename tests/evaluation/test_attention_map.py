@@ -20,6 +20,14 @@ def test_links_and_their_format() -> None:
     assert data["weights"][0] == [0.2, 0.1, 0.7]
 
 
+def test_ends_have_no_links() -> None:
+    weights = np.array([[0.1, 0.9], [0.8, 0.2], [0.6, 0.4]])
+    ended = AttentionMap(("a", "<eos>"), ("x", "y", "<eos>"), weights)
+    assert ended.links == [(0, 1)]  # x looked at the end
+    cut_off = AttentionMap(("a", "<eos>"), ("x", "y", "z"), weights)
+    assert cut_off.pharaoh == "0-1 0-2"
+
+
 def test_nothing_is_linked_to_nothing() -> None:
     assert AttentionMap((), ("x",), np.zeros((1, 0))).pharaoh == ""
     assert AttentionMap(("a",), (), np.zeros((0, 1))).pharaoh == ""
