@@ -64,4 +64,4 @@ class Pairs(Buckets):
         if self._vectors:
             return source_of_vectors(sources)
         places = None if self._places is None else [self._places[row] for row in rows]
-        return source_of_ids(sources, self._source_eos_id, places)
+        return source_of_ids(sources, self._source_eos_id, places, self._eos_id)

@@ -51,16 +51,52 @@ class Source:
 
 
 def source_of_ids(
-    sentences: Sequence[np.ndarray], eos_id: int, places: Sequence[np.ndarray] | None = None
+    sentences: Sequence[np.ndarray],
+    eos_id: int,
+    places: Sequence[np.ndarray] | None = None,
+    target_eos_id: int | None = None,
 ) -> Source:
     """Sentences of ids side by side, each with its <eos>; an empty one is <eos> alone.
 
-    places: as above, one array as long as its sentence each; <eos> is never copied: it has -1.
+    places: for copying, as above, one array as long as its sentence each; that of <eos> is the
+    target's <eos> (None: its number is the same).
     """
     lengths = torch.tensor([len(sentence) + 1 for sentence in sentences], dtype=torch.long)
     ids = pad_rows(sentences, eos_id, further=1)
-    where = None if places is None else pad_rows(places, -1, further=1)
-    return Source(lengths, ids=ids, places=where)
+    end = eos_id if target_eos_id is None else target_eos_id
+    return Source(lengths, ids=ids, places=None if places is None else pad_rows(places, end, 1))
+
+
+def number_places(
+    words: Sequence[str], ids: np.ndarray, unknown_id: int | None, vocabulary_size: int
+) -> tuple[np.ndarray, list[str]]:
+    """The places of one source for copying, and its distinct words that the vocabulary has not.
+
+    words: of the source; ids: their numbers in the target's vocabulary. Where a target has one of
+    those words, `number_further` gives it the same number.
+    """
+    unknown = list(
+        dict.fromkeys(w for w, i in zip(words, ids, strict=True) if int(i) == unknown_id)
+    )
+    return number_further(words, ids, unknown_id, vocabulary_size, unknown), unknown
+
+
+def number_further(
+    words: Sequence[str],
+    ids: np.ndarray,
+    unknown_id: int | None,
+    vocabulary_size: int,
+    further: Sequence[str],
+) -> np.ndarray:
+    """Ids of words, but V + k for an unknown word that is the k-th of `further`."""
+    numbers = {word: vocabulary_size + number for number, word in enumerate(further)}
+    return np.array(
+        [
+            numbers.get(word, i) if int(i) == unknown_id else i
+            for word, i in zip(words, ids, strict=True)
+        ],
+        dtype=np.int64,
+    )
 
 
 def source_of_vectors(examples: Sequence[np.ndarray]) -> Source:

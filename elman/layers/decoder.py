@@ -244,9 +244,9 @@ class Decoder(nn.Module):
 
 
 def _parted(stack: StackConfig) -> tuple[StackConfig, StackConfig | None]:
-    """The first layer, and those above it."""
+    """The first layer, and those above it; around the first, which reads the context, no way."""
     first, *others = stack.sizes()
-    lower = replace(stack, num_layers=1, hidden_size=first)
+    lower = replace(stack, num_layers=1, hidden_size=first, connection="none")
     if not others:
         return lower, None
     upper = replace(

@@ -20,10 +20,12 @@ import torch
 
 from elman.batches.sources import Source
 from elman.errors import InputError
-from elman.layers.decoder import CONTEXTS, Decoder, DecoderConfig, Encoded, Progress
+from elman.layers.decoder import CONTEXTS, Decoder, DecoderConfig, DecoderRun, Encoded, Progress
 from elman.layers.dropout import draw_masks_anew, dropout, locked_dropout
 from elman.layers.inputs import Material
 from elman.layers.inputs.words import WordVectors
+from elman.layers.outputs.copying import Copying
+from elman.layers.outputs.output import Evidence, Output
 from elman.layers.padding import real_tokens
 from elman.layers.source_encoder import TextEncoder, VectorEncoder
 from elman.layers.stack import StackConfig
@@ -31,6 +33,7 @@ from elman.models.neural import NeuralModel
 from elman.models.neural_config import NeuralConfig
 from elman.state import State, replace_rows
 from elman.text.task_config import PairConfig
+from elman.text.tokenizer import UNKNOWN
 
 
 @dataclass(kw_only=True)
@@ -41,19 +44,29 @@ class EncoderDecoderConfig(NeuralConfig, StackConfig, DecoderConfig):
     context: str = "every"  # without attention: to every step, or only to start the decoder
     bidirectional: bool = True  # the encoder reads in both directions
     encoder_layers: int = 0  # of the encoder; 0: as many as the decoder has
+    copy: bool = False  # words may be taken from the source (pointer-generator, See et al. 2017)
+    copy_places: int = 20  # so many of them may be unknown to the vocabulary
     features: int = 0  # numbers per vector, where sources are given vectors; 0: sources are text
 
     def __post_init__(self) -> None:
         NeuralConfig.__post_init__(self)
         StackConfig.__post_init__(self)
         DecoderConfig.__post_init__(self)
-        for name in ("encoder_layers", "features"):
+        for name in ("encoder_layers", "features", "copy_places"):
             if getattr(self, name) < 0:
                 raise InputError(f"model.{name}={getattr(self, name)}: must not be negative")
+        if self.copy:
+            self._check_copying()
         if self.encoder_layers and isinstance(self.hidden_size, tuple):
             raise InputError(
                 "model.encoder_layers: with a list as hidden_size both have its layers"
             )
+
+    def _check_copying(self) -> None:
+        if self.attention == "none" or self.features:
+            raise InputError("model.copy=true: needs an attention, and a source that is text")
+        if self.output != "full" or self.output_options:
+            raise InputError("model.copy=true: needs output=full, without options")
 
     def encoder_stack(self) -> StackConfig:
         """The layers of the encoder."""
@@ -102,6 +115,19 @@ class EncoderDecoder(NeuralModel):
         )
         self.has_attention = self.decoder.looks
         self.add_output(readout)
+        # What a word that was copied, but that the vocabulary has not, is read as.
+        self.unknown_id = material.eos_id
+        if config.copy:
+            self.vocabulary_size += config.copy_places
+            if material.tokens is not None and UNKNOWN in material.tokens:
+                self.unknown_id = list(material.tokens).index(UNKNOWN)
+
+    def make_output(self, hidden_size: int) -> Output:
+        config = self.config
+        if not config.copy:
+            return super().make_output(hidden_size)
+        sizes = {"embedding_size": config.embedding_size, "tied": config.tied}
+        return Copying(hidden_size, self.counts, further=config.copy_places, **sizes)
 
     # The beginning --------------------------------------------------------------------------------
 
@@ -122,21 +148,25 @@ class EncoderDecoder(NeuralModel):
         source = source.to(self.counts.device)
         embed = self.input if self.source_input is None else self.source_input
         values, summary = self.encoder(source, embed)
-        places = source.lengths.new_zeros(len(source), 0)
-        encoded = Encoded(
-            values,
-            self.decoder.prepare(values),
-            real_tokens(values, source.lengths),
-            summary,
-            places,
-        )
+        real = real_tokens(values, source.lengths)
+        keys = self.decoder.prepare(values)
+        encoded = Encoded(values, keys, real, summary, self._places(source))
         return encoded, self.decoder.begin(encoded)
+
+    def _places(self, source: Source) -> torch.Tensor:
+        """Numbers of the source's words; more unknown ones than there are numbers for stay so."""
+        if not self.config.copy:
+            return source.lengths.new_zeros(len(source), 0)
+        if source.places is None:
+            raise ValueError("a model that copies needs a source with places")
+        return source.places.where(source.places < self.vocabulary_size, self.unknown_id)
 
     def _nothing(self, batch_size: int) -> Source:
         lengths = torch.ones(batch_size, dtype=torch.long)
         if self.config.features:
             return Source(lengths, vectors=torch.zeros(batch_size, 1, self.config.features))
-        return Source(lengths, ids=torch.full((batch_size, 1), self.eos_id))
+        end = torch.full((batch_size, 1), self.eos_id)
+        return Source(lengths, ids=end, places=end if self.config.copy else None)
 
     def renew(self, ended: torch.Tensor, carried: State) -> State:
         (encoded, progress), memory = cast("Any", carried)
@@ -150,20 +180,41 @@ class EncoderDecoder(NeuralModel):
     def encode(
         self, ids: torch.Tensor, carried: State, lengths: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, State, torch.Tensor | float]:
+        run = self._decode(ids, carried)
+        return self._drop(run.readouts), (cast("Any", carried)[0], run.progress), 0.0
+
+    def gather(
+        self, ids: torch.Tensor, carried: State, lengths: torch.Tensor | None = None
+    ) -> tuple[Evidence, State, torch.Tensor | float]:
+        draw_masks_anew()
+        (encoded, progress), memory = cast("Any", carried)
+        run = self._decode(ids, (encoded, progress))
+        evidence, memory = self.output.gather(self._drop(run.readouts), ids, memory)
+        if self.config.copy:
+            places = Encoded(*encoded).places.unsqueeze(1).expand(-1, ids.shape[1], -1)
+            evidence = (*evidence, run.weights, places)
+        penalty = self._penalty(run.weights, Progress(*progress), lengths)
+        return evidence, ((encoded, run.progress), memory), penalty
+
+    def _decode(self, ids: torch.Tensor, carried: State) -> DecoderRun:
         encoded, progress = cast("Any", carried)
-        run = self.decoder(self.input(ids), Encoded(*encoded), Progress(*progress))
+        if self.config.copy:
+            ids = ids.where(ids < len(self.counts), self.unknown_id)
+        run: DecoderRun = self.decoder(self.input(ids), Encoded(*encoded), Progress(*progress))
+        return run
+
+    def _drop(self, readouts: torch.Tensor) -> torch.Tensor:
         drop = locked_dropout if self.config.locked else dropout
-        readouts = drop(run.readouts, self.config.dropout_output, self.training)
-        return readouts, (encoded, run.progress), self._penalty(run.weights, progress, lengths)
+        return drop(readouts, self.config.dropout_output, self.training)
 
     def _penalty(
-        self, weights: torch.Tensor, progress: State, lengths: torch.Tensor | None
+        self, weights: torch.Tensor, before: Progress, lengths: torch.Tensor | None
     ) -> torch.Tensor | float:
         """λ Σ_ij min(α_ij, Σ_{k<i} α_kj) per word (See et al. 2017)."""
         if not (self.training and self.config.coverage_penalty):
             return 0.0
-        before = weights.cumsum(1) - weights + Progress(*progress).covered.unsqueeze(1)
-        again = torch.minimum(weights, before).sum(2)
+        earlier = before.covered.unsqueeze(1) + weights.cumsum(1) - weights
+        again = torch.minimum(weights, earlier).sum(2)
         if lengths is None:
             return self.config.coverage_penalty * again.mean()
         real = real_tokens(weights, lengths)
@@ -181,10 +232,7 @@ class EncoderDecoder(NeuralModel):
         """How much each place of the source counted for each target id (B, T), (B, T, S)."""
         first = torch.full((len(targets), 1), self.eos_id)
         ids = torch.cat([first, targets.cpu()], dim=1)[:, :-1].to(self.counts.device)
-        encoded, progress = cast("Any", self.begin(len(targets), source)[0])
-        run = self.decoder(self.input(ids), Encoded(*encoded), Progress(*progress))
-        weights: torch.Tensor = run.weights
-        return weights
+        return self._decode(ids, self.begin(len(targets), source)[0]).weights
 
     # What a run folder keeps ----------------------------------------------------------------------
 
@@ -212,8 +260,12 @@ class EncoderDecoder(NeuralModel):
         source_counts = None if source is None else torch.from_numpy(source).clone()
         with torch.random.fork_rng(devices=[]):  # fresh weights, soon gone, leave no trace
             model = cls(config, material, source_counts)
+        model.unknown_id = facts.get("unknown_id", model.unknown_id)
         model.load_arrays(arrays)
         return model.eval()
+
+    def facts(self) -> dict[str, Any]:
+        return super().facts() | ({"unknown_id": self.unknown_id} if self.config.copy else {})
 
     def describe(self) -> dict[str, Any]:
         config = self.config
