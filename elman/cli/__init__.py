@@ -30,6 +30,7 @@ COMMANDS = {
     "evaluate": "evaluate",
     "compare": "compare",
     "vary": "vary",
+    "lengths": "lengths",
     "regimes": "regimes",
     "reproduce": "reproduce",
     "generate": "generate",

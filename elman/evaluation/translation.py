@@ -19,7 +19,7 @@ from elman.evaluation.rouge import rouge_l, rouge_n, rouge_words
 from elman.evaluation.task_measures import Table, TaskMeasures
 
 TOKENIZATIONS = ("13a", "none", "intl", "char", "zh")  # of sacrebleu, those that need nothing else
-_NAMES = {
+NAMES = {
     "bleu": "BLEU",
     "chrf": "chrF",
     "rouge-1": "ROUGE-1",
@@ -66,8 +66,8 @@ class TranslationMeasures(TaskMeasures):
     remarks: tuple[str, ...] = ()
 
     def rows(self) -> list[tuple[str, Any]]:
-        order = sorted(_NAMES, key=lambda name: name != self.measure)
-        rows: list[tuple[str, Any]] = [(_NAMES[name], self.whole.get(name)) for name in order]
+        order = sorted(NAMES, key=lambda name: name != self.measure)
+        rows: list[tuple[str, Any]] = [(NAMES[name], self.whole.get(name)) for name in order]
         return [*rows, ("lines", self.whole.lines)]
 
     def tables(self) -> list[Table]:
@@ -79,10 +79,10 @@ class TranslationMeasures(TaskMeasures):
             [f"{band.shortest}–{band.longest}", band.scores.lines, *map(band.scores.get, names)]
             for band in self.bands
         ]
-        return [Table(["source length", "lines", *(_NAMES[name] for name in names)], rows)]
+        return [Table(["source length", "lines", *(NAMES[name] for name in names)], rows)]
 
     def footnotes(self) -> list[str]:
-        return [f"{_NAMES[name]}: {signature}" for name, signature in self.signatures.items()]
+        return [f"{NAMES[name]}: {signature}" for name, signature in self.signatures.items()]
 
     def notes(self) -> list[str]:
         return [*self.remarks]
@@ -106,7 +106,7 @@ class Judging:
 
     def __post_init__(self) -> None:
         choose(dict.fromkeys(TOKENIZATIONS), self.tokenize, "tokenization of BLEU")
-        choose(_NAMES, self.measure, "measure")
+        choose(NAMES, self.measure, "measure")
 
 
 def measure_translation(
