@@ -19,6 +19,7 @@ from elman.evaluation.attention_map import END, AttentionMap, map_words, starts_
 if TYPE_CHECKING:
     from elman.models.contract import LanguageModel
     from elman.tasks.trained_translator import TrainedTranslator
+    from elman.tasks.translation import ReadSource, Translation
     from elman.text.sides import Side
 
 _AT_ONCE = 64
@@ -35,7 +36,7 @@ def attention_maps(
     maps = [AttentionMap((), (), np.zeros((0, 0)))] * len(sources)
     for row, weights in _weights(trained, encoded, targets):
         source = _source_words(trained.task.source, sources[row], encoded[row])
-        target = _target_words(trained.task.target, targets[row])
+        target = _target_words(trained.task, targets[row], encoded[row])
         maps[row] = map_words(source, target, weights[: len(targets[row]), : len(source[1])])
     return maps
 
@@ -47,7 +48,7 @@ def check_attention(trained: TrainedTranslator) -> None:
 
 
 def _weights(
-    trained: TrainedTranslator, encoded: Sequence[np.ndarray], targets: Sequence[Sequence[int]]
+    trained: TrainedTranslator, encoded: Sequence[ReadSource], targets: Sequence[Sequence[int]]
 ) -> Iterator[tuple[int, np.ndarray]]:
     """For every source that has something, its number and the weights of its tokens (T, S)."""
     lengths = [len(ids) for ids in targets]
@@ -73,20 +74,22 @@ def look(model: LanguageModel, source: object, ids: torch.Tensor) -> np.ndarray:
 
 
 def _source_words(
-    side: Side | None, source: str | np.ndarray, encoded: np.ndarray
+    side: Side | None, source: str | np.ndarray, encoded: ReadSource
 ) -> tuple[list[str], list[int]]:
     """The words of a source and the one to which each token belongs; vectors have numbers."""
     if side is None or not isinstance(source, str):
-        places = range(len(np.atleast_2d(encoded)))
+        places = range(len(np.atleast_2d(encoded.numbers)))
         return [str(place + 1) for place in places], [*places]
     words, numbers = words_of(source, side.tokenizer.spans(source).starts.tolist())
     return [*words, END], [*numbers, len(words)]
 
 
-def _target_words(side: Side, ids: Sequence[int]) -> tuple[list[str], list[int]]:
+def _target_words(
+    task: Translation, ids: Sequence[int], source: ReadSource
+) -> tuple[list[str], list[int]]:
     """The same of what was written, which may have been cut off before its end."""
-    ended = ids[-1] == side.tokenizer.eos_id
+    ended = ids[-1] == task.target.tokenizer.eos_id
     inside = ids[:-1] if ended else ids
-    pieces = [side.decode(inside[: end + 1]) for end in range(len(inside))]
+    pieces = [task.decode(inside[: end + 1], source) for end in range(len(inside))]
     words, numbers = words_of(pieces[-1] if pieces else "", starts_of(pieces))
     return ([*words, END], [*numbers, len(words)]) if ended else (words, numbers)

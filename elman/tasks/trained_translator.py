@@ -23,7 +23,7 @@ from elman.errors import InputError
 from elman.evaluation.translation import Judging, TranslationMeasures, measure_translation
 from elman.models.contract import LanguageModel
 from elman.tasks.trained_task import TrainedTask
-from elman.tasks.translation import Translation
+from elman.tasks.translation import ReadSource, Translation
 from elman.text import guess_tokenizer
 from elman.text.pairs import Pair
 
@@ -102,12 +102,13 @@ class TrainedTranslator(TrainedTask):
                 texts = beam_search_rows(self.model, self._start(some), asked, limits=limits)
             for row, best in zip(rows, texts, strict=True):
                 found[row] = [
-                    Written(self._decode(one.ids), one.log_prob, one.score, one.ids) for one in best
+                    Written(self._decode(one.ids, encoded[row]), one.log_prob, one.score, one.ids)
+                    for one in best
                 ]
             progress(len(rows), len(encoded))
         return found
 
-    def _draw(self, source: np.ndarray, options: DecodingOptions) -> list[Hypothesis]:
+    def _draw(self, source: ReadSource, options: DecodingOptions) -> list[Hypothesis]:
         """Texts of one source, drawn; the likeliest first."""
         drawn: list[list[int]] = [[] for _ in range(options.samples)]
         state = self._start([source] * options.samples)
@@ -122,7 +123,7 @@ class TrainedTranslator(TrainedTask):
         return sorted(texts, key=lambda text: -text.score)
 
     @torch.inference_mode()
-    def _log_probs(self, source: np.ndarray, ids: Sequence[int]) -> torch.Tensor:
+    def _log_probs(self, source: ReadSource, ids: Sequence[int]) -> torch.Tensor:
         log_probs, _ = self.model.score(torch.tensor([ids]), self._start([source]))
         given: torch.Tensor = log_probs[0]
         return given
@@ -139,7 +140,7 @@ class TrainedTranslator(TrainedTask):
         """The most tokens of a target, by the length of its source."""
         return round(2 * self.task.growth * length) + _FURTHER
 
-    def _rows(self, encoded: Sequence[np.ndarray], batch_size: int) -> Iterator[np.ndarray]:
+    def _rows(self, encoded: Sequence[ReadSource], batch_size: int) -> Iterator[np.ndarray]:
         """Numbers of sources of like length; empty ones are left out."""
         self._ready()
         lengths = np.array([len(source) for source in encoded], dtype=int)
@@ -153,13 +154,13 @@ class TrainedTranslator(TrainedTask):
             self.model.eval()
 
     @torch.inference_mode()
-    def _start(self, encoded: Sequence[np.ndarray]) -> Any:
+    def _start(self, encoded: Sequence[ReadSource]) -> Any:
         model: LanguageModel = self.model
         return model.start(len(encoded), self.task.source_batch(encoded))
 
-    def _decode(self, ids: Sequence[int]) -> str:
+    def _decode(self, ids: Sequence[int], source: ReadSource) -> str:
         eos = self.task.target.tokenizer.eos_id
-        return self.task.target.decode(ids[:-1] if ids and ids[-1] == eos else ids)
+        return self.task.decode(ids[:-1] if ids and ids[-1] == eos else ids, source)
 
     # Looking at given targets ---------------------------------------------------------------------
 
@@ -199,12 +200,13 @@ class TrainedTranslator(TrainedTask):
         nothing = np.zeros((0, 0), dtype=np.float32)
         return [found.get(row, Alignment([], [], nothing)) for row in range(len(pairs))]
 
-    def _alignment(self, source: np.ndarray, target: np.ndarray, weights: np.ndarray) -> Alignment:
-        tokens = [*self.task.target.tokens(target), "<eos>"]
+    def _alignment(self, source: ReadSource, target: np.ndarray, weights: np.ndarray) -> Alignment:
+        known = [*self.task.target.tokenizer.tokens, *source.unknown]
+        tokens = [*(known[number] for number in target), "<eos>"]
         if self.task.source is None:
             seen = [str(place) for place in range(1, len(source) + 1)]
         else:
-            seen = [*self.task.source.tokens(source), "<eos>"]
+            seen = [*self.task.source.tokens(source.numbers), "<eos>"]
         return Alignment(seen, tokens, weights[: len(tokens), : len(seen)])
 
     # Measuring ------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ summaries, captions of pictures (whose sources are vectors), sequences in anothe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -21,11 +21,25 @@ from elman.layers.inputs import Material
 from elman.models.encoder_decoder import EncoderDecoder
 from elman.tasks.example_task import ExampleTask
 from elman.tasks.recipes import RunConfig
+from elman.text.copying import number_source, number_target, text_of, vocabulary_to_copy_into
 from elman.text.corpora import Corpus
 from elman.text.pairs import Pair, read_pairs
 from elman.text.parallel import open_parallel
 from elman.text.reader import Document
 from elman.text.sides import Side
+from elman.text.words import Words
+
+
+@dataclass(frozen=True)
+class ReadSource:
+    """A source as the model reads it."""
+
+    numbers: np.ndarray  # ids (S,), or vectors (S, F)
+    places: np.ndarray | None = None  # for copying: what each word is in the target's vocabulary
+    unknown: tuple[str, ...] = ()  # and the words that it does not have
+
+    def __len__(self) -> int:
+        return len(self.numbers)
 
 
 class Translation(ExampleTask):
@@ -41,6 +55,9 @@ class Translation(ExampleTask):
         self.source = source
         self.target = target
         self.growth = growth
+        self._copied: Words | None = None  # the vocabulary that words are copied into
+        if config.model.copy and source is not None:
+            self._copied = vocabulary_to_copy_into(source.tokenizer, target.tokenizer)
 
     # Examples -------------------------------------------------------------------------------------
 
@@ -76,36 +93,63 @@ class Translation(ExampleTask):
         task.growth = lengths[1] / max(lengths[0], 1)
         return task
 
-    def encode(self, pairs: Sequence[Pair]) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Sources and targets as arrays."""
-        return self.encode_sources([pair.source for pair in pairs]), self.target.encode(
-            [pair.target for pair in pairs]
-        )
+    def encode(self, pairs: Sequence[Pair]) -> tuple[list[ReadSource], list[np.ndarray]]:
+        """Sources as the model reads them, and the ids of targets."""
+        sources = self.encode_sources([pair.source for pair in pairs])
+        return sources, self.encode_targets([pair.target for pair in pairs], sources)
 
-    def encode_sources(self, sources: Sequence[str | np.ndarray]) -> list[np.ndarray]:
-        """Sources as arrays of ids, or of vectors."""
-        if self.source is not None:
-            return self.source.encode([_text(source) for source in sources])
+    def encode_sources(self, sources: Sequence[str | np.ndarray]) -> list[ReadSource]:
+        """Sources as the model reads them."""
+        if self.source is None:
+            return [
+                ReadSource(self._vectors(number, source))
+                for number, source in enumerate(sources, 1)
+            ]
+        texts = [_text(source) for source in sources]
+        ids = self.source.encode(texts)
+        if self._copied is None:
+            return [ReadSource(row) for row in ids]
+        most = self.config.model.copy_places
+        words = [self.source.tokenizer.normalise(text).split() for text in texts]
+        numbered = [number_source(row, self._copied, most) for row in words]
+        return [ReadSource(row, *more) for row, more in zip(ids, numbered, strict=True)]
+
+    def _vectors(self, number: int, source: str | np.ndarray) -> np.ndarray:
+        if isinstance(source, str):
+            raise InputError(f"source {number} is a text; this run reads vectors (.npy, .npz)")
         wanted = self.config.model.features
-        vectors = []
-        for number, source in enumerate(sources, 1):
-            if isinstance(source, str):
-                raise InputError(f"source {number} is a text; this run reads vectors (.npy, .npz)")
-            if source.shape[-1] != wanted:
-                raise InputError(
-                    f"source {number}: its vectors have {source.shape[-1]} numbers, those of "
-                    f"training have {wanted}"
-                )
-            vectors.append(source)
-        return vectors
+        if source.shape[-1] != wanted:
+            raise InputError(
+                f"source {number}: its vectors have {source.shape[-1]} numbers, those of "
+                f"training have {wanted}"
+            )
+        return source
+
+    def encode_targets(
+        self, targets: Sequence[str], sources: Sequence[ReadSource]
+    ) -> list[np.ndarray]:
+        """The ids of targets; copied words have the numbers that their source gives them."""
+        if self._copied is None:
+            return self.target.encode(targets)
+        words = [self._copied.normalise(target).split() for target in targets]
+        return [
+            number_target(row, self._copied, source.unknown)
+            for row, source in zip(words, sources, strict=True)
+        ]
+
+    def decode(self, ids: Sequence[int], source: ReadSource) -> str:
+        """The text of the ids of a target, without `<eos>`."""
+        if self._copied is None:
+            return self.target.decode(ids)
+        return text_of(ids, self._copied, source.unknown)
 
     def batches(self, examples: Sequence[Pair], batch_size: int, seed: int | None) -> Pairs:
         longest = self.config.text.longest
         sources, targets = self.encode(self.learned(examples))
         kept = [
             row
-            for row, sides in enumerate(zip(sources, targets, strict=True))
-            if seed is None or max(map(len, sides)) <= longest
+            for row, (source, target) in enumerate(zip(sources, targets, strict=True))
+            if seed is None or max(len(source), len(target)) <= longest
         ]
         if not kept:
             raise InputError(
@@ -113,20 +157,22 @@ class Translation(ExampleTask):
                 "set it higher"
             )
         return Pairs(
-            [sources[row] for row in kept],
+            [sources[row].numbers for row in kept],
             [targets[row] for row in kept],
             batch_size=batch_size,
             eos_id=self.target.tokenizer.eos_id,
             source_eos_id=0 if self.source is None else self.source.tokenizer.eos_id,
+            places=_places([sources[row] for row in kept]),
             vectors=self.source is None,
             seed=seed,
         )
 
-    def source_batch(self, encoded: Sequence[np.ndarray]) -> Source:
+    def source_batch(self, sources: Sequence[ReadSource]) -> Source:
         """Sources side by side, for a model to start from."""
+        numbers = [source.numbers for source in sources]
         if self.source is None:
-            return source_of_vectors(encoded)
-        return source_of_ids(encoded, self.source.tokenizer.eos_id)
+            return source_of_vectors(numbers)
+        return source_of_ids(numbers, self.source.tokenizer.eos_id, _places(sources))
 
     # The model, and what a run keeps --------------------------------------------------------------
 
@@ -174,6 +220,12 @@ class Translation(ExampleTask):
         elif not config.text.shared:
             source = Side.from_data(data["source"])
         return cls(config, source, target, float(data["growth"]))
+
+
+def _places(sources: Sequence[ReadSource]) -> list[np.ndarray] | None:
+    """Where words are copied, what those of each source are."""
+    places = [source.places for source in sources if source.places is not None]
+    return places or None
 
 
 def _text(source: str | np.ndarray) -> str:
