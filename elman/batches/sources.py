@@ -2,7 +2,7 @@
 
     ids       (B, S)      numbers of the source's tokens, each sentence with its <eos>; or
     vectors   (B, S, F)   given features: one vector per example (S = 1), or a grid of them
-    lengths   (B,)        how many of the S are real
+    lengths   (B,)        how many of the S are real, at least one
     places    (B, S)      for copying: the number of each source word in the target's vocabulary;
                           V + k for the k-th distinct word of its sentence that is not in there
 
@@ -31,8 +31,6 @@ class Source:
     def __post_init__(self) -> None:
         if (self.ids is None) == (self.vectors is None):
             raise ValueError("a source has either ids or vectors")
-        if len(self.lengths) and int(self.lengths.min()) < 1:
-            raise ValueError("a source needs at least one token or vector: end it with <eos>")
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -103,6 +101,8 @@ def source_of_vectors(examples: Sequence[np.ndarray]) -> Source:
     """Examples with a vector (F,) or several of them (S, F) side by side."""
     grids = [np.atleast_2d(example) for example in examples]
     lengths = torch.tensor([len(grid) for grid in grids], dtype=torch.long)
+    if int(lengths.min()) < 1:
+        raise ValueError("a source needs at least one vector")
     vectors = np.zeros((len(grids), int(lengths.max()), grids[0].shape[1]), dtype=np.float32)
     for row, grid in enumerate(grids):
         vectors[row, : len(grid)] = grid
