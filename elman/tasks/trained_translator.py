@@ -230,17 +230,17 @@ class TrainedTranslator(TrainedTask):
         `tokenize`: how BLEU finds words (13a, none, intl, char, zh); auto: none if the marks of the
         right targets stand apart already, else 13a. `bounds`: of the bands of length.
         """
-        guessed = self.translate([pair.source for pair in examples], **options)
         right = [pair.target for pair in examples]
         if tokenize == "auto":
             tokenize = "none" if guess_tokenizer("\n".join(right)) == "words" else "13a"
         text = self.config.text
+        judging = Judging(tokenize, text.lowercase, text.measure)  # refused before the long work
         empty = sum(not pair.whole for pair in examples)
         return measure_translation(
             right,
-            guessed,
+            self.translate([pair.source for pair in examples], **options),
             [_length(pair.source) for pair in examples],
-            judging=Judging(tokenize, text.lowercase, text.measure),
+            judging=judging,
             bounds=bounds,
             remarks=[f"{empty:,} pairs have an empty side; they are measured too"] if empty else (),
         )

@@ -164,3 +164,27 @@ def test_alignments_need_attention(place: Path) -> None:
     blind = train_translator(place / "data", None, "model.attention=none", "training.epochs=0.2")
     with pytest.raises(InputError, match="was trained without attention"):
         blind.alignments([("the dog", "der Hund")])
+
+
+def test_names_that_were_never_seen_are_copied(tmp_path: Path) -> None:
+    """Of `NAME sees NAME` the names from the end; those of the test are in no other split."""
+    drawn = np.random.default_rng(3)
+    data = tmp_path / "data"
+    data.mkdir()
+    for split, count in {"train": 400, "valid": 20, "test": 10}.items():
+        names = [f"{split}{number}" for number in range(2 * count)]
+        rows = [drawn.choice(names, 2) for _ in range(count)]
+        text = "".join(f"{a} sees {b}\t{b} {a}\n" for a, b in rows)
+        (data / f"{split}.tsv").write_text(text)
+    settings = ("text.min_count=4", "model.copy=true", "text.shared=true", "training.epochs=25")
+    settings += ("model.hidden_size=24", "model.embedding_size=16", "training.validate_every=5")
+    settings += ("model.dropout_input=0", "model.dropout_output=0", "training.learning_rate=0.006")
+    trained = train_translator(data, tmp_path / "run", *settings)
+    assert trained.evaluate(str(data)).whole.exact == 1.0
+    loaded: Any = elman.load(tmp_path / "run")
+    assert loaded.translate(["xyzzy sees plugh", "", "b sees a"]) == ["plugh xyzzy", "", "a b"]
+    (written,) = loaded.search(["xyzzy sees plugh"], length_penalty=0)
+    (score,) = loaded.score([("xyzzy sees plugh", "plugh xyzzy")])
+    assert score == pytest.approx(written[0].log_prob, abs=1e-4)
+    (alignment,) = loaded.alignments([("xyzzy sees plugh", "plugh xyzzy")])
+    assert alignment.target == ["plugh", "xyzzy", "<eos>"]
