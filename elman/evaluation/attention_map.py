@@ -79,12 +79,15 @@ def map_words(
 def words_of(text: str, starts: Sequence[int]) -> tuple[list[str], list[int]]:
     """The words of a text, and the number of the word to which each token belongs.
 
-    starts: the place in the text where each token begins. A space belongs to the word after it.
+    starts: the place in the text where each token begins. A space belongs to the word after it;
+    a text of nothing but spaces is a word.
     """
     words = [*_WORD.finditer(text)]
+    if not words:
+        return [text] * bool(len(starts)), [0] * len(starts)
     ends = np.array([word.end() for word in words], dtype=int)
     numbers = np.searchsorted(ends, np.asarray(starts, dtype=int), side="right")
-    return [word.group() for word in words], np.minimum(numbers, max(len(words) - 1, 0)).tolist()
+    return [word.group() for word in words], np.minimum(numbers, len(words) - 1).tolist()
 
 
 def starts_of(pieces: Sequence[str]) -> list[int]:

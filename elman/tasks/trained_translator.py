@@ -22,6 +22,7 @@ from elman.decoding.sampling import sample
 from elman.errors import InputError
 from elman.evaluation.translation import Judging, TranslationMeasures, measure_translation
 from elman.models.contract import LanguageModel
+from elman.tasks.attending import check_attention, look
 from elman.tasks.trained_task import TrainedTask
 from elman.tasks.translation import ReadSource, Translation
 from elman.text import guess_tokenizer
@@ -182,19 +183,14 @@ class TrainedTranslator(TrainedTask):
         self, pairs: Sequence[tuple[Any, str]], *, batch_size: int = 64
     ) -> list[Alignment]:
         """Where the model looks while it reads given targets, `<eos>` last on both sides."""
-        if not self.model.has_attention:
-            raise InputError(f"{self.name}: was trained without attention, so there is none to see")
+        check_attention(self)
         sources, targets = self.task.encode([Pair(*pair) for pair in pairs])
         eos = self.task.target.tokenizer.eos_id
         found: dict[int, Alignment] = {}
         for rows in self._rows(sources, batch_size):
             ids = pad_rows([targets[row] for row in rows], eos, further=1)
-            state = self._start([sources[row] for row in rows])
-            steps = []
-            for t in range(ids.shape[1]):
-                steps.append(self.model.attention(state)[0])
-                state = self.model.read(ids[:, t : t + 1], state)
-            weights = torch.stack(steps, dim=1).numpy(force=True)  # (B, T, S)
+            source = self.task.source_batch([sources[row] for row in rows])
+            weights = look(self.model, source, ids)  # (B, T, S)
             for place, row in enumerate(rows):
                 found[row] = self._alignment(sources[row], targets[row], weights[place])
         nothing = np.zeros((0, 0), dtype=np.float32)

@@ -48,6 +48,7 @@ def test_a_space_belongs_to_the_word_after_it() -> None:
     assert words == ["ab", "cd"]
     assert numbers == [0, 0, 0, 1, 1, 1, 1, 1]  # the last one has no word after it
     assert words_of("", []) == ([], [])
+    assert words_of("  ", [0, 1]) == (["  "], [0, 0])
 
 
 @pytest.mark.parametrize("kind", [Words, Characters, Bytes, BytePairs])
