@@ -234,6 +234,11 @@ class EncoderDecoder(NeuralModel):
         ids = torch.cat([first, targets.cpu()], dim=1)[:, :-1].to(self.counts.device)
         return self._decode(ids, self.begin(len(targets), source)[0]).weights
 
+    def multiplications(self, step_tokens: int, *, learning: bool = True) -> int:
+        table = None if self.source_input is None else self.source_input.table
+        looked_up = 0 if table is None else table.numel()
+        return super().multiplications(step_tokens, learning=learning) - looked_up
+
     # What a run folder keeps ----------------------------------------------------------------------
 
     @classmethod

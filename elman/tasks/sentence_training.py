@@ -72,9 +72,7 @@ def train_examples(
     device = machine.prepare()
     kind: type[ExampleTask] = TASKS[config.kind]
     task = kind.learn(train, config)
-    if named := getattr(config.model, "elmo", ""):
-        assert isinstance(task, SentenceTask), "only those have the setting"
-        task.elmo = Elmo.read(named)
+    _add_language_model(task)
     trainer = _trainer(task, train, valid, device)
     if before is not None:
         if not isinstance(task, SentenceTask):
@@ -91,6 +89,22 @@ def train_examples(
     run.begin(overwrite)
     run.train()
     return _trained(task, trainer.model, run.facts, run.name)
+
+
+def prepare(config: RunConfig, data: str, device: torch.device) -> Trainer:
+    """A trainer as training begins with, for a plan of it."""
+    kind: type[ExampleTask] = TASKS[config.kind]
+    train, valid, _ = _examples(kind, kind.open(data, config), config)
+    task = kind.learn(train, config)
+    _add_language_model(task)
+    return _trainer(task, train, valid, device)
+
+
+def _add_language_model(task: ExampleTask) -> None:
+    """The frozen one that the settings name, if any."""
+    if named := getattr(task.config.model, "elmo", ""):
+        assert isinstance(task, SentenceTask), "only those have the setting"
+        task.elmo = Elmo.read(named)
 
 
 def resume_sentences(

@@ -53,6 +53,9 @@ def _other_folder(data: str, folder: Path, config: PairConfig) -> Corpus:
     both = {"tsv", "jsonl", "json", "csv"}
     if endings and both.issuperset(endings):
         return open_corpus(data)
+    inside = sorted(path.name for path in folder.iterdir() if path.is_dir())
+    if inside and not endings:
+        raise InputError(f"{data}: has folders only ({', '.join(inside)}); give one of them")
     there = ", ".join(endings) or "nothing"
     raise InputError(
         f"{data}: there are no two files like train.{config.source} and train.{config.target}, "

@@ -118,3 +118,9 @@ def test_what_does_not_fit_is_refused(tmp_path: Path, texts: dict[str, str], mes
     write(tmp_path, **texts)
     with pytest.raises(InputError, match=message):
         open_parallel(str(tmp_path), CONFIG)
+
+
+def test_a_folder_of_folders_names_them(tmp_path: Path) -> None:
+    (tmp_path / "tok").mkdir()
+    with pytest.raises(InputError, match=r"has folders only \(tok\); give one of them"):
+        open_parallel(str(tmp_path), CONFIG)
