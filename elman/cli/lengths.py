@@ -1,5 +1,6 @@
 """`elman lengths`: runs that translate, scored by the length of the source."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elman.cli.arguments import Data, Json, Split, WholeNumber
@@ -60,9 +61,8 @@ def lengths(
     limits = _whole_numbers(bounds)
     with stages() as progress:
         runs = [load_translator(each) for each in (run, *others)]
-        if len({each.name for each in runs}) < len(runs):  # of the same name in different folders
-            for each, path in zip(runs, (run, *others), strict=True):
-                each.name = path
+        for each, name in zip(runs, _names((run, *others)), strict=True):
+            each.name = name
         found = compare_lengths(
             runs,
             data,
@@ -80,6 +80,12 @@ def lengths(
         print_json(found.to_data())
         return
     _print(found)
+
+
+def _names(paths: tuple[str, ...]) -> list[str]:
+    """The last part of each path, which is enough unless two of them are the same."""
+    names = [Path(path).resolve().name for path in paths]
+    return [*paths] if len({*names}) < len(names) else names
 
 
 def _whole_numbers(bounds: str) -> list[int]:

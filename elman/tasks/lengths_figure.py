@@ -34,12 +34,12 @@ def draw_lengths(lengths: Lengths, path: Path) -> None:
             label=f"{run.name} ({run.whole:.{lengths.digits}f} on all)",
         )
     axes.set_xticks(places, [band.name for band in lengths.bands])
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.05 * max(score for run in lengths.runs for score in [*run.by_length, 1e-3]))
     axes.set_xlabel("length of the source, in words")
     axes.set_ylabel(lengths.measure_name)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.3)
-    legend = axes.legend(fontsize=8)
+    legend = figure.legend(loc="outside upper left", fontsize=8)
     for text in legend.get_texts():
         text.set_parse_math(False)
     save_figure(figure, path)
