@@ -33,6 +33,7 @@ def test_json_lines_have_the_fields_that_are_named() -> None:
     entries = [{"en": "two\nlines", "de": "zwei\tZeilen", "id": 3}]
     text = "".join(f"{json.dumps(entry)}\n" for entry in entries)
     assert read("x.jsonl", text) == [Pair("two lines", "zwei Zeilen")]
+    assert read("x.jsonl", f"\n{text}") == [Pair("", ""), Pair("two lines", "zwei Zeilen")]
 
 
 def test_empty_sides_are_kept_in_their_place_and_counted() -> None:
