@@ -104,6 +104,9 @@ class ContinuousCache(Wrapper):
     def vector(self, state: State) -> torch.Tensor:
         return self.model.vector(state[0])
 
+    def attention(self, state: State) -> tuple[torch.Tensor, torch.Tensor]:
+        return self.model.attention(state[0])
+
     def score_and_vectors(
         self, ids: torch.Tensor, state: State
     ) -> tuple[torch.Tensor, torch.Tensor, State]:

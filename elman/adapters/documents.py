@@ -75,6 +75,9 @@ class Documents(Wrapper):
     def vector(self, state: State) -> torch.Tensor:
         return self.model.vector(state[0])
 
+    def attention(self, state: State) -> tuple[torch.Tensor, torch.Tensor]:
+        return self.model.attention(state[0])
+
     def read(self, ids: torch.Tensor, state: State) -> State:
         return self._go(lambda piece, inner: (self.model.read(piece, inner),), ids, state)[-1]
 

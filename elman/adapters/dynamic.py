@@ -100,7 +100,7 @@ class DynamicEvaluation(Wrapper):
         ids = torch.full((batch_size, self.segment), -1)
         ids[:, 0] = self.model.eos_id
         weights = self._worker.trained.expand(batch_size, -1)
-        return self.model.begin(batch_size), ids, weights
+        return self.model.begin(batch_size, source), ids, weights
 
     def predict(self, state: State) -> torch.Tensor:
         worker = self._worker.model
@@ -109,6 +109,11 @@ class DynamicEvaluation(Wrapper):
     def vector(self, state: State) -> torch.Tensor:
         worker = self._worker.model
         return torch.cat([worker.vector(inner) for inner in self._inner_states(state)])
+
+    def attention(self, state: State) -> tuple[torch.Tensor, torch.Tensor]:
+        worker = self._worker.model
+        rows = [worker.attention(inner) for inner in self._inner_states(state)]
+        return torch.cat([weights for weights, _ in rows]), torch.cat([real for _, real in rows])
 
     def read(self, ids: torch.Tensor, state: State) -> State:
         return self.score(ids, state)[1]

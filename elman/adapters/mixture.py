@@ -49,6 +49,7 @@ class Mixture(LanguageModel):
         # The vectors are those of the first model that has any.
         self._vectors_of = next((n for n, model in enumerate(models) if model.has_vectors), None)
         self.has_vectors = self._vectors_of is not None
+        self.has_attention = any(model.has_attention for model in models)
 
     def start(self, batch_size: int, source: Any = None) -> State:
         return tuple(model.start(batch_size, source) for model in self.models)
@@ -84,6 +85,18 @@ class Mixture(LanguageModel):
             log_probs.append(scores)
             states.append(after)
         return self._mix(log_probs), vectors, tuple(states)
+
+    def attention(self, state: State) -> tuple[torch.Tensor, torch.Tensor]:
+        """The average over the models that look at a source, by their weights."""
+        import torch
+
+        parts = zip(self.models, self.weights, state, strict=True)
+        looks = [(weight, *m.attention(s)) for m, weight, s in parts if m.has_attention]
+        # where all of them weigh nothing, they count alike
+        shares = torch.tensor([weight for weight, _, _ in looks]).clamp(min=1e-30)
+        shares = shares / shares.sum()
+        stacked = torch.stack([weights for _, weights, _ in looks])
+        return (shares.to(stacked)[:, None, None] * stacked).sum(0), looks[0][2]
 
     def _mix(self, log_probs: list[torch.Tensor]) -> torch.Tensor:
         import torch

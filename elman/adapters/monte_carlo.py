@@ -86,6 +86,10 @@ class MonteCarlo(Wrapper):
         done = self._each(lambda inner: self._thinned.predict_all(ids, inner), state)
         return _average([log_probs for log_probs, _ in done]), tuple(s for _, s in done)
 
+    def attention(self, state: State) -> tuple[torch.Tensor, torch.Tensor]:
+        each = self._each(self._thinned.attention, state)
+        return torch.stack([weights for weights, _ in each]).mean(0), each[0][1]
+
     def _each(self, act: Callable[[State], Result], states: State) -> list[Result]:
         """What each network makes of its state."""
         results = []

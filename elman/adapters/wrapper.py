@@ -25,6 +25,7 @@ class Wrapper(LanguageModel):
         self.horizon = model.horizon
         self.resets_at_lines = model.resets_at_lines
         self.has_vectors = model.has_vectors
+        self.has_attention = model.has_attention
 
     @property
     def models(self) -> list[LanguageModel]:
@@ -53,6 +54,9 @@ class Wrapper(LanguageModel):
         _, vectors, _ = self.model.score_and_vectors(ids, state)
         scores, after = self.score(ids, state)
         return scores, vectors, after
+
+    def attention(self, state: State) -> tuple[torch.Tensor, torch.Tensor]:
+        return self.model.attention(state)
 
     def describe(self) -> dict[str, Any]:
         name = type(self).__module__.rpartition(".")[2].replace("_", "-")  # as ADAPTERS has it

@@ -9,6 +9,8 @@ from typing import Any
 
 import torch
 
+from elman.batches.sources import Source
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -19,6 +21,7 @@ class Batch:
     lengths: torch.Tensor | None = None  # (B,) tokens of each row; None: all rows are full
     rate_factor: float = 1.0  # of the learning rate: short windows take short steps
     learned: torch.Tensor | None = None  # (B, T) targets that are learned; None: all
+    source: Source | None = None  # what the rows are said of, where they translate something
 
     @property
     def tokens(self) -> int:
@@ -27,16 +30,20 @@ class Batch:
 
     def to(self, device: torch.device) -> Batch:
         """The same on a device."""
-        return self._changed(lambda tensor: tensor.to(device))
+        return self._changed(lambda part: part.to(device))
 
     def rows(self, rows: slice) -> Batch:
         """Some of its rows."""
-        return self._changed(lambda tensor: tensor[rows])
+        return self._changed(
+            lambda part: part.rows(rows) if isinstance(part, Source) else part[rows]
+        )
 
-    def _changed(self, change: Callable[[torch.Tensor], torch.Tensor]) -> Batch:
-        """With the same done to every tensor."""
+    def _changed(self, change: Callable[[Any], Any]) -> Batch:
+        """With the same done to every tensor, and to the source."""
         changed: dict[str, Any] = {
-            name: change(value) for name, value in vars(self).items() if torch.is_tensor(value)
+            name: change(value)
+            for name, value in vars(self).items()
+            if isinstance(value, torch.Tensor | Source)
         }
         return replace(self, **changed)
 

@@ -6,20 +6,19 @@ state, and on request every value that the cell names, at every step.
 What makes it fast is what is not done per step. The input part of all products is one matrix
 product before the loop. In the loop, the recurrent weights U take part without a gradient of their
 own; the gradient that arrives at the input part of a product is also the gradient of U v, so after
-the backward loop the gradient of U is one product of all of them with all v (`_Deferred`).
+the backward loop the gradient of U is one product of all of them with all v (`deferred.py`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 
 from elman.cells.cell import Cell, Product, States, Weights
 from elman.cells.checks import check_inputs, check_lengths, check_state, check_weights
+from elman.cells.deferred import defer
 from elman.cells.packing import Packed, Plain, lay_out
-from elman.cells.second_derivative import refuse_second_derivative
 
 # Shorter sequences than this do not pay for the set-up of all steps in one call on a CPU.
 _WORTH_FUSING = 3
@@ -48,12 +47,14 @@ def run(
     reverse: bool = False,
     trace: bool = False,
     fuse: bool = True,
+    outputs_only: bool = False,
 ) -> Run:
     """Run a cell over inputs (B, T, input_size).
 
     With `lengths` (B,), what lies beyond a row's length changes neither its state nor its outputs,
     which are zero there. `reverse` reads from the last token of each row to its first; outputs stay
-    where their inputs are.
+    where their inputs are. With `outputs_only` rows of different lengths run in one call as well,
+    but then the state may be missing: who asked for it must not need it.
     """
     check_inputs(inputs, cell.input_size)
     check_weights(weights, cell)
@@ -65,11 +66,15 @@ def run(
         check_lengths(lengths, batch_size, time)
         if bool((lengths == time).all()):
             lengths = None  # nothing is padded
-    if fuse and lengths is None and not trace and _worth_fusing(cell, weights, batch_size, time):
-        fused = cell.fused(inputs.flip(1) if reverse else inputs, state, weights)
+    together = (lengths is None or outputs_only) and not trace
+    if fuse and together and _worth_fusing(cell, weights, batch_size, time):
+        fused = cell.fused(_turned(inputs, lengths) if reverse else inputs, state, weights)
         if fused is not None:
-            outputs = fused.outputs.flip(1) if reverse else fused.outputs
-            return Run(outputs, fused.state)
+            outputs = _turned(fused.outputs, lengths) if reverse else fused.outputs
+            if lengths is None:
+                return Run(outputs, fused.state)
+            within = torch.stack(_alive(lengths, time, inputs), dim=1)
+            return Run(torch.where(within, outputs, 0), ())
     return _run_steps(cell, weights, inputs, state, lengths, reverse, trace)
 
 
@@ -111,6 +116,15 @@ def _run_steps(
             outputs[t] = torch.where(alive[t], after[0], 0)
         state = after
     return Run(torch.stack(outputs, dim=1), state, steps.traced(alive) if trace else None)
+
+
+def _turned(values: torch.Tensor, lengths: torch.Tensor | None) -> torch.Tensor:
+    """Every row (B, T, size) turned around within its length; padding stays where it is."""
+    if lengths is None:
+        return values.flip(1)
+    steps, lengths = torch.arange(values.shape[1], device=values.device), lengths.to(values.device)
+    places = torch.where(steps < lengths[:, None], lengths[:, None] - 1 - steps, steps)
+    return values.gather(1, places.unsqueeze(2).expand_as(values))
 
 
 def _alive(lengths: torch.Tensor, time: int, inputs: torch.Tensor) -> list[torch.Tensor]:
@@ -183,10 +197,7 @@ class _Steps:
                 self._matrices[name] = matrix
                 part = part.contiguous() if isinstance(matrix, Packed) else part
                 self._read[name], self._order[name] = [], []
-                if weight.requires_grad:
-                    part = _Deferred.apply(  # type: ignore[no-untyped-call]
-                        part, weight, self._read[name], self._order[name]
-                    )
+                part = defer(part, weight, self._read[name], self._order[name])
             self._prepared[name] = part.unbind(0)
 
     def _input_parts(self, fed: dict[str, Product]) -> dict[str, torch.Tensor]:
@@ -218,30 +229,3 @@ class _Steps:
             return fed
         rest = bias[product.input_rows :].expand(time, batch_size, -1)
         return torch.cat([fed, rest], dim=2)
-
-
-class _Deferred(torch.autograd.Function):
-    """Passes the prepared part through; its gradient also gives that of U, in one product.
-
-    The gradient of W x_t + U v_t + b with respect to its prepared part is the gradient of U v_t,
-    for every t at once; so dU = sum over t of dpart_t v_tᵀ is one product of two tall matrices.
-    """
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        part: torch.Tensor,
-        weight: torch.Tensor,
-        read: list[torch.Tensor],
-        order: list[int],
-    ) -> torch.Tensor:
-        ctx.read, ctx.order = read, order
-        return part.view_as(part)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, None, None]:
-        refuse_second_derivative()
-        states = torch.stack(ctx.read)  # (steps, B, state_size), in the order they were read
-        arrived = gradient if ctx.order == list(range(len(gradient))) else gradient[ctx.order]
-        rows = arrived.reshape(-1, arrived.shape[-1])
-        return gradient, rows.t() @ states.reshape(-1, states.shape[-1]), None, None

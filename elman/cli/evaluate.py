@@ -23,12 +23,14 @@ def evaluate(
     split: Split = None,
     with_: Adapters = (),
     reset: Reset = "stream",
-    batch_size: WholeNumber = 1,
+    batch_size: WholeNumber | None = None,
     window: WholeNumber | None = None,
     accuracy: bool = False,
     after: str | None = None,
     until: str | None = None,
     confusion: bool = False,
+    beam: WholeNumber | None = None,
+    tokenize: str | None = None,
     json: Json = False,
 ) -> None:
     """How well a run does on a text: perplexity and bits per byte, or the measures of its task.
@@ -40,11 +42,12 @@ def evaluate(
       elman evaluate runs/ptb --data ptb --with mix:run=runs/other
       elman evaluate runs/sums --data arithmetic --accuracy --after =
       elman evaluate runs/ner --data ner/test.txt --confusion
+      elman evaluate runs/en-de --data multi30k --split test_2016_flickr --beam 5
 
     Parameters
     ----------
     batch_size
-        Rows scored side by side. Never changes the result.
+        Rows side by side, 1 unless given, of a run that writes texts 64. Never changes the result.
     window
         Tokens scored at a time. Never changes the result.
     accuracy
@@ -55,17 +58,29 @@ def evaluate(
         And only up to the next of these.
     confusion
         Of a tagger or classifier: also what was taken for what, most frequent mistakes first.
+    beam
+        Of a run that writes texts: how many are searched side by side, 5 unless given; 1: greedy.
+    tokenize
+        Of a run that writes texts: how BLEU finds words, 13a, none, intl, char or zh; by default
+        none where marks stand apart already, else 13a.
     """
     if _is_task(run):
         given = {"--with": bool(with_), "--reset": reset != "stream", "--accuracy": accuracy}
-        given |= {"--batch-size": batch_size != 1, "--window": window is not None}
+        given |= {"--window": window is not None}
         given |= {"--after": after is not None, "--until": until is not None}
         refuse_for_task(run, given)
-        evaluate_task(run, data, split, confusion=confusion, json=json)
+        written = {"beam": beam, "tokenize": tokenize, "batch_size": batch_size}
+        options = {name: value for name, value in written.items() if value is not None}
+        evaluate_task(run, data, split, confusion=confusion, json=json, options=options)
         return
+    if beam is not None or tokenize is not None:
+        raise InputError(f"--beam and --tokenize are for runs that write texts; {run} does not")
     if confusion:
         raise InputError(f"--confusion is for taggers and classifiers, and {run} is neither")
-    reading, wanted = Reading(reset, batch_size, window), _wanted(accuracy, after, until)
+    reading, wanted = (
+        Reading(reset, 1 if batch_size is None else batch_size, window),
+        _wanted(accuracy, after, until),
+    )
     trained = _load(run, with_, data, reset)
     document = trained.choose_split(trained.open(data), split)
     measurement, found = _measure(trained, document, reading, wanted)

@@ -6,21 +6,39 @@ Called by `evaluate.py`. Whatever a task gives (`evaluation/task_measures.py`) i
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elman.cli.output import note, print_json, print_table
+from elman.cli.output import counted, note, print_json, print_table
 from elman.errors import InputError
 
 if TYPE_CHECKING:
     from elman.evaluation.task_measures import TaskMeasures
 
+_WRITER = "encoder-decoder"
 _SHOWN = 30  # mistakes; --json has them all
 
 
-def evaluate_task(run: str, data: str, split: str | None, *, confusion: bool, json: bool) -> None:
-    """Measure, and print."""
+def evaluate_task(
+    run: str,
+    data: str,
+    split: str | None,
+    *,
+    confusion: bool,
+    json: bool,
+    options: dict[str, Any],
+) -> None:
+    """Measure, and print; `options`: of the task's own `evaluate`, like `beam`."""
     from elman.tasks.sentence_training import load_task
 
-    trained = load_task(Path(run))
-    measures = trained.evaluate(data, split=split)
+    trained: Any = load_task(Path(run))
+    writes = trained.config.kind == _WRITER
+    if options and not writes:
+        name = next(iter(options)).replace("_", "-")
+        raise InputError(f"--{name} is for runs that write texts, and {run} does not")
+    measures: TaskMeasures
+    if writes:
+        with counted("translating, lines") as progress:
+            measures = trained.evaluate(data, split=split, progress=progress, **options)
+    else:
+        measures = trained.evaluate(data, split=split)
     if confusion and not json and not measures.mistakes():
         note("nothing was taken for anything else")
     for message in [*trained.notes, *measures.notes()]:
@@ -31,7 +49,12 @@ def evaluate_task(run: str, data: str, split: str | None, *, confusion: bool, js
         print_json({"run": run, **measures.to_data(), "model": trained.model.facts()})
         return
     print_table(["measure", run], measures.rows())
+    for table in measures.tables():
+        print()
+        print_table(table.header, table.rows)
     _print_scores(measures)
+    for footnote in measures.footnotes():
+        print(footnote)
     if confusion:
         _print_mistakes(measures)
 

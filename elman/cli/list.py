@@ -13,6 +13,7 @@ from elman.registry import Registry
 # Kind to the module and the name of its members there; imported when asked for, some with torch.
 KINDS = {
     "adapters": "elman.adapters:ADAPTERS",
+    "attentions": "elman.layers.attentions:ATTENTIONS",
     "averages": "elman.training.averaging:AVERAGES",
     "cells": "elman.cells:CELLS",
     "connections": "elman.layers:CONNECTIONS",

@@ -149,7 +149,10 @@ def _print_task(run: str, facts: dict[str, Any]) -> None:
     data, training, validation = facts["data"], facts["training"], facts["validation"]
     for message in data["notes"]:
         note(message)
-    print(f"read {data['examples']:,} {data['unit']}, {data['words']:,} different words")
+    known = {"words": "different words", "source_tokens": "source tokens"}
+    known |= {"target_tokens": "target tokens", "features": "numbers per vector"}
+    counts = [f"{data[name]:,} {what}" for name, what in known.items() if name in data]
+    print(f"read {data['examples']:,} {data['unit']}, {', '.join(counts)}")
     print(
         f"{facts['model']['parameters']:,} parameters; epochs {training['epochs']:g}, "
         f"steps {training['steps']:,}, {training['teraflop']:,.3g} teraflop"

@@ -1,139 +1,130 @@
 """Search for the likeliest whole continuations, a fixed number of them side by side.
 
-At each step the `beam` likeliest ways to go on are kept, over all hypotheses together. One that
-emits a stop id is finished and takes its place with it, so that the beam narrows (Sutskever et al.,
-2014, section 3.2); a beam of one is therefore greedy, whatever the length penalty.
+At each step the `beam` likeliest ways to go on are kept, over all hypotheses of a row together. One
+that emits a stop id is finished and takes its place with it, so that the beam narrows (Sutskever et
+al., 2014, section 3.2); a beam of one is therefore greedy, whatever the length penalty.
+
+    state (B rows) ── predict ── the beam's best tokens of each hypothesis (N, K)
+         ↑                                     │
+       read ── the best of each row ── laid out by row (B, beam · K)
+
+Many rows are searched at once, each as if it stood alone; a row that is done leaves the batch.
+Called by generation (one prompt) and translation (many sources).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
 
 from elman.decoding.distribution import constrain
+from elman.decoding.hypotheses import Ended, Hypothesis, Live, begin
 from elman.decoding.options import DecodingOptions
-from elman.decoding.probabilities import largest, refuse_broken
-from elman.errors import ElmanError, InputError
-from elman.state import select, tensors
+from elman.decoding.probabilities import likeliest, refuse_broken
+from elman.errors import InputError
+from elman.state import tensors
 
 if TYPE_CHECKING:
     from elman.models.contract import LanguageModel
     from elman.state import State
 
 
-@dataclass(frozen=True)
-class Hypothesis:
-    """A continuation, its log probability under the model, and the score it is ranked by."""
-
-    ids: tuple[int, ...]
-    log_prob: float
-    score: float
-
-
-@dataclass(frozen=True)
-class _Live:
-    """The hypotheses that go on: ids (N, T), log_probs (N,), and the N states to predict from."""
-
-    ids: torch.Tensor
-    log_probs: torch.Tensor
-    state: State
-
-
-@torch.no_grad()
 def beam_search(
     model: LanguageModel,
     state: State,
     options: DecodingOptions,
-    finished: Callable[[list[int]], bool] = lambda ids: False,
+    finished: Callable[[list[int]], bool] | None = None,
 ) -> list[Hypothesis]:
     """The `n_best` highest scoring continuations of a state of one row, best first.
 
     A hypothesis ends with a stop id, or when `finished` says so of its ids.
+    """
+    count = len(tensors(state)[0])
+    if count != 1:
+        raise InputError(f"beam search starts from a state of one row, not {count}")
+    return beam_search_rows(model, state, options, finished=finished)[0]
 
-    The score is log_prob / ((5 + length) / 6) ** length_penalty: Wu et al. (2016), equation 14.
-    Hypotheses cut off by max_tokens compete with finished ones. Fewer than `n_best` come back only
-    when fewer are possible.
+
+@torch.no_grad()
+def beam_search_rows(
+    model: LanguageModel,
+    state: State,
+    options: DecodingOptions,
+    *,
+    limits: Sequence[int] | None = None,
+    finished: Callable[[list[int]], bool] | None = None,
+) -> list[list[Hypothesis]]:
+    """For each row of a state its `n_best` highest scoring continuations, best first.
+
+    limits: the most tokens for each row; none has more than max_tokens. Hypotheses cut off there
+    compete with finished ones. Fewer than `n_best` come back only when fewer are possible.
     """
     if options.beam is None:
         raise InputError("beam search needs a width; set beam, for example to 4")
     options.check_vocabulary(model.vocabulary_size)
-    live = _Live(torch.zeros(1, 0, dtype=torch.long), torch.zeros(1, dtype=torch.float64), state)
-    ended: list[Hypothesis] = []
-    for step in range(options.max_tokens):
-        if step > 0:
-            live = _read_last(model, live)
-        live = _extend(model, live, options, width=options.beam - len(ended))
-        stopped = torch.isin(live.ids[:, -1], torch.tensor(options.stop_ids, dtype=torch.long))
-        stopped |= torch.tensor([finished(ids) for ids in live.ids.tolist()], dtype=torch.bool)
-        ended += _hypotheses(_keep(live, stopped), options)
-        live = _keep(live, ~stopped)
-        if len(live.ids) == 0 or _settled(live, ended, options):
-            break
-    else:
-        ended += _hypotheses(live, options)
-    if not ended:
-        raise ElmanError("no continuation is possible: all have probability zero; ban fewer tokens")
-    return sorted(ended, key=lambda hypothesis: -hypothesis.score)[: options.n_best]
+    live = begin(model, state, options)
+    longest = torch.full((len(live),), options.max_tokens)
+    if limits is not None:
+        longest = longest.minimum(torch.tensor(limits))
+    ended = Ended(longest, options)
+    stop_ids = torch.tensor(options.stop_ids, dtype=torch.long)
+    stopped = longest == 0
+    while True:
+        ended.add(live.keep(stopped))
+        live = live.keep(~stopped)
+        live = live.keep(~ended.settled(live)[live.rows])
+        if not len(live):
+            return ended.best()
+        live = _extend(model, live.read_last(model), options, ended.room)
+        stopped = torch.isin(live.ids[:, -1], stop_ids)
+        stopped |= longest[live.rows] <= live.ids.shape[1]
+        if finished is not None:
+            stopped |= torch.tensor([finished(ids) for ids in live.ids.tolist()], dtype=torch.bool)
 
 
-def length_normaliser(length: int, penalty: float) -> float:
-    """What a log probability is divided by, so that longer texts are not ranked down for it."""
-    return float(((5 + length) / 6) ** penalty)
+def _extend(model: LanguageModel, live: Live, options: DecodingOptions, room: torch.Tensor) -> Live:
+    """The likeliest continuations by one token, as many of each row as it has room (B,) for.
 
-
-def _extend(model: LanguageModel, live: _Live, options: DecodingOptions, width: int) -> _Live:
-    """The `width` likeliest continuations by one token; impossible ones are left out.
-
-    Hypotheses stay in the order of their ids, so of equally likely ones the first by ids is kept.
+    Impossible ones are left out. Of equally likely ones the first by ids is kept.
     """
-    log_probs = model.predict(live.state).cpu().double()  # (N, V)
-    if len(log_probs) != len(live.ids):
-        raise InputError(f"beam search starts from a state of one row, not {len(log_probs)}")
-    refuse_broken(log_probs)
-    log_probs = constrain(log_probs, options, step=live.ids.shape[1])
-    totals = (live.log_probs.unsqueeze(1) + log_probs).flatten()  # (N * V,)
-    best = (largest(totals, width) & ~torch.isneginf(totals)).nonzero().squeeze(1)
-    parents, tokens = best // log_probs.shape[1], best % log_probs.shape[1]
-    ids = torch.cat([live.ids[parents], tokens.unsqueeze(1)], dim=1)
-    return _Live(ids, totals[best], _select(live.state, parents))
+    attended = live.attended
+    if attended is not None:
+        attended = attended + model.attention(live.state)[0].cpu()
+    log_probs = constrain(model.predict(live.state), options, step=live.ids.shape[1])  # (N, V)
+    assert options.beam is not None
+    values, tokens = likeliest(log_probs, options.beam)  # (N, K)
+    refuse_broken(values)
+    totals = live.log_probs[:, None] + values.cpu().double()
+    parents, choices = _best_of_each_row(totals, live.rows, room)
+    chosen = tokens.cpu()[parents, choices]
+    return replace(
+        live,
+        rows=live.rows[parents],
+        ids=torch.cat([live.ids[parents], chosen[:, None]], dim=1),
+        log_probs=totals[parents, choices],
+        parents=parents,
+        attended=None if attended is None else attended[parents],
+    )
 
 
-def _read_last(model: LanguageModel, live: _Live) -> _Live:
-    """The same hypotheses, their last token read."""
-    last = live.ids[:, -1:].to(tensors(live.state)[0].device)
-    return _Live(live.ids, live.log_probs, model.read(last, live.state))
+def _best_of_each_row(
+    totals: torch.Tensor, rows: torch.Tensor, room: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Where the largest of totals (N, K) stand, for each row as many as it has room (B,) for.
 
-
-def _settled(live: _Live, ended: list[Hypothesis], options: DecodingOptions) -> bool:
-    """Whether nothing that still goes on can enter the n best.
-
-    A log probability never rises. Divided by the largest normaliser that lies ahead it is therefore
-    a bound on the score; the normaliser is monotone, so its largest value is at one of the ends.
+    Both results are (M,), in the order of the totals; minus infinity is never among them.
     """
-    if len(ended) < options.n_best:
-        return False
-    lengths = (live.ids.shape[1] + 1, options.max_tokens)
-    normaliser = max(length_normaliser(length, options.length_penalty) for length in lengths)
-    to_beat = sorted((hypothesis.score for hypothesis in ended), reverse=True)[options.n_best - 1]
-    return float(live.log_probs.max()) / normaliser <= to_beat
-
-
-def _hypotheses(live: _Live, options: DecodingOptions) -> list[Hypothesis]:
-    normaliser = length_normaliser(live.ids.shape[1], options.length_penalty)
-    return [
-        Hypothesis(tuple(ids), log_prob, log_prob / normaliser)
-        for ids, log_prob in zip(live.ids.tolist(), live.log_probs.tolist(), strict=True)
-    ]
-
-
-def _keep(live: _Live, mask: torch.Tensor) -> _Live:
-    """The hypotheses where the mask (N,) is True."""
-    rows = mask.nonzero().squeeze(1)
-    return _Live(live.ids[rows], live.log_probs[rows], _select(live.state, rows))
-
-
-def _select(state: State, rows: torch.Tensor) -> State:
-    return select(state, rows.to(tensors(state)[0].device))
+    firsts = torch.searchsorted(rows, rows)  # of a row's hypotheses, which stand side by side
+    ranks = torch.arange(len(rows)) - firsts
+    width, choices = int(ranks.max()) + 1, totals.shape[1]
+    laid_out = totals.new_full((len(room), width, choices), -torch.inf)
+    laid_out[rows, ranks] = totals
+    flat = laid_out.flatten(1)  # (B, width * K)
+    values, order = flat.sort(dim=1, descending=True, stable=True)
+    good = (torch.arange(flat.shape[1]) < room[:, None]) & ~torch.isneginf(values)
+    row, place = torch.zeros_like(good).scatter(1, order, good).nonzero(as_tuple=True)
+    first_of_row = torch.searchsorted(rows, row)
+    return first_of_row + place // choices, place % choices

@@ -44,5 +44,9 @@ def penalise(
 
 
 def constrain(log_probs: torch.Tensor, options: DecodingOptions, step: int) -> torch.Tensor:
-    """Scores (B, V) with banned ids impossible, and only the forced one left while there is one."""
-    return penalties.force(penalties.ban(log_probs, options.banned), options.forced, step)
+    """Scores (B, V) with banned ids impossible, stop ids too before the least number of tokens, and
+    only the forced one left while there is one.
+    """
+    early = options.stop_ids if step < options.min_tokens else ()
+    possible = penalties.ban(log_probs, (*options.banned, *early))
+    return penalties.force(possible, options.forced, step)

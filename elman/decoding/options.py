@@ -32,9 +32,10 @@ class DecodingOptions(_TransformOptions):  # type: ignore[misc]  # fields known 
     """Everything a decoder can be told, in ids and numbers; one option per transform to begin with.
 
     Temperature 0 means greedy. `forced` ids come first, in order; `banned` ids never come; a row
-    ends with the first of its `stop_ids`, which it keeps. `samples` is for sampling; `beam`,
-    `length_penalty` and `n_best` are for beam search, which takes no sampling knob and no penalty
-    on repetition, so that what it ranks is the model's own probability.
+    ends with the first of its `stop_ids`, which it keeps; none comes before `min_tokens` others.
+    `samples` is for sampling; `beam`, `length_penalty`, `coverage_penalty` and `n_best` are for
+    beam search, which takes no sampling knob and no penalty on repetition, so that what it ranks is
+    the model's own probability.
     """
 
     greedy: bool = _knob(False, "always the likeliest token")
@@ -47,7 +48,10 @@ class DecodingOptions(_TransformOptions):  # type: ignore[misc]  # fields known 
         None, "search for the likeliest whole continuations, this many at a time"
     )
     length_penalty: float = _knob(0.0, "of the beam: above 0 favours longer continuations")
+    # Not a flag of `elman generate`, where there is no source to cover.
+    coverage_penalty: float = 0.0
     n_best: int = _knob(1, "of the beam: how many to print")
+    min_tokens: int = _knob(0, "no stop token before this many tokens")
     max_tokens: int = _knob(100, "most tokens of a continuation")
     samples: int = _knob(1, "how many continuations to draw")
     seed: int = _knob(0, "sample i of a seed is always the same")
@@ -89,6 +93,11 @@ class DecodingOptions(_TransformOptions):  # type: ignore[misc]  # fields known 
 
     def _check_counts(self) -> None:
         _require(self.max_tokens >= 0, f"max_tokens is {self.max_tokens}; give 0 or more")
+        _require(self.min_tokens >= 0, f"min_tokens is {self.min_tokens}; give 0 or more")
+        _require(
+            self.min_tokens <= self.max_tokens,
+            f"min_tokens is {self.min_tokens} but max_tokens is {self.max_tokens}; lower the first",
+        )
         _require(self.samples >= 1, f"samples is {self.samples}; give 1 or more")
         _require(self.n_best >= 1, f"n_best is {self.n_best}; give 1 or more")
         _require(self.seed >= 0, f"seed is {self.seed}; give 0 or more")
@@ -102,6 +111,10 @@ class DecodingOptions(_TransformOptions):  # type: ignore[misc]  # fields known 
         for name in ("frequency_penalty", "presence_penalty", "length_penalty"):
             value = getattr(self, name)
             _require(math.isfinite(value), f"{name} is {value}; give a finite number, 0 for none")
+        coverage = self.coverage_penalty
+        _require(
+            0 <= coverage < math.inf, f"coverage_penalty is {coverage}; give 0 for none, or more"
+        )
         repetition = self.repetition_penalty
         _require(
             0 < repetition < math.inf,
@@ -122,6 +135,10 @@ class DecodingOptions(_TransformOptions):  # type: ignore[misc]  # fields known 
             not set(self.forced[:-1]) & set(self.stop_ids),
             "a stop id is forced before the last forced token; put it last or leave it out",
         )
+        _require(
+            not set(self.forced[: self.min_tokens]) & set(self.stop_ids),
+            f"a stop id is forced, but min_tokens is {self.min_tokens}; leave out one of the two",
+        )
 
     def _check_strategy(self) -> None:
         if self.greedy and self.temperature not in (0, 1):
@@ -137,7 +154,8 @@ class DecodingOptions(_TransformOptions):  # type: ignore[misc]  # fields known 
     def _check_beam(self) -> None:
         if self.beam is None:
             _require(self.n_best == 1, "n_best is for beam search; set beam, or use samples")
-            _require(self.length_penalty == 0, "length_penalty is for beam search; set beam")
+            for name in ("length_penalty", "coverage_penalty"):
+                _require(getattr(self, name) == 0, f"{name} is for beam search; set beam")
             return
         _require(
             self.n_best <= self.beam,

@@ -43,3 +43,19 @@ def largest(values: torch.Tensor, count: int) -> torch.Tensor:
     equal = values == smallest_kept
     room = count - above.sum(dim=-1, keepdim=True)
     return above | (equal & (equal.cumsum(dim=-1) <= room))
+
+
+def likeliest(log_probs: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The `count` largest of each row and their ids, in the order of the ids; of equals, the first.
+
+    (N, V) -> two of (N, count). As `largest`, without looking at every value twice.
+    """
+    size = log_probs.shape[-1]
+    values, ids = log_probs.topk(min(count + 1, size), dim=-1)
+    if count < size:
+        tied = (values[:, count] == values[:, count - 1]) & ~values[:, count].isneginf()
+        ids = ids[:, :count].contiguous()
+        if tied.any():
+            ids[tied] = largest(log_probs[tied], count).nonzero()[:, 1].view(-1, count)
+    ids = ids.sort(dim=-1).values
+    return log_probs.gather(-1, ids), ids

@@ -7,10 +7,20 @@ task. Only `to_data` and `rows` must be said; the rest is there where it makes s
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from elman.evaluation.labels import Score
+
+
+@dataclass(frozen=True)
+class Table:
+    """Further measures, like those by length."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[Any]]
 
 
 class TaskMeasures(ABC):
@@ -35,6 +45,14 @@ class TaskMeasures(ABC):
 
     def mistakes(self) -> list[tuple[str, str, int]]:
         """What was taken for what, and how often: right, guessed, count; most frequent first."""
+        return []
+
+    def tables(self) -> list[Table]:
+        """What is worth a table of its own."""
+        return []
+
+    def footnotes(self) -> list[str]:
+        """How the figures were obtained; one line each, under them."""
         return []
 
     def notes(self) -> list[str]:

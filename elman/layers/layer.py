@@ -67,6 +67,7 @@ class Layer(nn.Module):
         *,
         lengths: torch.Tensor | None = None,
         trace: bool = False,
+        outputs_only: bool = False,
     ) -> LayerRun:
         """Read (B, T, input_size), after `drop` has been applied to it."""
         if state is not None and len(state) != len(self.directions):
@@ -81,7 +82,8 @@ class Layer(nn.Module):
                 lengths=lengths,
                 reverse=number == 1,
                 trace=trace,
-                weights=self._weights(direction),
+                weights=self.weights(direction),
+                outputs_only=outputs_only,
             )
             for number, direction in enumerate(self.directions)
         ]
@@ -92,7 +94,7 @@ class Layer(nn.Module):
             trace=tuple(run.trace for run in runs) if trace else None,
         )
 
-    def _weights(self, direction: Recurrent) -> Weights | None:
+    def weights(self, direction: Recurrent) -> Weights | None:
         """Weights with some recurrent connections taken out; None: the module's own."""
         if self.weight_drop == 0:
             return None

@@ -67,13 +67,21 @@ class Recurrent(nn.Module):
         reverse: bool = False,
         trace: bool = False,
         weights: Weights | None = None,
+        outputs_only: bool = False,
     ) -> Run:
         """Read (B, T, input_size); `weights` take the place of the module's own for this call."""
-        cell = self._regularised()
-        given = self.own_weights() if weights is None else weights
-        return run(cell, given, inputs, state, lengths=lengths, reverse=reverse, trace=trace)
+        return run(
+            self.regularised(),
+            self.own_weights() if weights is None else weights,
+            inputs,
+            state,
+            lengths=lengths,
+            reverse=reverse,
+            trace=trace,
+            outputs_only=outputs_only,
+        )
 
-    def _regularised(self) -> Cell:
+    def regularised(self) -> Cell:
         """The cell for one run; zoneout keeps values as they are, not as products see them."""
         cell = self.cell
         if self.recurrent_dropout and self.training:

@@ -25,10 +25,13 @@ def softmax_loss(
     bias: torch.Tensor,
     targets: torch.Tensor,
     adjust: torch.Tensor | None = None,
+    *,
+    smoothing: float = 0.0,
 ) -> torch.Tensor:
     """Sum over rows of -log softmax(W h + b)[target]; `adjust` is for sampled rows of W.
 
-    adjust (V,): added to every logit but that of the row's own target.
+    adjust (V,): added to every logit but that of the row's own target; smoothing: so much of what
+    is to be learned is not the target but every word alike.
     """
     gradients = Gradients.wanted(hidden, weight, bias)
     nats = hidden.new_zeros((), dtype=torch.float64)
@@ -40,14 +43,19 @@ def softmax_loss(
             if adjust is not None:
                 logits += adjust
                 logits.scatter_(1, place, chosen)
+            wanted = chosen
+            if smoothing:
+                wanted = torch.lerp(chosen, logits.mean(1, keepdim=True), smoothing)
             # Step by step in the same memory: each pass over it takes as long as a tenth of a
             # product, and an exponential twice that.
             largest = logits.amax(1, keepdim=True)
             summed = logits.sub_(largest).exp_().sum(1, keepdim=True)
-            nats += (summed.log() + largest - chosen).sum(dtype=torch.float64)
+            nats += (summed.log() + largest - wanted).sum(dtype=torch.float64)
             if gradients is not None:
                 slopes = logits.div_(summed)
-                slopes.scatter_add_(1, place, torch.full_like(chosen, -1))
+                slopes.scatter_add_(1, place, torch.full_like(chosen, smoothing - 1))
+                if smoothing:
+                    slopes.sub_(smoothing / slopes.shape[1])
                 gradients.add(rows, slopes)
     loss = nats.to(hidden.dtype)
     return loss if gradients is None else gradients.of(loss)

@@ -114,8 +114,12 @@ class Stack(nn.Module):
         *,
         lengths: torch.Tensor | None = None,
         trace: bool = False,
+        outputs_only: bool = False,
     ) -> StackRun:
-        """Read (B, T, input_size). With lengths (B,), nothing beyond them counts."""
+        """Read (B, T, input_size). With lengths (B,), nothing beyond them counts.
+
+        `outputs_only`: the state after them is not needed, which may be faster.
+        """
         check_inputs(inputs, self.input_size)
         states = cast("tuple[tuple[States, ...], ...] | None", state)
         if states is not None and len(states) != len(self.layers):
@@ -131,6 +135,7 @@ class Stack(nn.Module):
                 lambda values, rate=rate: self.drop(values, rate),
                 lengths=lengths,
                 trace=trace,
+                outputs_only=outputs_only,
             )
             runs.append(run)
             handed_on = run.outputs

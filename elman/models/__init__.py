@@ -1,7 +1,7 @@
 """Model families, one per file.
 
-Language models are all behind the contract (`contract.py`); models of whole sentences have a loss
-and errors (`sentence_model.py`).
+Language models are all behind the contract (`contract.py`), the encoder–decoder too once it has a
+source; models of whole sentences have a loss and errors (`sentence_model.py`).
 """
 
 from elman.registry import Registry
@@ -23,5 +23,6 @@ SENTENCE_MODELS = Registry(
         "classifier": "elman.models.classifier:Classifier",
         "bidirectional": "elman.models.bidirectional:BidirectionalModel",
         "answerer": "elman.models.answerer:Answerer",
+        "encoder-decoder": "elman.models.encoder_decoder:EncoderDecoder",
     },
 )

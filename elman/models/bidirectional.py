@@ -114,7 +114,7 @@ class BidirectionalModel(Kept):
         """What is worth knowing of it: small enough to read."""
         return {"parameters": self.count_parameters()}
 
-    def multiplications(self, step_tokens: int) -> int:
+    def multiplications(self, step_tokens: int, *, learning: bool = True) -> int:
         """Multiply-adds per prediction, forward only, of layers and softmax."""
         layers = sum(weight.numel() for weight in self.readers.parameters() if weight.dim() == 2)
         return layers // 2 + (self.config.samples + step_tokens) * self.config.projection

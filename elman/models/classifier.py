@@ -78,10 +78,13 @@ class Classifier(SentenceModel):
             wrong = self.score(batch.inputs).argmax(1) != batch.targets
         return int(wrong.sum())
 
-    def multiplications(self, step_tokens: int) -> int:
+    def multiplications(self, step_tokens: int, *, learning: bool = True) -> int:
         """Per example: the encoder reads all its words, the scores come once."""
         scores = self.scores.weight.numel()
-        return round(self.words * (super().multiplications(step_tokens) - scores)) + scores
+        return (
+            round(self.words * (super().multiplications(step_tokens, learning=learning) - scores))
+            + scores
+        )
 
     def score(self, texts: tuple[Sentences, ...]) -> torch.Tensor:
         """Scores of the labels, (B, K)."""

@@ -4,7 +4,7 @@ Takes ids and a state, gives log probabilities (natural logarithm) and a new sta
 every adapter keeps it; evaluation, decoding, adapters, the command line and the studio are
 written against it and never ask what kind of model they hold.
 
-    state            = model.start(batch_size)      nothing read yet
+    state            = model.start(batch_size)      nothing read yet; or a source, encoded
     log_probs        = model.predict(state)         (B, V) the distribution of the next token
     state            = model.read(ids, state)       (B, T) ids read
     log_probs, state = model.score(ids, state)      (B, T) log p of each id after those before
@@ -32,6 +32,8 @@ class LanguageModel(ABC):
     resets_at_lines: bool = False
     # Whether predictions are made from a vector, which can be asked for.
     has_vectors: bool = False
+    # Whether predictions look at the places of a source, and can say how much at each.
+    has_attention: bool = False
 
     @abstractmethod
     def start(self, batch_size: int, source: Any = None) -> State:
@@ -70,6 +72,12 @@ class LanguageModel(ABC):
     ) -> tuple[torch.Tensor, torch.Tensor, State]:
         """As `score`, with the vector that each id was predicted from, (B, T, size)."""
         raise NotImplementedError("this model has no vectors")
+
+    def attention(self, state: State) -> tuple[torch.Tensor, torch.Tensor]:
+        """How much the next prediction looks at each place of the source, (B, S), summing to one;
+        and which places are real, (B, S): padding is not, and gets exactly zero.
+        """
+        raise NotImplementedError("this model has no attention")
 
     def describe(self) -> dict[str, Any]:
         """What a person wants to know about the model, as plain data."""

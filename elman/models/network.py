@@ -21,7 +21,7 @@ from elman.errors import InputError
 from elman.layers.dropout import draw_masks_anew
 from elman.layers.inputs import INPUTS, Material
 from elman.layers.outputs import OUTPUTS
-from elman.layers.outputs.output import Evidence
+from elman.layers.outputs.output import Evidence, Output
 from elman.layers.padding import real_tokens
 from elman.models.kept import Kept
 from elman.models.loss import Loss
@@ -55,20 +55,20 @@ class Network(Kept, ABC):
     def add_output(self, hidden_size: int) -> None:
         """Put the output on hidden vectors of this size; the last act of building a model."""
         config = self.config
-        make_output: Any = OUTPUTS[config.output]
-        self.output = make_output(
-            hidden_size,
-            self.counts,
-            embedding_size=config.embedding_size,
-            tied=config.tied,
-            **config.output_options,
-        )
+        self.output = self.make_output(hidden_size)
         if config.init != "default":
             for parameter in self.parameters():
                 if config.init == "uniform":
                     nn.init.uniform_(parameter, -config.init_scale, config.init_scale)
                 else:
                     nn.init.normal_(parameter, std=config.init_scale)
+
+    def make_output(self, hidden_size: int) -> Output:
+        """A fresh output for hidden vectors of this size."""
+        make: Any = OUTPUTS[self.config.output]
+        sizes = {"embedding_size": self.config.embedding_size, "tied": self.config.tied}
+        output: Output = make(hidden_size, self.counts, **sizes, **self.config.output_options)
+        return output
 
     @abstractmethod
     def begin_encoding(self, batch_size: int) -> State:
@@ -80,8 +80,8 @@ class Network(Kept, ABC):
     ) -> tuple[torch.Tensor, State, torch.Tensor | float]:
         """A hidden vector after each id, (B, T, size), what is carried on, and a penalty."""
 
-    def begin(self, batch_size: int) -> State:
-        """What is carried along before anything was read."""
+    def begin(self, batch_size: int, source: Any = None) -> State:
+        """What is carried along before anything was read; most models have no source."""
         return self.begin_encoding(batch_size), self.output.begin(batch_size)
 
     def gather(
@@ -97,7 +97,7 @@ class Network(Kept, ABC):
     def loss(self, batch: Batch, carried: State | None) -> tuple[Loss, State]:
         """Predict each target from what stands before it; `carried` is None at a fresh start."""
         if carried is None:
-            carried = self.begin(len(batch.inputs))
+            carried = self.begin(len(batch.inputs), batch.source)
         evidence, carried, penalty = self.gather(batch.inputs, carried, batch.lengths)
         targets = batch.targets
         counted = batch.learned

@@ -36,7 +36,7 @@ class NeuralModel(Network, LanguageModel):
 
     def start(self, batch_size: int, source: Any = None) -> State:
         nothing = torch.full((batch_size, 1), self.eos_id)
-        return self.advance(nothing, self.begin(batch_size))[1]
+        return self.advance(nothing, self.begin(batch_size, source))[1]
 
     def predict(self, state: State) -> torch.Tensor:
         return self.predict_from(cast("Evidence", state[0]))
@@ -69,11 +69,15 @@ class NeuralModel(Network, LanguageModel):
         parts = []
         for piece, fresh in self._pieces(ids.to(self.counts.device)):
             if fresh is not None:
-                carried = replace_rows(fresh, self.begin(len(ids)), carried)
+                carried = self.renew(fresh, carried)
             evidence, carried, _ = self.gather(piece, carried)
             parts.append(evidence)
         evidence = parts[0] if len(parts) == 1 else _along_time(*parts)
         return evidence, (tuple(part[:, -1] for part in evidence), carried)
+
+    def renew(self, ended: torch.Tensor, carried: State) -> State:
+        """What is carried along, but as at the beginning in the rows (B,) where a line ended."""
+        return replace_rows(ended, self.begin(len(ended)), carried)
 
     def _pieces(self, ids: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor | None]]:
         """The ids in one piece; or, if lines stand by themselves, a new piece wherever a line ends,

@@ -7,7 +7,7 @@ before anything is built.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from elman.config import check_types
 from elman.errors import InputError, choose
@@ -16,13 +16,14 @@ from elman.layers.inputs import INPUTS
 from elman.layers.outputs import OUTPUTS
 from elman.options import check_options
 
-CONTEXTS = ("stream", "line")
 INITIALISERS = ("default", "uniform", "normal")
 
 
 @dataclass(kw_only=True)
 class NeuralConfig:
     """What all neural models have."""
+
+    contexts: ClassVar[tuple[str, ...]] = ("stream", "line")
 
     context: str = "stream"  # stream: the text runs on; line: every line by itself
     input: str = "words"  # elman list inputs
@@ -40,7 +41,7 @@ class NeuralConfig:
         self.input_options = check_options(INPUTS, self.input, self.input_options)
         self.output_options = check_options(OUTPUTS, self.output, self.output_options)
         choose(dict.fromkeys(INITIALISERS), self.init, "init")
-        choose(dict.fromkeys(CONTEXTS), self.context, "context")
+        choose(dict.fromkeys(self.contexts), self.context, "context")
         check_rate(self.dropout_words, "dropout_words")
         if self.embedding_size < 1:
             raise InputError(f"embedding_size={self.embedding_size}: must be at least 1")

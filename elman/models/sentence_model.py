@@ -46,7 +46,7 @@ class SentenceModel(Kept, ABC):
         """What is worth knowing of it: small enough to read."""
         return {"parameters": self.count_parameters()}
 
-    def multiplications(self, step_tokens: int) -> int:
+    def multiplications(self, step_tokens: int, *, learning: bool = True) -> int:
         """Multiply-adds per word of the matrix products, forward only; tables are looked up."""
         return sum(
             parameter.numel()

@@ -223,8 +223,9 @@ def load(path: str | Path) -> TrainedModel:
     kind = run_kind(path)
     if kind in SENTENCE_MODELS:
         command = SENTENCE_MODELS[kind].command
+        article = "an" if kind.startswith(("a", "e")) else "a"
         raise InputError(
-            f"{path}: is a {kind}, not a language model; it is for elman {command} and "
+            f"{path}: is {article} {kind}, not a language model; it is for elman {command} and "
             "elman evaluate"
         )
     return saved_run(Path(path), read_run(Path(path), _PARTS))

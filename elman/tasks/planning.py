@@ -16,8 +16,10 @@ from dataclasses import dataclass
 import torch
 
 from elman.errors import InputError
+from elman.models import SENTENCE_MODELS
 from elman.tasks.machine import Machine
 from elman.tasks.recipes import RunConfig, load_recipe
+from elman.tasks.sentence_training import prepare
 from elman.tasks.trainers import build_trainer
 from elman.tasks.training_text import read_training_text
 from elman.training.trainer import Trainer
@@ -35,7 +37,7 @@ class Plan:
     data: str
     parameters: int
     tokens: int  # of the training text
-    vocabulary_size: int
+    vocabulary_size: int | None  # None of a model that writes no words
     epochs: float
     steps: int
     multiplications: int  # multiply-adds per token, forward
@@ -63,7 +65,11 @@ def plan(
     if config.training is None:
         raise InputError(f"{recipe}: counting takes seconds; only trainings in steps are planned")
     device = (machine or Machine()).prepare()
-    trainer = build_trainer(config, read_training_text(str(data), config, progress), device)
+    if config.kind in SENTENCE_MODELS:
+        progress("reading")
+        trainer = prepare(config, str(data), device)
+    else:
+        trainer = build_trainer(config, read_training_text(str(data), config, progress), device)
     progress("measuring a few steps")
     speed = _tokens_per_second(trainer)
     validation_speed = _validation_speed(trainer)
@@ -90,7 +96,7 @@ def _plan(
         data=data,
         parameters=model.facts()["parameters"],
         tokens=tokens,
-        vocabulary_size=model.vocabulary_size,
+        vocabulary_size=getattr(model, "vocabulary_size", None),
         epochs=training.epochs,
         steps=round(training.epochs * tokens / per_step),
         multiplications=per_token,

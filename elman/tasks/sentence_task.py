@@ -1,101 +1,42 @@
-"""What stands between files of examples and a model of sentences.
+"""Tasks over sentences of words: what the tagger, the classifier and their like have in common.
 
-A task reads a document as examples, learns from them which words and labels there are, makes
-batches and a model of them, and is kept in a run folder as `vocabulary.json`. Called by
-`sentence_training.py`, which trains any of them; one file per task says the rest.
+A task knows words by number and by their characters (`batches/sentences.py`), and may have a frozen
+language model beside them. Called by one file per task, which says the rest.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import torch
 
-from elman.batches.sentences import Examples, IndexedSentences, SentenceReader
+from elman.batches.sentences import IndexedSentences, SentenceReader
 from elman.models.bidirectional import BidirectionalModel
-from elman.registry import Registry
 from elman.tasks.elmo import Elmo
+from elman.tasks.example_task import ExampleTask
 from elman.tasks.recipes import RunConfig
-from elman.text.reader import Document
 from elman.text.word_list import WordList
 
-# Of the model, which names the task in a recipe.
-SENTENCE_TASKS = Registry(
-    "model",
-    {
-        "tagger": "elman.tasks.tagging:Tagging",
-        "classifier": "elman.tasks.classification:Classification",
-        "bidirectional": "elman.tasks.embedding:Embedding",
-        "answerer": "elman.tasks.answering:Answering",
-    },
-)
 
-
-class SentenceTask(ABC):
+class SentenceTask(ExampleTask):
     """Words and labels that a model knows, and the way from examples to batches."""
 
-    unit: ClassVar[str]  # what examples are called, as in "3,394 sentences"
-
     def __init__(self, config: RunConfig, words: WordList) -> None:
-        self.config = config
+        super().__init__(config)
         self.words = words
         self.reader = SentenceReader(words)
         self.elmo: Elmo | None = None  # a frozen language model, whose layers are features
 
-    @classmethod
-    @abstractmethod
-    def read(cls, document: Document, config: RunConfig) -> list[Any]:
-        """The examples of a document."""
-
-    @classmethod
-    def learned(cls, examples: Sequence[Any]) -> list[Any]:
-        """What is learned of examples: themselves, or more, like the phrases of trees."""
-        return list(examples)
-
-    @classmethod
-    @abstractmethod
-    def learn(cls, examples: Sequence[Any], config: RunConfig) -> Self:
-        """The task of a training text."""
-
-    @abstractmethod
-    def batches(self, examples: Sequence[Any], batch_size: int, seed: int | None) -> Examples:
-        """Examples to learn from, or without a seed to be judged on."""
-
-    @abstractmethod
-    def build(self) -> Any:
-        """A fresh model."""
-
-    @abstractmethod
-    def facts(self, examples: Sequence[Any]) -> dict[str, Any]:
-        """What is worth knowing of the training examples: labels, schemes."""
-
-    def notes(self, examples: Sequence[Any]) -> list[str]:
-        """What is to be said of examples that are not learned from, like labels never learned."""
-        return []
-
-    @classmethod
-    @abstractmethod
-    def trained_class(cls) -> Any:
-        """What a trained model of it is (`trained_task.py`)."""
-
-    @abstractmethod
-    def to_data(self) -> dict[str, Any]:
-        """What it has learned from the training text, as plain data."""
-
-    @classmethod
-    @abstractmethod
-    def from_data(cls, data: dict[str, Any], config: RunConfig) -> Self:
-        """The task that gave this data."""
+    def vocabulary(self) -> dict[str, int]:
+        return {"words": len(self.words)}
 
     def kept(self) -> dict[str, Any]:
-        """What a run folder keeps of it, with the settings of the frozen language model if any."""
+        """With the settings of the frozen language model, if there is one."""
         return self.to_data() | ({} if self.elmo is None else {"elmo": self.elmo.to_data()})
 
     @classmethod
     def restored(cls, data: dict[str, Any], config: RunConfig) -> Self:
-        """The task that a run folder keeps."""
         task = cls.from_data(data, config)
         task.elmo = Elmo.from_data(data["elmo"]) if "elmo" in data else None
         return task

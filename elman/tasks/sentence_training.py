@@ -2,7 +2,7 @@
 
 Takes settings and data, gives a `TrainedTask` of the kind that the settings name. The loop, the
 checkpoints and the run folder are those of language models (`training_run.py`); what a task is, is
-said by `sentence_task.py`.
+said by `example_task.py`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from elman.errors import InputError
 from elman.runs.folder import read_run
 from elman.tasks.checkpoints import read_checkpoint
 from elman.tasks.elmo import Elmo
+from elman.tasks.example_task import TASKS, ExampleTask
 from elman.tasks.fine_tuning import begin_with
 from elman.tasks.language_model import TrainedModel, run_kind
 from elman.tasks.machine import Machine
 from elman.tasks.recipes import RunConfig, saved_config
-from elman.tasks.sentence_task import SENTENCE_TASKS, SentenceTask
+from elman.tasks.sentence_task import SentenceTask
 from elman.tasks.trained_task import TrainedTask
 from elman.tasks.training_run import TrainingRun
-from elman.text.corpora import Corpus, open_corpus, split_examples
+from elman.text.corpora import Corpus, split_examples
 from elman.text.reader import Document
 from elman.training.trainer import Trainer
 
@@ -46,9 +47,9 @@ def train_sentences(
     """Train from the start, or from the word vectors and layers of a language model."""
     if machine.processes.count > 1:
         raise InputError(f"{config.kind}: is trained by one process; leave out torchrun")
-    kind: type[SentenceTask] = SENTENCE_TASKS[config.kind]
+    kind: type[ExampleTask] = TASKS[config.kind]
     progress("reading")
-    corpus = open_corpus(data)
+    corpus = kind.open(data, config)
     train, valid, notes = _examples(kind, corpus, config)
     source = _source_facts(corpus, notes)
     return train_examples(
@@ -69,15 +70,16 @@ def train_examples(
 ) -> TrainedTask:
     """Train on examples that were read already; `source`: facts on where they come from."""
     device = machine.prepare()
-    kind: type[SentenceTask] = SENTENCE_TASKS[config.kind]
+    kind: type[ExampleTask] = TASKS[config.kind]
     task = kind.learn(train, config)
-    if named := getattr(config.model, "elmo", ""):
-        task.elmo = Elmo.read(named)
+    _add_language_model(task)
     trainer = _trainer(task, train, valid, device)
     source["notes"] += [f"validation: {note}" for note in task.notes(valid)]
     if before is not None:
+        if not isinstance(task, SentenceTask):
+            raise InputError(f"--from {before.name}: {kind.unit} are learned from the start")
         source["notes"].append(begin_with(before, task, trainer.model))
-    about = {"examples": len(train), "unit": kind.unit, "words": len(task.words)}
+    about = {"examples": len(train), "unit": kind.unit, **task.vocabulary()}
     facts = {
         "data": source | about,
         "task": task.facts(train),
@@ -88,6 +90,22 @@ def train_examples(
     run.begin(overwrite)
     run.train()
     return _trained(task, trainer.model, run.facts, run.name)
+
+
+def prepare(config: RunConfig, data: str, device: torch.device) -> Trainer:
+    """A trainer as training begins with, for a plan of it."""
+    kind: type[ExampleTask] = TASKS[config.kind]
+    train, valid, _ = _examples(kind, kind.open(data, config), config)
+    task = kind.learn(train, config)
+    _add_language_model(task)
+    return _trainer(task, train, valid, device)
+
+
+def _add_language_model(task: ExampleTask) -> None:
+    """The frozen one that the settings name, if any."""
+    if named := getattr(task.config.model, "elmo", ""):
+        assert isinstance(task, SentenceTask), "only those have the setting"
+        task.elmo = Elmo.read(named)
 
 
 def resume_sentences(
@@ -118,7 +136,7 @@ def resume_sentences(
 def _same_text(path: Path, saved: TrainedTask, data: str | None) -> Corpus:
     """The text of a run: to go on bit for bit, it must be the same."""
     try:
-        corpus = open_corpus(data or saved.facts["data"]["name"])
+        corpus = saved.task.open(data or saved.facts["data"]["name"], saved.config)
     except InputError as error:
         moved = "" if data else "; if the text has moved, say where to with --data"
         raise InputError(f"{error}{moved}") from None
@@ -149,7 +167,7 @@ def saved_task(path: Path, contents: dict[str, Any]) -> TrainedTask:
     """The model in the contents of a run folder."""
     try:
         config = saved_config(contents["config.json"])
-        kind: type[SentenceTask] = SENTENCE_TASKS.choose(config.kind)
+        kind: type[ExampleTask] = TASKS.choose(config.kind)
         task = kind.restored(contents["vocabulary.json"], config)
         with torch.random.fork_rng(devices=[]):  # fresh weights, soon gone, leave no trace
             model = task.build()
@@ -161,13 +179,13 @@ def saved_task(path: Path, contents: dict[str, Any]) -> TrainedTask:
     return _trained(task, model.eval(), contents["facts.json"], str(path))
 
 
-def _trained(task: SentenceTask, model: Any, facts: dict[str, Any], name: str) -> TrainedTask:
+def _trained(task: ExampleTask, model: Any, facts: dict[str, Any], name: str) -> TrainedTask:
     made: TrainedTask = task.trained_class()(task, model, facts, name)
     return made
 
 
 def _trainer(
-    task: SentenceTask, train: list[Any], valid: list[Any], device: torch.device
+    task: ExampleTask, train: list[Any], valid: list[Any], device: torch.device
 ) -> Trainer:
     config = task.config
     torch.manual_seed(config.seed)
@@ -180,7 +198,7 @@ def _trainer(
 
 
 def _examples(
-    kind: type[SentenceTask], corpus: Corpus, config: RunConfig
+    kind: type[ExampleTask], corpus: Corpus, config: RunConfig
 ) -> tuple[list[Any], list[Any], list[str]]:
     """What is trained on, what is validated on, and what there is to say about it."""
     if corpus.whole is not None:  # one file: cut between examples, not between its lines

@@ -21,16 +21,18 @@ from elman.batches.sentences import Sentences
 from elman.errors import InputError
 from elman.evaluation.task_measures import TaskMeasures
 from elman.runs.folder import write_run
+from elman.tasks.example_task import ExampleTask
 from elman.tasks.recipes import RunConfig
-from elman.tasks.sentence_task import SentenceTask
-from elman.text.corpora import open_corpus, split_examples
+from elman.text.corpora import split_examples
 
 
 class TrainedTask:
     """A task and its model, ready to be used."""
 
+    task: Any  # an ExampleTask; every kind says which
+
     def __init__(
-        self, task: SentenceTask, model: Any, facts: dict[str, Any], name: str = "model"
+        self, task: ExampleTask, model: Any, facts: dict[str, Any], name: str = "model"
     ) -> None:
         self.task = task
         self.model = model
@@ -41,16 +43,17 @@ class TrainedTask:
     @property
     def config(self) -> RunConfig:
         """The settings of the run."""
-        return self.task.config
+        config: RunConfig = self.task.config
+        return config
 
     def examples(self, data: str, split: str | None = None) -> list[Any]:
         """The examples of a split of a folder (test, unless another is named), or of a file.
 
         A file that was trained on is cut as it was then.
         """
-        corpus = open_corpus(data)
+        corpus = self.task.open(data, self.config)
         document = corpus.split(split or "test") if corpus.whole is None else corpus.whole
-        every = self.task.read(document, self.config)
+        every: list[Any] = [*self.task.read(document, self.config)]
         self.notes = document.notes
         if corpus.whole is None:
             return every
@@ -61,7 +64,7 @@ class TrainedTask:
 
     def has_seen(self, data: str, split: str | None = None) -> bool:
         """Whether the examples of this text were trained on."""
-        corpus = open_corpus(data)
+        corpus = self.task.open(data, self.config)
         if corpus.whole is None or split is not None:
             document = corpus.split(split or "test")
         else:

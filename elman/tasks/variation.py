@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from elman.errors import InputError
+from elman.models import SENTENCE_MODELS
 from elman.runs.folder import read_run
 from elman.tasks.language_model import load_any
 from elman.tasks.machine import Machine
 from elman.tasks.recipes import RunConfig, load_recipe
 from elman.tasks.training import train
-from elman.text.corpora import open_corpus
+from elman.text.corpora import Corpus, open_corpus
 
 _COMMA = re.compile(r",(?![^\[{]*[\]}])")  # not inside a list like [1, 2]
 _STRANGE = re.compile(r"[^\w.=+-]+")  # in the name of a folder
@@ -166,13 +167,23 @@ def _is_finished(folder: Path, config: RunConfig, data: str) -> bool:
     wanted = json.loads(json.dumps(config.to_data()))  # as a file has it
     if wanted["text"].get("tokenizer") == "auto":  # has become the one that was chosen
         wanted["text"]["tokenizer"] = saved["text"]["tokenizer"]
-    corpus = open_corpus(data, labelled=getattr(config.text, "labelled", False))
+    corpus = _open(data, config)
     text = corpus.whole or corpus.split("train")
     if wanted != saved or text.sha256() not in facts["data"]["sha256"].values():
         raise InputError(
             f"{folder}: is a run with other settings or of another text; choose another --out"
         )
     return bool(facts.get("training", {}).get("finished", True))  # counting is done at once
+
+
+def _open(data: str, config: RunConfig) -> Corpus:
+    """The text as a training with these settings opens it."""
+    if config.kind not in SENTENCE_MODELS:
+        return open_corpus(data, labelled=config.text.labelled)
+    from elman.tasks.example_task import TASKS  # with torch
+
+    opened: Corpus = TASKS[config.kind].open(data, config)
+    return opened
 
 
 def _measure(folder: Path, data: str, split: str | None, seed: int) -> tuple[str, VariantRun]:

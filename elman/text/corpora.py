@@ -28,10 +28,14 @@ CORPORA = Registry(
         "python-docs": "elman.text.python_docs:PythonDocs",
         "arithmetic": "elman.text.arithmetic:Arithmetic",
         "xml": "elman.text.xml:Xml",
+        "copy": "elman.text.symbols:Copy",
+        "reverse": "elman.text.symbols:Reverse",
+        "sort": "elman.text.symbols:Sort",
+        "number-words": "elman.text.number_words:NumberWords",
     },
 )
 SPLITS = ("train", "valid", "test")
-_SPLIT_NAMES = {
+SPLIT_NAMES = {
     "train": ("train", "training"),
     "valid": ("valid", "validation", "val", "dev"),
     "test": ("test",),
@@ -98,13 +102,14 @@ def _open_built_in(name: str) -> Corpus:
 
 def _open_folder(folder: Path) -> Corpus:
     try:
-        files = _files(folder)
+        files = files_in(folder)
     except OSError as error:
         raise InputError(f"{folder}: cannot be read ({error.strerror})") from None
     return _open_files(str(folder), files)
 
 
-def _files(folder: Path) -> list[Path]:
+def files_in(folder: Path) -> list[Path]:
+    """The files of a folder that may be text, by name."""
     return sorted(
         path
         for path in folder.iterdir()
@@ -115,7 +120,7 @@ def _files(folder: Path) -> list[Path]:
 def _files_of_set(path: Path) -> list[Path]:
     """The splits whose names begin with that of a path, up to a mark."""
     try:
-        begun = [file for file in _files(path.parent) if file.name.startswith(path.name)]
+        begun = [file for file in files_in(path.parent) if file.name.startswith(path.name)]
     except OSError:
         return []
     return [
@@ -175,7 +180,7 @@ def _open_labelled(folder: Path) -> Corpus:
 
 def _names_split(path: Path, split: str) -> bool:
     words = re.split(r"[^a-z]+", path.name.lower())
-    return any(name in words for name in _SPLIT_NAMES[split])
+    return any(name in words for name in SPLIT_NAMES[split])
 
 
 def split_document(document: Document) -> Corpus:

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from elman.config import check_types, convert
 from elman.errors import InputError, choose
 from elman.text.entities import SCHEMES
+from elman.text.tokenizer import TextConfig
+
+MEASURES = ("bleu", "chrf", "rouge-1", "rouge-2", "rouge-l", "exact")
 
 
 @dataclass(kw_only=True)
@@ -63,3 +66,42 @@ class LinesConfig(SentenceConfig):
         super().__post_init__()
         if self.longest < 1:
             raise InputError(f"text.longest={self.longest}: must be at least 1")
+
+
+@dataclass(kw_only=True)
+class PairConfig:
+    """Pairs of a source and a target."""
+
+    source: str = "source"  # how its files end, or its column or field is called: en
+    target: str = "target"  # the same of the target: de
+    tokenizer: str = "auto"  # elman list tokenizers; "auto" looks at the training text
+    target_tokenizer: str = ""  # another one for the target; "": the same kind
+    shared: bool = False  # one vocabulary for both sides
+    vocabulary_size: int | None = None  # largest number of tokens of a side; None: all
+    min_count: int = 0  # tokens seen less often are unknown or spelled; 0: as the tokenizer likes
+    lowercase: bool = False
+    longest: int = 100  # tokens of a side; longer pairs are not learned from
+    measure: str = "bleu"  # which one matters: bleu, chrf, rouge-1, rouge-2, rouge-l, exact
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        choose(dict.fromkeys(MEASURES), self.measure, "text.measure")
+        if self.longest < 1:
+            raise InputError(f"text.longest={self.longest}: must be at least 1")
+        if self.source == self.target:
+            raise InputError(f"text.source={self.source}: is the target too; name another side")
+        if self.shared and self.target_tokenizer not in ("", self.tokenizer):
+            raise InputError(
+                "text.shared=true: one vocabulary has one tokenizer; leave out "
+                "text.target_tokenizer"
+            )
+        self.side(self.tokenizer)  # refuses wrong sizes
+
+    def side(self, tokenizer: str) -> TextConfig:
+        """The settings of a tokenizer of one side."""
+        return TextConfig(
+            tokenizer=tokenizer,
+            vocabulary_size=self.vocabulary_size,
+            min_count=self.min_count,
+            lowercase=self.lowercase,
+        )

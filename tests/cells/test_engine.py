@@ -161,3 +161,22 @@ def test_a_second_derivative_is_refused_not_wrong(build) -> None:
     leaf = weights["full_state"]
     with pytest.raises(RuntimeError, match="no second derivative"):
         torch.autograd.grad(outputs.square().sum(), leaf, create_graph=True)
+
+
+@pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
+@pytest.mark.parametrize("kind", [LSTM, GRU])
+def test_outputs_alone_come_in_one_call_whatever_the_lengths(
+    build, kind, reverse: bool, monkeypatch
+) -> None:
+    cell, weights = build(kind(2, 3))
+    inputs = torch.randn(4, 5, 2, dtype=torch.float64, requires_grad=True)
+    lengths = torch.tensor([5, 1, 3, 4])
+    slowly = run(cell, weights, inputs, lengths=lengths, reverse=reverse).outputs
+    expected = torch.autograd.grad(slowly.square().sum(), [inputs, *weights.values()])
+    monkeypatch.setattr(kind, "step", None)  # so that only the fused way is left
+    fast = run(cell, weights, inputs, lengths=lengths, reverse=reverse, outputs_only=True)
+    torch.testing.assert_close(fast.outputs, slowly)
+    assert float(fast.outputs.detach()[1, 1:].abs().sum()) == 0
+    found = torch.autograd.grad(fast.outputs.square().sum(), [inputs, *weights.values()])
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other)

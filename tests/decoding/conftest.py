@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
+from source_model import SourceModel, draw_source_model
 
 from elman.models.contract import LanguageModel
 
@@ -45,6 +46,12 @@ class TableModel(LanguageModel):
     def score(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
         distributions, state = self.predict_all(ids, state)
         return distributions.gather(-1, ids.unsqueeze(-1)).squeeze(-1), state
+
+
+@pytest.fixture
+def source_model() -> SourceModel:
+    """Fixed random tables over five tokens, for sources of seven words."""
+    return draw_source_model(seed=3)
 
 
 @pytest.fixture

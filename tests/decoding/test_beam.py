@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from elman.decoding.beam import beam_search, length_normaliser
+from elman.decoding.beam import beam_search
+from elman.decoding.hypotheses import length_normaliser
 from elman.decoding.options import DecodingOptions
 from elman.decoding.sampling import sample
 from elman.errors import ElmanError, InputError
@@ -107,7 +108,7 @@ def test_the_length_penalty_by_hand(bigram_model: Build) -> None:
     options = {"beam": 3, "max_tokens": 2, "stop_ids": (2,), "n_best": 2}
     assert ids_of(model, **options) == [(2,), (1, 2)]
     assert ids_of(model, length_penalty=1.0, **options) == [(1, 2), (2,)]
-    assert length_normaliser(7, 2.0) == 4.0  # ((5 + 7) / 6) ** 2
+    assert length_normaliser(torch.tensor(7), 2.0) == 4.0  # ((5 + 7) / 6) ** 2
 
 
 def test_it_stops_when_nothing_can_catch_up(bigram_model: Build) -> None:

@@ -1,10 +1,10 @@
 """Tiny trainings that must come out as they always did, bit for bit.
 
-Each case is a short run with a fixed seed: every cell, model family, input, output, regime,
-optimizer, schedule and average, and one of everything else. `curves.json` beside this file has what
-each of them showed, as hexadecimal floating point; a clean-up that changed nothing leaves it as it
-is. The curves of new cases are added by the first of these; where a change is meant to change
-figures, the second writes them all anew: look at what has become different.
+Each case is a short run with a fixed seed: every cell, model family, input, output, attention,
+regime, optimizer, schedule and average, and one of everything else. `curves.json` beside this file
+has what each of them showed, as hexadecimal floating point; a clean-up that changed nothing leaves
+it as it is. The curves of new cases are added by the first of these; where a change is meant to
+change figures, the second writes them all anew: look at what has become different.
 
     PYTHONPATH=.:tests/support python tests/golden/test_golden_curves.py
     PYTHONPATH=.:tests/support python tests/golden/test_golden_curves.py --all
@@ -24,10 +24,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from pairs import train_translator, write_parallel
 from tagged import train_tagger, write_tagged
 
 from elman.cells import CELLS
 from elman.layers import CONNECTIONS
+from elman.layers.attentions import ATTENTIONS
 from elman.layers.inputs import INPUTS
 from elman.layers.outputs import OUTPUTS
 from elman.layers.spellings import SPELLINGS
@@ -109,12 +111,25 @@ def _cases() -> dict[str, tuple[str, ...]]:
         cases[f"tagger, spelling {name}"] = (f"model.characters={name}",)
     for name in TAG_OUTPUTS:
         cases[f"tagger, output {name}"] = (f"model.output={name}", "model.cell=gru")
+    for name in ATTENTIONS:
+        cases[f"translator, attention {name}"] = (f"model.attention={name}",)
+    cases |= {f"translator, {name}": settings for name, settings in TRANSLATORS.items()}
+    for name in REGIMES:
+        cases[f"translator, regime {name}"] = (f"training.regime={name}",)
     cases["tagger, window"] = ("model.encoder=window",)
     cases[FEATURES] = ("text.features=2", "model.feature_size=3")
     cases["tagger, groups"] = ("training.unfreeze=0.4", "training.rate_decay=2.6")
     return cases
 
 
+TRANSLATORS = {
+    "context start": ("model.attention=none", "model.context=start"),
+    "after": ("model.attention=bilinear", "model.attend=after"),
+    "input feeding": ("model.attend=after", "model.input_feeding=true", "model.num_layers=2"),
+    "coverage": ("model.coverage=true", "model.coverage_penalty=1"),
+    "copying": ("model.copy=true", "text.min_count=20"),
+    "smoothing": ("model.output_options={smoothing=0.1}", "model.num_layers=2"),
+}
 OUTPUT_SETTINGS = {
     "adaptive": ("model.output_options={cutoffs=[4]}",),
     "sampled": ("model.output_options={samples=5}",),
@@ -151,6 +166,10 @@ def curve(case: str, folder: Path) -> list[float]:
         settings = (*CASES[case], "training.epochs=1")
         write_tagged(data, lengths=case == FEATURES)
         trained = train_tagger(data, None, *settings, seed=1, machine=machine)
+        return _numbers(records, trained)
+    if case.startswith("translator"):
+        settings = (*CASES[case], "training.epochs=1")
+        trained = train_translator(write_parallel(data), None, *settings, seed=1, machine=machine)
         return _numbers(records, trained)
     data.mkdir(exist_ok=True)
     for seed, (split, lines) in enumerate({"train": 120, "valid": 20}.items()):

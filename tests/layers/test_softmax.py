@@ -44,6 +44,17 @@ def test_loss_and_gradients_are_those_of_cross_entropy() -> None:
 
 
 @pytest.mark.usefixtures("_chunks")
+def test_with_smoothing_too() -> None:
+    hidden, weight, bias, targets = parts = make()
+    loss = softmax_loss(*parts, smoothing=0.2)
+    logits = linear(hidden, weight, bias)
+    expected = cross_entropy(logits, targets, reduction="sum", label_smoothing=0.2)
+    assert torch.allclose(loss, expected, rtol=0, atol=1e-12)
+    for one, other in zip(gradients(loss, parts), gradients(expected, parts), strict=True):
+        assert torch.allclose(one, other, rtol=0, atol=1e-12)
+
+
+@pytest.mark.usefixtures("_chunks")
 def test_scores_are_log_softmax_at_the_targets() -> None:
     hidden, weight, bias, targets = make()
     expected = linear(hidden, weight, bias).log_softmax(1).gather(1, targets[:, None])[:, 0]

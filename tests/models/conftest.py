@@ -1,7 +1,8 @@
 """The table of models and adapters that have to keep the contract.
 
 A model joins by being registered in MODELS (it is fitted with its default settings, and with those
-listed in VARIANTS), an adapter by being registered in ADAPTERS (with its default settings, or with
+listed in VARIANTS; the encoder–decoder, whose source is always the same here, with those in
+`translators.py`), an adapter by being registered in ADAPTERS (with its default settings, or with
 those in ADAPTER_SETTINGS).
 """
 
@@ -11,6 +12,7 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+import translators
 
 from elman.adapters import ADAPTERS, adapt
 from elman.adapters.surroundings import Surroundings
@@ -24,6 +26,7 @@ from elman.models.contract import LanguageModel
 from elman.models.neural import NeuralModel
 
 SIZE, EOS = 9, 0
+TRANSLATOR = "encoder-decoder"  # is given a source, so it is built elsewhere
 TEXT = np.random.default_rng(5).integers(0, SIZE - 1, 400)  # the last word never occurs
 WORDS = ["a", "be", "see", "seed", "tree", "é", "über", "antidisestablish", ""]
 
@@ -88,6 +91,7 @@ VARIANTS = {
         {"order": 4, "context": "line"},
     ],
 }
+VARIANTS[TRANSLATOR] = translators.VARIANTS
 # Small, and with weights so large that each word makes a difference.
 NEURAL = {"embedding_size": 6, "init": "normal", "init_scale": 0.7}
 ADAPTER_SETTINGS = {
@@ -112,21 +116,26 @@ BASES = [
     ("recurrent", {"cell": "gru", **DROPPING, "weight_drop": 0.3}),
     ("recurrent", {"cell": "lstm", "context": "line", "locked": False, **DROPPING, "zoneout": 0.2}),
     ("feed-forward", {"order": 3, "hidden_size": 6, "dropout": 0.5}),
+    (TRANSLATOR, translators.BASE),
 ]
 
 
 def fit(kind: str, settings: dict[str, object]) -> LanguageModel:
-    cls = MODELS.choose(kind)
-    if not issubclass(cls, NeuralModel):
+    if kind == "ngram":
+        cls = MODELS.choose(kind)
         return cls.fit(TEXT, cls.config_class(**settings), vocabulary_size=SIZE, eos_id=EOS)
     return build(kind, settings).double().requires_grad_(False)
 
 
 def build(kind: str, settings: dict[str, object]) -> NeuralModel:
     """A neural model as it comes out of a training: with the precision and the weights it has."""
-    cls = MODELS.choose(kind)
-    sizes = {"hidden_size": 6} if kind == "recurrent" else {}
+    sizes = {"hidden_size": 6} if kind in ("recurrent", TRANSLATOR) else {}
     torch.manual_seed(3)
+    if kind == TRANSLATOR:
+        return translators.build_translator(
+            {**NEURAL, **sizes, **settings}, TEXT, WORDS, EOS
+        ).eval()
+    cls = MODELS.choose(kind)
     config = cls.config_class(**({**NEURAL, **sizes, **settings} if settings else {}))
     model = cls.build(config, TEXT, WORDS, EOS)
     return model.eval()
@@ -145,7 +154,7 @@ def name_of(kind: str, settings: dict[str, object]) -> str:
 
 KINDS: dict[str, tuple[str, dict[str, object]]] = {
     name_of(kind, settings): (kind, settings)
-    for kind in MODELS
+    for kind in [*MODELS, TRANSLATOR]
     for settings in [{}, *VARIANTS.get(kind, [])]
 }
 

@@ -8,7 +8,8 @@ overlap r with the true one (GLEU, `overlap.py`); b is what was to be expected:
 The gradient of the second part is that of the expected risk 1 - r (Williams 1992; Shen et al. 2016,
 "Minimum risk training"). b is the mean of the other draws of the row, or, self-critical, what the
 likeliest words come to (Rennie et al. 2017). Lines end where the model ends them; nothing is
-dropped while it draws and judges, so that the words are drawn from what is learned.
+dropped while it draws and judges, so that the words are drawn from what is learned. Of targets that
+have a source nothing is seen: they are drawn as a whole.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class MinimumRiskOptions:
 
     weight: float = 0.5  # of the risk beside the usual loss
     samples: int = 4  # continuations of each row
-    seen: float = 0.5  # part of the window that is read before
+    seen: float = 0.5  # part of the window that is read before; with a source: nothing
     baseline: str = "mean"  # mean: of the other draws; greedy: the likeliest words (self-critical)
 
     def __post_init__(self) -> None:
@@ -72,7 +73,8 @@ class MinimumRisk(Regime):
     def risk(self, model: Reader, batch: Batch, carried: State) -> torch.Tensor:
         """The risk per word drawn; only its gradient means something."""
         rows, width = batch.inputs.shape
-        seen = min(max(1, round(self.options.seen * width)), width)
+        part = 0.0 if batch.source is not None else self.options.seen
+        seen = min(max(1, round(part * width)), width)
         true = batch.targets[:, seen - 1 :]  # (B, S) what follows the part seen
         lengths = torch.full((rows,), width, device=true.device)
         if batch.lengths is not None:

@@ -1,0 +1,118 @@
+"""What a decoder's text is said of: sentences of another text, or vectors, side by side.
+
+    ids       (B, S)      numbers of the source's tokens, each sentence with its <eos>; or
+    vectors   (B, S, F)   given features: one vector per example (S = 1), or a grid of them
+    lengths   (B,)        how many of the S are real, at least one
+    places    (B, S)      for copying: the number of each source word in the target's vocabulary;
+                          V + k for the k-th distinct word of its sentence that is not in there
+
+Takes arrays, gives a `Source`; called by the batches of pairs and by who translates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is to be said in other words, a row each."""
+
+    lengths: torch.Tensor
+    ids: torch.Tensor | None = None
+    vectors: torch.Tensor | None = None
+    places: torch.Tensor | None = None
+
+    def __post_init__(self) -> None:
+        if (self.ids is None) == (self.vectors is None):
+            raise ValueError("a source has either ids or vectors")
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def to(self, device: torch.device) -> Source:
+        """The same on a device."""
+        return self._changed(lambda tensor: tensor.to(device))
+
+    def rows(self, rows: slice | torch.Tensor) -> Source:
+        """Some of its rows."""
+        return self._changed(lambda tensor: tensor[rows])
+
+    def _changed(self, change: Any) -> Source:
+        parts = {name: value for name, value in vars(self).items() if value is not None}
+        return replace(self, **{name: change(value) for name, value in parts.items()})
+
+
+def source_of_ids(
+    sentences: Sequence[np.ndarray],
+    eos_id: int,
+    places: Sequence[np.ndarray] | None = None,
+    target_eos_id: int | None = None,
+) -> Source:
+    """Sentences of ids side by side, each with its <eos>; an empty one is <eos> alone.
+
+    places: for copying, as above, one array as long as its sentence each; that of <eos> is the
+    target's <eos> (None: its number is the same).
+    """
+    lengths = torch.tensor([len(sentence) + 1 for sentence in sentences], dtype=torch.long)
+    ids = pad_rows(sentences, eos_id, further=1)
+    end = eos_id if target_eos_id is None else target_eos_id
+    return Source(lengths, ids=ids, places=None if places is None else pad_rows(places, end, 1))
+
+
+def number_places(
+    words: Sequence[str], ids: np.ndarray, unknown_id: int | None, vocabulary_size: int
+) -> tuple[np.ndarray, list[str]]:
+    """The places of one source for copying, and its distinct words that the vocabulary has not.
+
+    words: of the source; ids: their numbers in the target's vocabulary. Where a target has one of
+    those words, `number_further` gives it the same number.
+    """
+    unknown = list(
+        dict.fromkeys(w for w, i in zip(words, ids, strict=True) if int(i) == unknown_id)
+    )
+    return number_further(words, ids, unknown_id, vocabulary_size, unknown), unknown
+
+
+def number_further(
+    words: Sequence[str],
+    ids: np.ndarray,
+    unknown_id: int | None,
+    vocabulary_size: int,
+    further: Sequence[str],
+) -> np.ndarray:
+    """Ids of words, but V + k for an unknown word that is the k-th of `further`."""
+    numbers = {word: vocabulary_size + number for number, word in enumerate(further)}
+    return np.array(
+        [
+            numbers.get(word, i) if int(i) == unknown_id else i
+            for word, i in zip(words, ids, strict=True)
+        ],
+        dtype=np.int64,
+    )
+
+
+def source_of_vectors(examples: Sequence[np.ndarray]) -> Source:
+    """Examples with a vector (F,) or several of them (S, F) side by side."""
+    grids = [np.atleast_2d(example) for example in examples]
+    lengths = torch.tensor([len(grid) for grid in grids], dtype=torch.long)
+    if int(lengths.min()) < 1:
+        raise ValueError("a source needs at least one vector")
+    vectors = np.zeros((len(grids), int(lengths.max()), grids[0].shape[1]), dtype=np.float32)
+    for row, grid in enumerate(grids):
+        vectors[row, : len(grid)] = grid
+    return Source(lengths, vectors=torch.from_numpy(vectors))
+
+
+def pad_rows(rows: Sequence[np.ndarray], padding: int, further: int = 0) -> torch.Tensor:
+    """Rows of ids (B, longest + further), filled up with the padding."""
+    lengths = np.array([len(row) for row in rows])
+    padded = np.full((len(rows), int(lengths.max(initial=0)) + further), padding, dtype=np.int64)
+    if lengths.sum():
+        padded[np.arange(padded.shape[1]) < lengths[:, None]] = np.concatenate(rows)
+    return torch.from_numpy(padded)

@@ -1,0 +1,102 @@
+"""Where a model looked: how much each written word looked at each word of its source.
+
+Takes attention weights token by token (T, S), gives them word by word, as a table, as plain data
+and as an alignment in the Pharaoh format: `0-0 1-2`, word of the source, word of the target, both
+counted from 0. Called by the task of translation; drawn by `tasks/attention_figure.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+END = "<eos>"  # the last of a side that has it, in its place beside the words
+_WORD = re.compile(r"\S+")
+
+
+@dataclass(frozen=True)
+class AttentionMap:
+    """Weights (target, source) of one sentence; each row sums to one."""
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    weights: np.ndarray
+
+    @property
+    def links(self) -> list[tuple[int, int]]:
+        """For every word of the target, the word of the source that it looked at most.
+
+        One that looked at the end of the source most has no link, and the end itself has none.
+        """
+        if not self.source:
+            return []
+        ends = [side[-1:] == (END,) for side in (self.source, self.target)]
+        looked_at = self.weights[: len(self.target) - ends[1]].argmax(1).tolist()
+        last = len(self.source) - ends[0]
+        return [(source, target) for target, source in enumerate(looked_at) if source < last]
+
+    @property
+    def pharaoh(self) -> str:
+        """The links in the order of the source, as other tools read them."""
+        return " ".join(f"{source}-{target}" for source, target in sorted(self.links))
+
+    def to_data(self) -> dict[str, Any]:
+        """Everything, as plain data."""
+        return {
+            "source": list(self.source),
+            "target": list(self.target),
+            "weights": [[round(float(weight), 6) for weight in row] for row in self.weights],
+            "alignment": self.pharaoh,
+        }
+
+
+def map_words(
+    source: tuple[Sequence[str], Sequence[int]],
+    target: tuple[Sequence[str], Sequence[int]],
+    weights: np.ndarray,
+) -> AttentionMap:
+    """The map of words from the weights of tokens (T, S); each side as `words_of` gives it.
+
+    A word was looked at as much as its tokens together, and looks as its tokens do on average, so
+    that what a word looks at still sums to one.
+    """
+    (source_words, of_source), (target_words, of_target) = source, target
+    looks = np.zeros((len(target_words), len(source_words)))
+    tokens = np.zeros(len(target_words))
+    columns = np.zeros((len(weights), len(source_words)))
+    np.add.at(columns.T, np.asarray(of_source, dtype=int), np.asarray(weights, dtype=float).T)
+    np.add.at(looks, np.asarray(of_target, dtype=int), columns)
+    np.add.at(tokens, np.asarray(of_target, dtype=int), 1)
+    return AttentionMap(
+        tuple(source_words), tuple(target_words), looks / np.maximum(tokens, 1)[:, None]
+    )
+
+
+def words_of(text: str, starts: Sequence[int]) -> tuple[list[str], list[int]]:
+    """The words of a text, and the number of the word to which each token belongs.
+
+    starts: the place in the text where each token begins. A space belongs to the word after it;
+    a text of nothing but spaces is a word.
+    """
+    words = [*_WORD.finditer(text)]
+    if not words:
+        return [text] * bool(len(starts)), [0] * len(starts)
+    ends = np.array([word.end() for word in words], dtype=int)
+    numbers = np.searchsorted(ends, np.asarray(starts, dtype=int), side="right")
+    return [word.group() for word in words], np.minimum(numbers, len(words) - 1).tolist()
+
+
+def starts_of(pieces: Sequence[str]) -> list[int]:
+    """Where each token begins, from the text up to and with each of them.
+
+    A token that adds no character completes the one before it, and begins there.
+    """
+    starts, length = [], 0
+    for piece in pieces:
+        starts.append(length if len(piece) > length else max(length - 1, 0))
+        length = len(piece)
+    return starts

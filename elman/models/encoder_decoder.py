@@ -1,0 +1,293 @@
+"""The encoder–decoder: a language model of targets, given what they are said of (a source).
+
+    source ── encoder ── values, summary ──┐ attention
+    <eos> y_1 y_2 …  ── decoder ───────────┴── r_1 r_2 … ── output ── p(y_i | y_1 … y_{i-1}, source)
+
+(Cho et al. 2014; Sutskever et al. 2014; with attention Bahdanau et al. 2015 and Luong et al. 2015.)
+It keeps the contract: `start(batch_size, source)` encodes the source, and the state carries it
+along, so that reading, scoring and decoding need to know nothing of it. Where a target ends, the
+same source begins anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import torch
+
+from elman.batches.sources import Source
+from elman.errors import InputError
+from elman.layers.decoder import CONTEXTS, Decoder, DecoderConfig, DecoderRun, Encoded, Progress
+from elman.layers.dropout import draw_masks_anew, dropout, locked_dropout
+from elman.layers.inputs import Material
+from elman.layers.inputs.words import WordVectors
+from elman.layers.outputs.copying import Copying
+from elman.layers.outputs.output import Evidence, Output
+from elman.layers.padding import real_tokens
+from elman.layers.source_encoder import TextEncoder, VectorEncoder
+from elman.layers.stack import StackConfig
+from elman.models.neural import NeuralModel
+from elman.models.neural_config import NeuralConfig
+from elman.state import State, replace_rows
+from elman.text.task_config import PairConfig
+from elman.text.tokenizer import UNKNOWN
+
+
+@dataclass(kw_only=True)
+class EncoderDecoderConfig(NeuralConfig, StackConfig, DecoderConfig):
+    """Recurrent layers that read a source, others that write of it, and what is between them."""
+
+    contexts: ClassVar[tuple[str, ...]] = CONTEXTS
+    context: str = "every"  # without attention: to every step, or only to start the decoder
+    bidirectional: bool = True  # the encoder reads in both directions
+    encoder_layers: int = 0  # of the encoder; 0: as many as the decoder has
+    copy: bool = False  # words may be taken from the source (pointer-generator, See et al. 2017)
+    copy_places: int = 20  # so many of them may be unknown to the vocabulary
+    features: int = 0  # numbers per vector, where sources are given vectors; 0: sources are text
+
+    def __post_init__(self) -> None:
+        NeuralConfig.__post_init__(self)
+        StackConfig.__post_init__(self)
+        DecoderConfig.__post_init__(self)
+        for name in ("encoder_layers", "features", "copy_places"):
+            if getattr(self, name) < 0:
+                raise InputError(f"model.{name}={getattr(self, name)}: must not be negative")
+        if self.copy:
+            self._check_copying()
+        if self.encoder_layers and isinstance(self.hidden_size, tuple):
+            raise InputError(
+                "model.encoder_layers: with a list as hidden_size both have its layers"
+            )
+
+    def _check_copying(self) -> None:
+        if self.attention == "none" or self.features:
+            raise InputError("model.copy=true: needs an attention, and a source that is text")
+        if self.output != "full" or self.output_options:
+            raise InputError("model.copy=true: needs output=full, without options")
+
+    def encoder_stack(self) -> StackConfig:
+        """The layers of the encoder."""
+        return replace(self._stack(), num_layers=self.encoder_layers or self.num_layers)
+
+    def decoder_stack(self) -> StackConfig:
+        """Those of the decoder; what they hand on is dropped after the readout only."""
+        return replace(self._stack(), bidirectional=False, dropout_output=0.0)
+
+    def _stack(self) -> StackConfig:
+        return StackConfig(**{each.name: getattr(self, each.name) for each in fields(StackConfig)})
+
+
+class EncoderDecoder(NeuralModel):
+    """Says in other words what a source says."""
+
+    command: ClassVar[str] = "translate"
+    text_class: ClassVar[type] = PairConfig
+    about = "reads a source, and writes of it word by word, looking back at it"
+    config_class = EncoderDecoderConfig
+    config: EncoderDecoderConfig
+
+    def __init__(
+        self,
+        config: EncoderDecoderConfig,
+        material: Material,
+        source_counts: torch.Tensor | None = None,
+    ) -> None:
+        """`source_counts`: of the source's tokens; None: they are the target's, or vectors."""
+        super().__init__(config, material)
+        self.resets_at_lines = True
+        self.encoder: TextEncoder | VectorEncoder
+        self.source_input: WordVectors | None = None
+        if config.features:
+            size = config.sizes()[-1]
+            self.encoder = VectorEncoder(config.features, size, config.dropout_output)
+        else:
+            if source_counts is not None:
+                self.register_buffer("source_counts", source_counts)
+                self.source_input = _word_vectors(source_counts, material.eos_id, config)
+            embedded = self.input if self.source_input is None else self.source_input
+            self.encoder = TextEncoder(embedded.size, config.encoder_stack())
+        readout = config.readout_size or config.embedding_size
+        self.decoder = Decoder(
+            self.input.size, self.encoder.size, readout, config, config.decoder_stack()
+        )
+        self.has_attention = self.decoder.looks
+        self.add_output(readout)
+        # What a word that was copied, but that the vocabulary has not, is read as.
+        self.unknown_id = material.eos_id
+        if config.copy:
+            self.vocabulary_size += config.copy_places
+            if material.tokens is not None and UNKNOWN in material.tokens:
+                self.unknown_id = list(material.tokens).index(UNKNOWN)
+
+    def make_output(self, hidden_size: int) -> Output:
+        config = self.config
+        if not config.copy:
+            return super().make_output(hidden_size)
+        sizes = {"embedding_size": config.embedding_size, "tied": config.tied}
+        return Copying(hidden_size, self.counts, further=config.copy_places, **sizes)
+
+    # The beginning --------------------------------------------------------------------------------
+
+    def begin_encoding(self, batch_size: int) -> State:
+        return self.encode_source(self._nothing(batch_size))
+
+    def begin(self, batch_size: int, source: Source | None = None) -> State:
+        """The source encoded, and nothing of the target read; without a source, an empty one."""
+        if source is None:
+            source = self._nothing(batch_size)
+        if len(source) != batch_size:
+            raise ValueError(f"{batch_size} rows, but {len(source)} sources")
+        draw_masks_anew()
+        return self.encode_source(source), self.output.begin(batch_size)
+
+    def encode_source(self, source: Source) -> State:
+        """What the decoder knows of sources, and its state before the first word."""
+        source = source.to(self.counts.device)
+        embed = self.input if self.source_input is None else self.source_input
+        values, summary = self.encoder(source, embed)
+        real = real_tokens(values, source.lengths)
+        keys = self.decoder.prepare(values)
+        encoded = Encoded(values, keys, real, summary, self._places(source))
+        return encoded, self.decoder.begin(encoded)
+
+    def _places(self, source: Source) -> torch.Tensor:
+        """Numbers of the source's words; more unknown ones than there are numbers for stay so."""
+        if not self.config.copy:
+            return source.lengths.new_zeros(len(source), 0)
+        if source.places is None:
+            raise ValueError("a model that copies needs a source with places")
+        return source.places.where(source.places < self.vocabulary_size, self.unknown_id)
+
+    def _nothing(self, batch_size: int) -> Source:
+        lengths = torch.ones(batch_size, dtype=torch.long)
+        if self.config.features:
+            return Source(lengths, vectors=torch.zeros(batch_size, 1, self.config.features))
+        end = torch.full((batch_size, 1), self.eos_id)
+        return Source(lengths, ids=end, places=end if self.config.copy else None)
+
+    def renew(self, ended: torch.Tensor, carried: State) -> State:
+        (encoded, progress), memory = cast("Any", carried)
+        fresh = self.decoder.begin(Encoded(*encoded)), self.output.begin(len(ended))
+        return (encoded, replace_rows(ended, fresh[0], progress)), replace_rows(
+            ended, fresh[1], memory
+        )
+
+    # Words ----------------------------------------------------------------------------------------
+
+    def encode(
+        self, ids: torch.Tensor, carried: State, lengths: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, State, torch.Tensor | float]:
+        run = self._decode(ids, carried)
+        return self._drop(run.readouts), (cast("Any", carried)[0], run.progress), 0.0
+
+    def gather(
+        self, ids: torch.Tensor, carried: State, lengths: torch.Tensor | None = None
+    ) -> tuple[Evidence, State, torch.Tensor | float]:
+        draw_masks_anew()
+        (encoded, progress), memory = cast("Any", carried)
+        run = self._decode(ids, (encoded, progress))
+        evidence, memory = self.output.gather(self._drop(run.readouts), ids, memory)
+        if self.config.copy:
+            places = Encoded(*encoded).places.unsqueeze(1).expand(-1, ids.shape[1], -1)
+            evidence = (*evidence, run.weights, places)
+        penalty = self._penalty(run.weights, Progress(*progress), lengths)
+        return evidence, ((encoded, run.progress), memory), penalty
+
+    def _decode(self, ids: torch.Tensor, carried: State) -> DecoderRun:
+        encoded, progress = cast("Any", carried)
+        if self.config.copy:
+            ids = ids.where(ids < len(self.counts), self.unknown_id)
+        run: DecoderRun = self.decoder(self.input(ids), Encoded(*encoded), Progress(*progress))
+        return run
+
+    def _drop(self, readouts: torch.Tensor) -> torch.Tensor:
+        drop = locked_dropout if self.config.locked else dropout
+        return drop(readouts, self.config.dropout_output, self.training)
+
+    def _penalty(
+        self, weights: torch.Tensor, before: Progress, lengths: torch.Tensor | None
+    ) -> torch.Tensor | float:
+        """λ Σ_ij min(α_ij, Σ_{k<i} α_kj) per word (See et al. 2017)."""
+        if not (self.training and self.config.coverage_penalty):
+            return 0.0
+        earlier = before.covered.unsqueeze(1) + weights.cumsum(1) - weights
+        again = torch.minimum(weights, earlier).sum(2)
+        if lengths is None:
+            return self.config.coverage_penalty * again.mean()
+        real = real_tokens(weights, lengths)
+        return self.config.coverage_penalty * again[real].sum() / real.sum()
+
+    # What was looked at ---------------------------------------------------------------------------
+
+    def attention(self, state: State) -> tuple[torch.Tensor, torch.Tensor]:
+        if not self.has_attention:
+            raise InputError("this model has no attention: model.attention=none")
+        _, ((encoded, progress), _) = cast("Any", state)
+        return Progress(*progress).weights, Encoded(*encoded).real
+
+    def alignments(self, targets: torch.Tensor, source: Source) -> torch.Tensor:
+        """How much each place of the source counted for each target id (B, T), (B, T, S)."""
+        first = torch.full((len(targets), 1), self.eos_id)
+        ids = torch.cat([first, targets.cpu()], dim=1)[:, :-1].to(self.counts.device)
+        return self._decode(ids, self.begin(len(targets), source)[0]).weights
+
+    def multiplications(self, step_tokens: int, *, learning: bool = True) -> int:
+        table = None if self.source_input is None else self.source_input.table
+        looked_up = 0 if table is None else table.numel()
+        return super().multiplications(step_tokens, learning=learning) - looked_up
+
+    # What a run folder keeps ----------------------------------------------------------------------
+
+    @classmethod
+    def build(
+        cls,
+        config: Any,
+        ids: np.ndarray,
+        tokens: Sequence[str],
+        eos_id: int,
+        source_counts: torch.Tensor | None = None,
+    ) -> EncoderDecoder:
+        """A fresh model, from the ids of all targets and the counts of the source's tokens."""
+        counts = torch.from_numpy(np.bincount(ids, minlength=len(tokens)))
+        return cls(config, Material(counts, eos_id, tokens, ids), source_counts)
+
+    @classmethod
+    def restore(
+        cls, config: Any, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]
+    ) -> EncoderDecoder:
+        if "counts" not in arrays:
+            raise ValueError("counts of the tokens are missing")
+        material = Material(torch.from_numpy(arrays["counts"]).clone(), facts["eos_id"])
+        source = arrays.get("source_counts")
+        source_counts = None if source is None else torch.from_numpy(source).clone()
+        with torch.random.fork_rng(devices=[]):  # fresh weights, soon gone, leave no trace
+            model = cls(config, material, source_counts)
+        model.unknown_id = facts.get("unknown_id", model.unknown_id)
+        model.load_arrays(arrays)
+        return model.eval()
+
+    def facts(self) -> dict[str, Any]:
+        return super().facts() | ({"unknown_id": self.unknown_id} if self.config.copy else {})
+
+    def describe(self) -> dict[str, Any]:
+        config = self.config
+        return {
+            "model": "encoder-decoder",
+            "cell": config.cell,
+            "layers": list(config.sizes()),
+            "embedding_size": config.embedding_size,
+            "attention": config.attention,
+            "tied": config.tied,
+            **super().describe(),
+        }
+
+
+def _word_vectors(counts: torch.Tensor, eos_id: int, config: EncoderDecoderConfig) -> WordVectors:
+    return WordVectors(
+        Material(counts, eos_id),
+        embedding_size=config.embedding_size,
+        dropout_words=config.dropout_words,
+    )

@@ -1,0 +1,57 @@
+"""Pictures on the disk: which names they may have, and how they get there.
+
+Takes a path and a matplotlib figure, writes PNG or SVG, whole or not at all. Called by what draws
+attention maps and scores by length.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from elman.atomic import replacing
+from elman.errors import InputError
+
+PICTURES = (".png", ".svg")
+
+
+def check_file(path: str, what: str, endings: Sequence[str] = PICTURES) -> Path:
+    """The path of a file to write; refused, before the work, if it can be seen to go wrong.
+
+    endings: what its name may end in; none: anything.
+    """
+    place = Path(path)
+    if endings and place.suffix.lower() not in endings:
+        raise InputError(f"{path}: {what} is a file that ends in {', '.join(endings)}")
+    if place.is_dir():
+        raise InputError(f"{path}: is a folder; name a file")
+    if not place.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {place.parent}; make it first")
+    return place
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[Path]:
+    """Where to write what takes the place of `path` once it is complete."""
+    try:
+        with replacing(path) as temporary:
+            yield temporary
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def save_figure(figure: Any, path: Path) -> None:
+    """A figure as the picture that the name says; the same figure gives the same file."""
+    import matplotlib
+
+    kind = path.suffix.lower()[1:]
+    metadata = {"Date": None} if kind == "svg" else None
+    # In SVG, words stay text that can be searched.
+    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": path.stem}
+    with writing(path) as temporary, warnings.catch_warnings(), matplotlib.rc_context(settings):
+        # A script that the fonts of this machine lack shows as boxes.
+        warnings.filterwarnings("ignore", message=".*Glyph.*missing.*")
+        figure.savefig(temporary, format=kind, dpi=120, metadata=metadata)

@@ -1,0 +1,144 @@
+"""Pairs of a source and its target, for models that read one text and write another.
+
+    a dog runs .	ein hund rennt .                    two columns with a tab between them
+    {"article": "…", "summary": "…"}                    JSON lines; the settings name the fields
+
+Takes a document, gives `Pair`s; called by the task of translation. A pair keeps its place: every
+line of a file is one, also an empty one, so that what comes out stays beside what went in. How two
+files become one document is said in `parallel.py`, where vectors come from in `vectors.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from elman.errors import InputError, nearest
+from elman.text.reader import Document
+from elman.text.task_config import PairConfig
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A source, a text or vectors (S, F), and its target."""
+
+    source: str | np.ndarray
+    target: str
+
+    @property
+    def whole(self) -> bool:
+        """Whether there is something on both sides."""
+        text = self.source
+        return bool(self.target.strip()) and (not isinstance(text, str) or bool(text.strip()))
+
+
+@dataclass
+class PairDocument(Document):
+    """Pairs that were put together of several files; the text is that of both sides."""
+
+    pairs: list[Pair] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, name: str, pairs: list[Pair], notes: Sequence[str] = ()) -> PairDocument:
+        """A document of pairs; those with an empty side are counted in its notes."""
+        rows = [[pair.source, pair.target] for pair in pairs]
+        text = "".join("\t".join(s for s in row if isinstance(s, str)) + "\n" for row in rows)
+        return cls(name, text, [*notes, *empty_notes(pairs)], pairs)
+
+    def sha256(self) -> str:
+        """The hash of the text, and of the vectors if there are such."""
+        digest = hashlib.sha256(self.text.encode("utf-8", "surrogatepass"))
+        for pair in self.pairs:
+            if not isinstance(pair.source, str):
+                digest.update(np.ascontiguousarray(pair.source).tobytes())
+        return digest.hexdigest()
+
+
+def empty_notes(pairs: Sequence[Pair]) -> list[str]:
+    """What there is to say of pairs of which a side is empty."""
+    empty = sum(not pair.whole for pair in pairs)
+    if not empty:
+        return []
+    return [f"{empty:,} of {len(pairs):,} pairs have an empty side; none is learned from"]
+
+
+def read_pairs(document: Document, config: PairConfig) -> list[Pair]:
+    """The pairs of a document, one per line."""
+    if isinstance(document, PairDocument):
+        return document.pairs
+    suffix = Path(document.name.removesuffix(".gz")).suffix
+    if suffix in (".jsonl", ".json") or document.text.lstrip().startswith("{"):
+        pairs = _read_json_lines(document, config)
+    else:
+        pairs = _read_columns(document, config)
+    document.notes += [note for note in empty_notes(pairs) if note not in document.notes]
+    if not any(pair.whole for pair in pairs):
+        raise InputError(f"{document.name}: no line has both a source and a target; give some")
+    return pairs
+
+
+def _read_columns(document: Document, config: PairConfig) -> list[Pair]:
+    """Two columns, or those that a header names."""
+    rows = [line.split("\t") for line in document.text.removesuffix("\n").split("\n")]
+    header = [name.strip() for name in rows[0]]
+    width, first = len(header), 1
+    if config.source in header and config.target in header:
+        places = header.index(config.source), header.index(config.target)
+        rows, first = rows[1:], 2
+    elif width == 2:
+        places = 0, 1
+    else:
+        raise InputError(
+            f"{document.name}, line 1: has {width} columns; give a source and a target with a tab "
+            "between them, or name the columns there and set text.source and text.target"
+        )
+    pairs = []
+    for number, row in enumerate(rows, first):
+        if row == [""]:
+            row = [""] * width
+        if len(row) != width:
+            raise InputError(
+                f"{document.name}, line {number}: has {len(row)} columns instead of {width}; "
+                "put one tab between source and target"
+            )
+        pairs.append(Pair(row[places[0]], row[places[1]]))
+    return pairs
+
+
+def _read_json_lines(document: Document, config: PairConfig) -> list[Pair]:
+    pairs = []
+    for number, line in enumerate(document.text.removesuffix("\n").split("\n"), 1):
+        where = f"{document.name}, line {number}"
+        if not line.strip():
+            pairs.append(Pair("", ""))
+            continue
+        try:
+            entry: Any = json.loads(line)
+        except json.JSONDecodeError as error:
+            reason = f"is not JSON ({error.msg}); write one object per line"
+            raise InputError(f"{where}: {reason}") from None
+        if not isinstance(entry, dict):
+            raise InputError(f'{where}: must be an object like {{"source": "…", "target": "…"}}')
+        sides = (_field(entry, getattr(config, side), side, where) for side in ("source", "target"))
+        pairs.append(Pair(*sides))
+    return pairs
+
+
+def _field(entry: dict[str, Any], name: str, side: str, where: str) -> str:
+    if name not in entry:
+        hint = nearest(name, map(str, entry))
+        raise InputError(f"{where}: has no field {name!r}; {hint}; choose with text.{side}")
+    if not isinstance(entry[name], str):
+        raise InputError(f"{where}: the field {name!r} is not a text; write it in quotes")
+    return one_line(entry[name])
+
+
+def one_line(text: str) -> str:
+    """A text without line ends and tabs, since a line is one pair."""
+    return " ".join(text.split()) if any(mark in text for mark in "\n\t\r") else text
