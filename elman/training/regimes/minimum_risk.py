@@ -1,7 +1,7 @@
 """Minimum risk: what the model says is judged as a whole, and better sayings become likelier.
 
 From the part `seen` of a window the model draws `samples` continuations ŷ, each judged by its
-overlap r with the true one (GLEU, `overlap.py`); b is what was to be expected:
+overlap r with the true one (`overlap.py`: GLEU or BLEU); b is what was to be expected:
 
     L = -Σ_t log p(y_t | y_<t) / T  -  weight · Σ_ŷ (r(ŷ) - b) log p(ŷ | seen) / words drawn
 
@@ -24,7 +24,7 @@ from elman.config import check_types
 from elman.errors import InputError, choose
 from elman.state import State, detach, select
 from elman.training.limits import require_least, require_part
-from elman.training.regimes.overlap import gleu
+from elman.training.regimes.overlap import REWARDS
 from elman.training.regimes.own_words import draw, evaluating
 from elman.training.regimes.regime import OPTIONS, Loss, Reader, Regime, StepLoss, begun
 
@@ -38,10 +38,12 @@ class MinimumRiskOptions:
     weight: float = 0.5  # of the risk beside the usual loss
     samples: int = 4  # continuations of each row
     seen: float = 0.5  # part of the window that is read before; with a source: nothing
+    reward: str = "gleu"  # what a draw is judged by; or bleu
     baseline: str = "mean"  # mean: of the other draws; greedy: the likeliest words (self-critical)
 
     def __post_init__(self) -> None:
         check_types(self)
+        choose(REWARDS, self.reward, f"{OPTIONS}.reward")
         choose(dict.fromkeys(BASELINES), self.baseline, f"{OPTIONS}.baseline")
         require_part(self, OPTIONS, "seen")
         require_least(self, OPTIONS, weight=0, samples=1)
@@ -86,7 +88,7 @@ class MinimumRisk(Regime):
         state, true, true_lengths = select(state, copies), true[copies], true_lengths[copies]
         own = continuations(model, detach(state), true.shape[1])
         own_lengths = _lengths(model, own) * (true_lengths > 0)
-        rewards = gleu(own, own_lengths, true, true_lengths)
+        rewards = REWARDS[self.options.reward](own, own_lengths, true, true_lengths)
         advantages = rewards - self._expected(model, state, rewards, true, true_lengths)
 
         steps = torch.arange(own.shape[1], device=own.device)
@@ -111,7 +113,8 @@ class MinimumRisk(Regime):
         firsts = torch.arange(0, len(true), samples, device=true.device)  # one copy of each row
         likeliest = continuations(model, detach(select(state, firsts)), true.shape[1], greedy=True)
         lengths = _lengths(model, likeliest)
-        reached = gleu(likeliest, lengths, true[firsts], true_lengths[firsts])
+        judge = REWARDS[self.options.reward]
+        reached = judge(likeliest, lengths, true[firsts], true_lengths[firsts])
         return reached.repeat_interleave(samples)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import sacrebleu
 import torch
 
 from elman.batches import Batch
 from elman.training.regimes import make_regime, minimum_risk
 from elman.training.regimes.minimum_risk import continuations
-from elman.training.regimes.overlap import gleu
+from elman.training.regimes.overlap import bleu, gleu
 
 
 @pytest.mark.parametrize(
@@ -33,6 +34,28 @@ def test_overlap_by_hand(own: list[int], true: list[int], expected: float) -> No
         lengths = [torch.tensor([len(ids)]) for ids in (own, true)]
         found = gleu(rows[0], lengths[0], rows[1], lengths[1])
         assert found.tolist() == pytest.approx([expected])
+
+
+def test_bleu_is_that_of_sacrebleu() -> None:
+    """Rows of any length, some of which share nothing."""
+    torch.manual_seed(3)
+    own, true = torch.randint(5, (40, 9)), torch.randint(5, (40, 7))
+    own_lengths, true_lengths = torch.randint(1, 10, (40,)), torch.randint(1, 8, (40,))
+    metric = sacrebleu.BLEU(
+        smooth_method="add-k", smooth_value=1, tokenize="none", effective_order=True
+    )
+
+    def text(ids: torch.Tensor, length: torch.Tensor) -> str:
+        return " ".join(map(str, ids[: int(length)].tolist()))
+
+    expected = [
+        metric.sentence_score(text(a, n), [text(b, m)]).score / 100
+        for a, n, b, m in zip(own, own_lengths, true, true_lengths, strict=True)
+    ]
+    assert min(expected) == 0.0
+    assert max(expected) > 0.3
+    found = bleu(own, own_lengths, true, true_lengths)
+    assert found.tolist() == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_usual_loss_is_untouched(model: Any, batch: Any, step: Any) -> None:

@@ -83,7 +83,7 @@ def test_whole_targets_are_drawn_and_judged(monkeypatch: pytest.MonkeyPatch) -> 
         seen.append((true, true_lengths))
         return torch.linspace(0, 1, len(own))
 
-    monkeypatch.setattr(minimum_risk, "gleu", judge)
+    monkeypatch.setitem(minimum_risk.REWARDS, "gleu", judge)
     regime = make_regime("minimum-risk", {"samples": 2}, model)
     regime.risk(model, batch, model.begin(3, batch.source)).backward()
     (true, lengths), *_ = seen
