@@ -20,7 +20,7 @@ FLOORS = [
     {"layers"},
     {"models"},
     {"adapters"},
-    {"evaluation", "decoding", "training"},
+    {"evaluation", "decoding", "training", "insight"},
     {"tasks"},
     {"tour", "reproduce", ""},
     {"cli"},

@@ -28,6 +28,7 @@ CORPORA = Registry(
         "python-docs": "elman.text.python_docs:PythonDocs",
         "arithmetic": "elman.text.arithmetic:Arithmetic",
         "xml": "elman.text.xml:Xml",
+        "tickets": "elman.text.tickets:Tickets",
     },
 )
 SPLITS = ("train", "valid", "test")

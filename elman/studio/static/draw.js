@@ -288,10 +288,11 @@ function figure({ title, render, size, keys, table, onSelect }) {
   outer.append(place, readout, later(table));
   redraw(640);
   let width = 640;
-  new ResizeObserver(() => {
+  const follow = () => {
     const now = Math.round(place.clientWidth);
     if (now > 0 && now !== width) { width = now; redraw(width); }
-  }).observe(place);
+  };
+  new ResizeObserver(() => requestAnimationFrame(follow)).observe(place);
   return outer;
 }
 
