@@ -22,7 +22,7 @@ FLOORS = [
     {"adapters"},
     {"evaluation", "decoding", "training", "insight"},
     {"tasks"},
-    {"tour", "reproduce", ""},
+    {"tour", "reproduce", "studio", ""},
     {"cli"},
     {"__main__"},
 ]

@@ -40,6 +40,7 @@ COMMANDS = {
     "explain": "explain",
     "classify": "classify",
     "answer": "answer",
+    "serve": "serve",
     "export": "export",
     "import": "import_",
     "data": "data",

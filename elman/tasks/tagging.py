@@ -18,7 +18,14 @@ from elman.models.tagger import Tagger
 from elman.tasks.recipes import RunConfig
 from elman.tasks.sentence_task import SentenceTask, learn_words
 from elman.tasks.trained_task import TrainedTask
-from elman.text.entities import check_scheme, convert_scheme, is_scheme, scheme_of, tags_in
+from elman.text.entities import (
+    check_scheme,
+    convert_scheme,
+    find_entities,
+    is_scheme,
+    scheme_of,
+    tags_in,
+)
 from elman.text.reader import Document
 from elman.text.tagged import TaggedSentence, read_tagged
 from elman.text.word_list import WordList
@@ -139,6 +146,23 @@ class TrainedTagger(TrainedTask):
         if not self._converts():
             return set(self.task.tags)
         return tags_in(self.task.tags, self.facts["task"]["scheme"])
+
+
+def tagged_sentences(
+    trained: TrainedTagger, sentences: Sequence[Sequence[str]], *, batch_size: int = 32
+) -> list[dict[str, Any]]:
+    """Sentences with their tags as plain data, and the spans where tags mark such."""
+    found = []
+    tagged = trained.tag(sentences, batch_size=batch_size)
+    for words, tags in zip(sentences, tagged, strict=True):
+        sentence: dict[str, Any] = {"words": list(words), "tags": tags}
+        if trained.marks_spans:
+            sentence["spans"] = [
+                {**vars(entity), "text": " ".join(words[entity.start : entity.end])}
+                for entity in find_entities(tags)
+            ]
+        found.append(sentence)
+    return found
 
 
 def refuse_lengths(words: Sequence[Any], tags: Sequence[Any]) -> None:
