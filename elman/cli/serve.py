@@ -9,7 +9,8 @@ from elman.cli.arguments import Threads, WholeNumber
 
 
 def serve(
-    *runs: Annotated[str, Parameter(help="Run folders.")],
+    *run: Annotated[str, Parameter(help="Run folders.")],
+    runs: str | None = None,
     host: str = "127.0.0.1",
     port: WholeNumber = 8000,
     name: tuple[str, ...] = (),
@@ -20,11 +21,13 @@ def serve(
 
     For example:
       elman serve runs/ptb
-      elman serve runs/kn5 runs/lstm runs/tagger --port 8080
+      elman serve runs/kn5 runs/lstm runs/tagger --runs runs --port 8080
       elman serve runs/ptb --host 0.0.0.0 --name my-computer.local
 
     Parameters
     ----------
+    runs
+        A folder that holds run folders: their trainings are shown with live curves.
     host
         Where to listen. Beyond this machine, a token is asked for.
     port
@@ -43,6 +46,6 @@ def serve(
 
         torch.set_num_threads(threads)
     run_server(
-        runs, host=host, port=port, names=name, token=token,
+        run, host=host, port=port, names=name, token=token, folder=runs,
         ready=lambda address: print(f"{address} (Ctrl-C stops it)", file=sys.stderr, flush=True),
     )  # fmt: skip

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Query, Request
 from fastapi.responses import JSONResponse
 from starlette.responses import Response
 from starlette.types import ASGIApp
@@ -20,20 +21,24 @@ from elman.studio.batching import Batcher
 from elman.studio.completion_request import CompletionRequest
 from elman.studio.completions import complete, unless_gone
 from elman.studio.jobs import Jobs
+from elman.studio.ladder import rungs
 from elman.studio.limits import Limits
 from elman.studio.pages import add_pages, page_files
 from elman.studio.plain import as_plain
+from elman.studio.reference_page import reference_page
 from elman.studio.security import Access, Guard
 from elman.studio.served import Served, ServedModel
-from elman.studio.tasks import TASKS, Question, Task
+from elman.studio.tasks import TASKS, Question, Task, views
+from elman.studio.training_runs import TrainingRuns
 from elman.version import __version__
 
 
 class Studio:
     """What the routes share: models, their batchers, threads, limits."""
 
-    def __init__(self, served: Served, limits: Limits) -> None:
+    def __init__(self, served: Served, limits: Limits, runs: TrainingRuns) -> None:
         self.served = served
+        self.runs = runs
         self.limits = limits
         self.jobs = Jobs(limits)
         self.batchers = {
@@ -54,9 +59,15 @@ class Studio:
         return {**self.jobs.counts(), "models": models}
 
 
-def build(served: Served, *, access: Access | None = None, limits: Limits | None = None) -> ASGIApp:
-    """The whole application, behind its checks."""
-    studio = Studio(served, limits or Limits())
+def build(
+    served: Served,
+    *,
+    access: Access | None = None,
+    limits: Limits | None = None,
+    runs: Path | None = None,
+) -> ASGIApp:
+    """The whole application, behind its checks; `runs`: a folder of trainings to show."""
+    studio = Studio(served, limits or Limits(), TrainingRuns.beside(runs, served))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -75,12 +86,17 @@ def build(served: Served, *, access: Access | None = None, limits: Limits | None
     errors.install(app)
     _add_models(app, studio)
     _add_tokens(app, studio)
+    _add_runs(app, studio)
     for name, task in TASKS.items():
         _add_task(app, studio, name, task)
     files = page_files()
     add_pages(app, files)
     access = access or Access()
-    return Guard(app, replace(access, open_paths=frozenset(files)), studio.limits)
+    return Guard(
+        app,
+        replace(access, open_paths=frozenset({*files, "/docs", "/openapi.json"})),
+        studio.limits,
+    )
 
 
 def _add_models(app: FastAPI, studio: Studio) -> None:
@@ -112,21 +128,60 @@ def _add_models(app: FastAPI, studio: Studio) -> None:
         return await complete(request, asked, model, studio.batchers[model.id], studio.limits)
 
 
+def _add_runs(app: FastAPI, studio: Studio) -> None:
+    @app.get("/v1/runs")
+    def runs() -> Response:
+        """Trainings in the folder that was given with --runs."""
+        data = [run.describe() for run in studio.runs.list()]
+        return JSONResponse(as_plain({"object": "list", "data": data}))
+
+    @app.get("/v1/runs/{name:path}")
+    def run(name: str, since: Annotated[int, Query(ge=0)] = 0) -> Response:
+        """The history of a training, from a record on."""
+        found = studio.runs.find(name)
+        training, records = found.is_training, found.history()
+        data = {
+            "name": found.name,
+            "training": training,
+            "records": records[since:],
+            "next": len(records),
+        }
+        return JSONResponse(as_plain(data))
+
+    @app.get("/v1/ladder")
+    def ladder() -> Response:
+        """What is served and what was trained, in groups that may be compared."""
+        return JSONResponse(as_plain({"groups": rungs(studio.served, studio.runs.list())}))
+
+    @app.get("/v1/inspect")
+    def inspect_views() -> dict[str, Any]:
+        """What can be looked at in a neural model."""
+        return {"object": "list", "data": views()}
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> Response:
+        return Response(reference_page(app.openapi()), media_type="text/html")
+
+
 def _add_tokens(app: FastAPI, studio: Studio) -> None:
     @app.post("/tokenize")
     def tokenize(asked: tokens.TokenizeRequest) -> dict[str, Any]:
         """The ids of a text."""
-        return tokens.tokenize(studio.served.find(asked.model), asked, studio.limits)
+        return tokens.tokenize(
+            studio.served.find_for("completions", asked.model), asked, studio.limits
+        )
 
     @app.post("/detokenize")
     def detokenize(asked: tokens.DetokenizeRequest) -> dict[str, Any]:
         """The text of ids."""
-        return tokens.detokenize(studio.served.find(asked.model), asked, studio.limits)
+        return tokens.detokenize(
+            studio.served.find_for("completions", asked.model), asked, studio.limits
+        )
 
     @app.get("/tokenizer_info")
     async def tokenizer_info(model: str | None = None) -> dict[str, Any]:
         """What a client must know of a tokenizer."""
-        return tokens.tokenizer_info(studio.served.find(model), studio.limits)
+        return tokens.tokenizer_info(studio.served.find_for("completions", model), studio.limits)
 
 
 def _add_task(app: FastAPI, studio: Studio, name: str, task: Task) -> None:

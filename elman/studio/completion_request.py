@@ -137,7 +137,7 @@ class CompletionRequest(Shaping):
         if isinstance(self.prompt, str):
             return [self.prompt]
         if self.prompt and isinstance(self.prompt[0], int):
-            return [self.prompt]  # type: ignore[list-item]  # ids all of them
+            return [self.prompt]  # ids all of them
         return list(self.prompt) or [""]  # type: ignore[arg-type]
 
     def options(self, trained: TrainedModel) -> DecodingOptions:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from elman.errors import InputError
+from elman.runs.manifest import MANIFEST
 from elman.studio.errors import Refused
 from elman.tasks.language_model import TrainedModel, load_any
 
@@ -28,6 +29,13 @@ class ServedModel:
     trained: Any  # what `load_any` gives
     created: int  # seconds since 1970
     tasks: tuple[str, ...]
+    path: Path | None = None  # of its run folder
+
+    @property
+    def unit(self) -> str | None:
+        """What a token is: the name of the tokenizer, of a model that has one."""
+        tokenizer = getattr(self.trained, "tokenizer", None)
+        return None if tokenizer is None else str(tokenizer.name)
 
     def describe(self) -> dict[str, Any]:
         """What `/v1/models` says of it."""
@@ -44,7 +52,7 @@ class ServedModel:
             "kind": trained.config.kind,
             "recipe": trained.config.recipe,
             "tasks": list(self.tasks),
-            "tokenizer": None if tokenizer is None else tokenizer.name,
+            "tokenizer": self.unit,
             "vocabulary_size": None if tokenizer is None else len(tokenizer),
             "parameters": model.get("parameters"),
             "validation": trained.facts.get("validation"),
@@ -98,17 +106,17 @@ def load_served(runs: Sequence[str]) -> Served:
     for run in runs:
         trained = load_any(run)
         name = _free_name(Path(run).resolve().name, [model.id for model in models])
-        created = int((Path(run) / "manifest.json").stat().st_mtime)
-        models.append(as_served(name, trained, created))
+        models.append(as_served(name, trained, Path(run)))
     return Served(models)
 
 
-def as_served(name: str, trained: Any, created: int = 0) -> ServedModel:
+def as_served(name: str, trained: Any, path: Path | None = None) -> ServedModel:
     """A trained model under a name, ready to be asked."""
+    created = 0 if path is None else int((path / MANIFEST).stat().st_mtime)
     trained.name = name  # messages call it so, and say nothing of where it lies
     if isinstance(trained, TrainedModel) and hasattr(trained.model, "double"):
         trained.model.double().eval()
-    return ServedModel(name, trained, created, _tasks(trained))
+    return ServedModel(name, trained, created, _tasks(trained), path)
 
 
 def _tasks(trained: Any) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import secrets
 import socket
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -29,15 +30,21 @@ def serve(
     names: Sequence[str] = (),
     token: str | None = None,
     limits: Limits | None = None,
+    folder: str | None = None,
     ready: Callable[[str], None] = lambda address: None,
 ) -> None:
-    """Serve runs until the process is stopped; `ready` gets the address to open."""
+    """Serve runs until the process is stopped; `folder`: of trainings to
+    show; `ready` gets the address to open.
+    """
     token = choose_token(host, token)
+    shown = None if folder is None else Path(folder)
+    if shown is not None and not shown.is_dir():
+        raise InputError(f"--runs {folder}: no such folder; give one that holds run folders")
     listener = listen(host, port)
     try:
         port = listener.getsockname()[1]
         access = Access(host=host, port=port, names=tuple(names), token=token)
-        app = build(load_served(runs), access=access, limits=limits)
+        app = build(load_served(runs), access=access, limits=limits, runs=shown)
         config = uvicorn.Config(
             app,
             log_level="warning",

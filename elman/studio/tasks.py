@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from pydantic import Field
 
 from elman.errors import InputError
@@ -100,7 +101,7 @@ class EmbedRequest(TextRequest):
 class InspectRequest(TextRequest):
     """A text, and what to look at while it is read."""
 
-    view: str
+    view: str = Field(description="A name that GET /v1/inspect lists.")
 
 
 def suggest(question: Question, asked: SuggestRequest) -> dict[str, Any]:
@@ -187,8 +188,22 @@ def embed(question: Question, asked: EmbedRequest) -> dict[str, Any]:
 
 
 def inspect(question: Question, asked: InspectRequest) -> dict[str, Any]:
-    """What went on inside."""
-    raise InputError("inspect: no views are offered yet")
+    """What went on inside while a text was read."""
+    from elman.tasks.inspection import inspect as look
+    from elman.training.history import read_history
+
+    question.check_prompt(asked.text)
+    trained, path = question.model.trained, question.model.path
+    history = [] if path is None else read_history(path)
+    with torch.inference_mode(False):  # gradients are what is looked at
+        seen = look(
+            trained, asked.text, only=[asked.view], history=history, progress=question.job.go_on
+        )
+    if asked.view in seen.unseen:
+        raise InputError(f"{asked.view}: {seen.unseen[asked.view]}")
+    data = seen.to_data()
+    kept = {key: data[key] for key in ("text", "tokens", "left_out")}
+    return {"view": asked.view, **kept, **data["insights"][asked.view]}
 
 
 @dataclass(frozen=True)
@@ -197,6 +212,13 @@ class Task:
 
     request: type[Strict]
     answer: Callable[[Question, Any], dict[str, Any]]
+
+
+def views() -> list[dict[str, Any]]:
+    """What can be looked at."""
+    from elman.insight import INSIGHTS
+
+    return [{"id": name, "about": about} for name, about in INSIGHTS.abouts().items()]
 
 
 TASKS: dict[str, Task] = {
