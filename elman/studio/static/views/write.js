@@ -10,7 +10,7 @@ const SUGGESTIONS = 5;
 const TOP_BITS = 16; // the darkest colour; the same for all models, so that they can be compared
 const TYPING = 130; // milliseconds of quiet before models are asked
 const RESTING = 900; // and before a word that may be unfinished is coloured
-const FIRST_TEXT = "the company said it expects to report a loss for the third quarter ";
+const FIRST_TEXT = "the government wants to lower interest rates before the next election ";
 
 export default { id: "write", title: "Write", task: ["suggest", "surprisal"], create };
 
@@ -75,7 +75,7 @@ function create() {
     make("p", { class: "help" }, key("Tab"), " takes the first suggestion, ", key("Alt"), " ", key("1…5"),
       " another; ", key("Esc"), " puts them away. Choose a word below to see what was expected in its place."),
     examples(area, {
-      "a report": FIRST_TEXT,
+      "the news": FIRST_TEXT,
       "two meanings": "the bank raised its prime rate and the river left its bank ",
       "an odd word": "shares of the company closed at a record high pineapple ",
     }),
