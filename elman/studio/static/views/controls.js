@@ -9,11 +9,11 @@
 import { field, make } from "../elements.js";
 import { recall, remember } from "../remember.js";
 
-/* name, label, what it is when it is off, attributes of the input, help, whether it is a transform */
+/* name, label, what it is when it is off, attributes of the input, help */
 const SHAPING = [
-  ["temperature", "Temperature", 1, { min: 0, max: 5, step: 0.05 }, "below 1 sharpens, above 1 flattens, 0 is greedy"],
-  ["top_k", "Top k", "", { min: 1, step: 1 }, "only the k likeliest"],
-  ["top_p", "Top p", "", { min: 0.01, max: 1, step: 0.01 }, "only the likeliest that make up p"],
+  ["temperature", "Temperature", 1, { min: 0, max: 5, step: 0.05 }, "below 1 sharpens, 0 is greedy"],
+  ["top_k", "Top k", "", { min: 1, step: 1 }, "the k likeliest"],
+  ["top_p", "Top p", "", { min: 0.01, max: 1, step: 0.01 }, "the likeliest that make up p"],
   ["min_p", "Min p", "", { min: 0, max: 1, step: 0.01 }, "only what has this share of the best"],
   ["softmax_alpha", "Softmax α", "", { min: 0, step: 0.1 }, "another way to sharpen; not with a temperature"],
 ];
@@ -23,10 +23,11 @@ const PENALTIES = [
   ["presence_penalty", "Presence", 0, { min: -10, max: 10, step: 0.1 }, "taken off once"],
 ];
 const WHOLE = [
-  ["max_tokens", "Most tokens", 16, { min: 1, step: 1 }, null],
-  ["n", "Samples", 1, { min: 1, max: 8, step: 1 }, null],
-  ["seed", "Seed", "", { min: 0, step: 1, placeholder: "any" }, "the same seed writes the same"],
+  ["max_tokens", "Most tokens", 16, { min: 1, step: 1 }, "of a continuation"],
+  ["n", "Samples", 1, { min: 1, max: 8, step: 1 }, "of every model"],
+  ["seed", "Seed", "", { min: 0, step: 1, placeholder: "any" }, "the same writes the same"],
 ];
+const MAIN = 3; // of the shaping ones, that are always in sight
 const AT_FIRST = { max_tokens: 60 };
 
 export function controls() {
@@ -47,10 +48,12 @@ export function controls() {
   const [atLineEnd, atLineEndLabel] = check("stop_at_line_end", "Stop at the end of the line");
   const [unknown, unknownLabel] = check("allow_unknown", "Let unknown words come");
   const group = (title, ...parts) => make("fieldset", { class: "controls" }, make("legend", {}, title), parts);
-  const element = make("div", { class: "knobs" },
-    group("Length", WHOLE.map(number), field("Stop before", stop, "up to four texts, with | between"), make("div", { class: "checks" }, atLineEndLabel, unknownLabel)),
-    group("Distribution", SHAPING.map(number)),
-    group("Against repetition", PENALTIES.map(number)));
+  const main = make("div", { class: "controls" }, [...WHOLE, ...SHAPING.slice(0, MAIN)].map(number));
+  const more = make("details", {}, make("summary", {}, "More controls"),
+    group("Distribution", SHAPING.slice(MAIN).map(number)),
+    group("Against repetition", PENALTIES.map(number)),
+    group("End", field("Stop before", stop, "up to four texts, with | between"), make("div", { class: "checks" }, atLineEndLabel, unknownLabel)));
+  const element = make("div", { class: "knobs" }, main, more);
 
   const given = (names) => Object.fromEntries([...numbers]
     .filter(([name, { input, off }]) => names.includes(name) && input.value !== "" && Number(input.value) !== off)
@@ -70,7 +73,8 @@ export function controls() {
     unknown.checked = false;
     element.dispatchEvent(new Event("input", { bubbles: true }));
   } }, "Back to the defaults");
-  element.append(reset);
+  more.append(reset);
+  more.open = Object.keys(all()).some((name) => !main.querySelector(`[name="${name}"]`));
   element.addEventListener("input", () => remember("controls", { ...AT_FIRST, ...all(), stop: stop.value }));
   return { element, all, transforms };
 }

@@ -112,10 +112,10 @@ async function showDistribution({ model, place }, request, signal) {
     const opened = place.querySelector("details[open]") !== null;
     place.replaceChildren(
       bars({
-        title: "The next token, before and after the controls",
-        names: found.tokens.map(({ token }) => (token.trim() === "" ? JSON.stringify(token) : token)),
+        title: "The next token",
+        names: found.tokens.map(({ token }) => shownToken(token)),
         series: [
-          { name: "before", values: found.tokens.map(({ before }) => before) },
+          { name: "before the controls", values: found.tokens.map(({ before }) => before) },
           { name: "after", values: found.tokens.map(({ after }) => after) },
         ],
         format: (share) => `${short(100 * share)} %`,
@@ -128,3 +128,5 @@ async function showDistribution({ model, place }, request, signal) {
     place.replaceChildren(trouble(error));
   }
 }
+
+const shownToken = (token) => (token === "<eos>" ? "⏎ line end" : token.trim() === "" ? JSON.stringify(token) : token);
