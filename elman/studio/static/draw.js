@@ -119,7 +119,7 @@ export function heatMap({
   const left = 26 + 7 * Math.max(3, ...rows.map((name) => Math.min(name.length, 14)));
   const over = 26 + 6 * Math.max(3, ...columns.map((name) => Math.min(name.length, 14)));
   const render = (width) => {
-    const step = Math.min((width - left - 4) / Math.max(columns.length, 1), 2 * cell);
+    const step = Math.min((width - left - 36) / Math.max(columns.length, 1), 2 * cell);
     const tall = Math.min(cell, Math.max(step, 8));
     const height = over + tall * rows.length + 4;
     const svg = canvas(width, height, `${title}. ${rows.length} × ${columns.length}, `
@@ -318,6 +318,7 @@ function axis(values, logarithmic = false, zero = false) {
   let [low, high] = values.length ? [Math.min(...values), Math.max(...values)] : [0, 1];
   if (logarithmic) {
     if (!values.length) [low, high] = [0.1, 1];
+    if (high / low < 100) return closeLogarithms(low, high);
     const [from, to] = [Math.floor(Math.log10(low)), Math.max(Math.ceil(Math.log10(high)), Math.floor(Math.log10(low)) + 1)];
     const every = Math.ceil((to - from) / 6);
     const ticks = [];
@@ -332,6 +333,17 @@ function axis(values, logarithmic = false, zero = false) {
   const ticks = [];
   for (let tick = Math.ceil(low / step); tick * step <= high + step / 1e6; tick += 1) ticks.push(Number((tick * step).toPrecision(12)));
   return { ticks, share: (value) => (value - low) / (high - low) };
+}
+
+/* Less than two powers of ten: the axis begins and ends with the values, ticks at 1, 1.5, 2, 3 …. */
+function closeLogarithms(low, high) {
+  if (low === high) { low /= 1.5; high *= 1.5; }
+  const all = [-1, 0, 1, 2].flatMap((more) => [1, 1.5, 2, 3, 5, 7].map((digit) => Number((digit * 10 ** (Math.floor(Math.log10(low)) + more)).toPrecision(3))));
+  const inside = all.filter((tick) => tick >= low && tick <= high);
+  const ticks = inside.length > 6 ? inside.filter((tick) => /^[125]/.test(tick.toExponential()) && !/^1\.5/.test(tick.toExponential())) : inside;
+  const from = Math.log(low);
+  const reach = Math.log(high) - from;
+  return { ticks, share: (value) => (Math.log(value) - from) / reach };
 }
 
 function heat(share, diverging) {
