@@ -38,23 +38,21 @@ details.section > .narrow { display: inline-block; width: min(100%, 34rem); marg
 details.section > summary { font-size: 1.2rem; font-weight: 600; padding: .6rem 0; cursor: pointer }
 .note { color: var(--draw-muted) }
 """
-# Draws each picture when it comes into sight, since a report may have a hundred.
+# Draws what can be seen, and the rest of a report of a hundred pictures when it is unfolded.
 _MOUNT = """
 const drawings = JSON.parse(document.getElementById("drawings").textContent);
 const kinds = { curves, heatMap, bars, colouredText };
-const watcher = new IntersectionObserver((seen) => {
-  for (const { target, isIntersecting } of seen) {
-    if (!isIntersecting) continue;
-    watcher.unobserve(target);
-    const { kind, arguments: given } = drawings[target.dataset.drawing];
-    target.replaceChildren(kinds[kind](given));
-    target.style.minHeight = "";
+function drawIn(part) {
+  for (const place of part.querySelectorAll("[data-drawing]:empty")) {
+    const { kind, arguments: given } = drawings[place.dataset.drawing];
+    if (part !== document || !place.closest("details:not([open])")) place.append(kinds[kind](given));
   }
-}, { rootMargin: "600px" });
-for (const place of document.querySelectorAll("[data-drawing]")) {
-  place.style.minHeight = "12rem";
-  watcher.observe(place);
 }
+for (const section of document.querySelectorAll("details.section")) {
+  section.addEventListener("toggle", () => drawIn(section));
+}
+addEventListener("beforeprint", () => document.querySelectorAll("details.section").forEach(drawIn));
+drawIn(document);
 """
 # Nothing is fetched, whatever the page holds.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
@@ -114,9 +112,7 @@ class Page:
     def begin_section(self, text: str, *, opened: bool) -> None:
         """A section that can be folded away, until `end_section`."""
         state = " open" if opened else ""
-        self._parts.append(
-            f'<details class="section"{state}><summary>{escape(text)}</summary>'
-        )
+        self._parts.append(f'<details class="section"{state}><summary>{escape(text)}</summary>')
 
     def end_section(self) -> None:
         """The end of a section that can be folded away."""
@@ -147,7 +143,9 @@ class Page:
     def _drawing_script(self) -> str:
         """The drawing module, the data, and what brings them together."""
         data = json.dumps(self._drawings, ensure_ascii=False, allow_nan=False)
-        data = data.replace("<", "\\u003c")  # a text may hold anything, even the end of this element
+        data = data.replace(
+            "<", "\\u003c"
+        )  # a text may hold anything, even the end of this element
         module = (_STATIC / "draw.js").read_text(encoding="utf-8")
         return (
             '<script type="application/json" id="drawings">'

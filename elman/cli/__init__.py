@@ -38,6 +38,7 @@ COMMANDS = {
     "embed": "embed",
     "tag": "tag",
     "explain": "explain",
+    "inspect": "inspect",
     "classify": "classify",
     "answer": "answer",
     "serve": "serve",

@@ -23,7 +23,8 @@ from elman.insight.rows import inputs_of, losses, parts_of_rows
 from elman.insight.watching import Watched, watch
 
 WHOLE = "state"  # all tensors of all layers together
-_LEAST = 1e-12  # what is smaller is drawn as if it were this, or it would swallow the colours
+_DEEPEST = 1e-8  # of the largest norm; whatever is smaller has one colour
+_LEAST = 1e-30  # what is smaller is drawn as if it were this, or it would swallow the colours
 
 
 @dataclass(frozen=True)
@@ -68,13 +69,15 @@ class GradientFlow(Insight):
         }
 
     def drawings(self) -> list[Drawing]:
+        norms = self.norms[WHOLE]
+        lowest = float(norms[norms > 0].min(initial=1.0)) if norms.any() else _LEAST
         heat = {
             "title": "Gradient of each loss with respect to each earlier state (norm)",
             "rows": self.read,
             "columns": self.predicted,
-            "values": _above(np.where(self.norms[WHOLE] > 0, self.norms[WHOLE], _LEAST)),
+            "values": _above(np.maximum(norms, _LEAST)),
             "scale": "log",
-            "low": max(_LEAST, float(self.norms[WHOLE].max()) * 1e-8),
+            "low": max(_LEAST, lowest, float(norms.max()) * _DEEPEST),
             "rowLabel": "state after",
             "columnLabel": "loss of",
             "between": "→",

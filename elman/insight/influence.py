@@ -46,7 +46,9 @@ class Influence(Insight):
             with torch.enable_grad():
                 losses(twin, inputs_of(subject), torch.from_numpy(subject.ids), rows).backward()  # type: ignore[no-untyped-call]
             products = [-(_gradient(part) * part.detach()).double().sum(2) for part in seen]
-            parts.append(torch.cat(products, dim=1).t())  # (T, rows)
+            # A window reads again what it carries on, before what is new in each call.
+            again = (sum(part.shape[1] for part in seen) - len(subject.ids)) // len(seen)
+            parts.append(torch.cat([part[:, again:] for part in products], dim=1).t())  # (T, rows)
         return cls(subject.read, subject.tokens, torch.cat(parts, dim=1).numpy(force=True))
 
     def strongest(self, place: int, top: int = 5) -> list[tuple[int, float]]:

@@ -58,7 +58,9 @@ class NearestWords(Insight):
         }
 
     def drawings(self) -> list[Drawing]:
-        shown = [(word, near) for word, near in zip(self.words, self.near, strict=True) if near][:12]
+        shown = [(word, near) for word, near in zip(self.words, self.near, strict=True) if near][
+            :12
+        ]
         return [
             Drawing(
                 "bars",

@@ -19,7 +19,9 @@ _ENDS = ".!?"
 def signals(pieces: Sequence[str]) -> dict[str, np.ndarray]:
     """Name to (T,): inside brackets, inside quotes, place in the line, length of the sentence."""
     brackets = quotes = line = sentence = 0
-    found: dict[str, list[float]] = {name: [] for name in ("brackets", "quotes", "line", "sentence")}
+    found: dict[str, list[float]] = {
+        name: [] for name in ("brackets", "quotes", "line", "sentence")
+    }
     for piece in pieces:
         brackets, quotes = _nested(piece, brackets, quotes)
         newline = "\n" in piece

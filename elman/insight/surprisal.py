@@ -47,7 +47,9 @@ class Surprisal(Insight):
             entropy = torch.special.entr(log_probs.double().exp()).sum(2)[0]
             entropies += (entropy / math.log(2)).tolist()
             best = log_probs[0].topk(min(_EXPECTED, log_probs.shape[2]), dim=1)
-            for values, places in zip(best.values.exp().tolist(), best.indices.tolist(), strict=True):
+            for values, places in zip(
+                best.values.exp().tolist(), best.indices.tolist(), strict=True
+            ):
                 names = [subject.vocabulary[place] for place in places]
                 expected.append([*zip(names, values, strict=True)])
         return cls(subject.tokens, subject.pieces, surprisals, entropies, expected)
@@ -90,4 +92,3 @@ class Surprisal(Insight):
             f"{mean:.2f} bits per token (perplexity {2**mean:.1f}); most surprising: "
             f"{self.tokens[most]!r} with {self.surprisals[most]:.1f} bits."
         ]
-

@@ -38,7 +38,7 @@ class Tickets(DrawnLines):
 
     about = "she printed her tickets: a word to be remembered for forty: tickets:lines=1000"
 
-    lines: int = 2_000
+    lines: int = 1_000
 
     def draw(self, chance: random.Random) -> Line:
         """One story; its identity is the choice of words."""
