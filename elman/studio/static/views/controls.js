@@ -75,6 +75,9 @@ export function controls() {
   } }, "Back to the defaults");
   more.append(reset);
   more.open = Object.keys(all()).some((name) => !main.querySelector(`[name="${name}"]`));
-  element.addEventListener("input", () => remember("controls", { ...AT_FIRST, ...all(), stop: stop.value }));
+  element.addEventListener("input", () => remember("controls", {
+    ...Object.fromEntries([...numbers].map(([name, { input }]) => [name, input.value])),
+    stop: stop.value, stop_at_line_end: atLineEnd.checked, allow_unknown: unknown.checked,
+  }));
   return { element, all, transforms };
 }

@@ -10,6 +10,7 @@ const TICKET = "when she tried to print her tickets , she found that the printer
   + "she went to the stationery store to buy more toner . it was very overpriced . "
   + "after installing the toner into the printer , she finally printed her tickets";
 const FIRST = "gradient-flow";
+const WHOLE = "state"; // of all layers together
 const KINDS = new Set(["curves", "heatMap", "bars", "colouredText"]);
 
 export default { id: "inside", title: "Inside", task: ["inspect"], create };
@@ -20,27 +21,20 @@ function create() {
   const picker = make("div", { class: "views", role: "group", "aria-label": "What to look at" });
   const about = make("p", { class: "help" });
   const cards = make("div", { class: "cards wide" });
+  const together = make("div", { class: "together" });
   let asked = [];
   let views = null;
   let chosen = recall("inside-view", FIRST);
 
   const look = api.latest(0, async (signal) => {
-    await Promise.all(asked.map(async ({ model, place }) => {
-      place.replaceChildren(note("Looking …"));
-      try {
-        const seen = await api.inspect({ model: model.id, text: area.value, view: chosen }, signal);
-        place.replaceChildren(...seen.summary.map(note), ...seen.drawings.filter(({ kind }) => KINDS.has(kind)).map(picture));
-      } catch (error) {
-        if (api.overtaken(error)) throw error;
-        place.replaceChildren(trouble(error));
-      }
-    }));
+    const found = await Promise.all(asked.map((one) => lookInto(one, { text: area.value, view: chosen }, signal)));
+    together.replaceChildren(...sideBySide(found));
   });
   const pick = (id) => {
     chosen = views.some((view) => view.id === id) ? id : views[0].id;
     remember("inside-view", chosen);
     picker.querySelectorAll("button").forEach((button) => button.setAttribute("aria-pressed", String(button.value === chosen)));
-    about.textContent = views.find((view) => view.id === chosen).about;
+    about.textContent = `${titled(views.find((view) => view.id === chosen).about)}.`;
     look();
   };
   const findViews = async () => {
@@ -76,8 +70,34 @@ function create() {
     if (views) look();
     else findViews();
   };
-  return { element: make("div", { class: "inside" }, form, cards), show, hide: () => look.cancel() };
+  return { element: make("div", { class: "inside" }, form, together, cards), show, hide: () => look.cancel() };
 }
 
+/* What is seen in one model, into its card; gives the name and the numbers, or null. */
+async function lookInto({ model, place }, request, signal) {
+  place.replaceChildren(note("Looking …"));
+  try {
+    const seen = await api.inspect({ ...request, model: model.id }, signal);
+    place.replaceChildren(...seen.summary.map(note), ...seen.drawings.filter(({ kind }) => KINDS.has(kind)).map(picture));
+    return { name: model.id, data: seen.data };
+  } catch (error) {
+    if (api.overtaken(error)) throw error;
+    place.replaceChildren(error.status === 400 ? note(error.message) : trouble(error)); // 400: nothing to see there
+    return null;
+  }
+}
+
+/* Where several models have norms by distance: one picture, each as a share of its norm at 0. */
+function sideBySide(found) {
+  const lines = found.filter((one) => one?.data?.by_distance).map(({ name, data }) => ({ name, y: whole(data.by_distance) }));
+  if (lines.length < 2) return [];
+  return [draw.curves({
+    title: "How much of the gradient is left, by distance",
+    series: lines.map(({ name, y }) => ({ name, y: y.map((norm) => norm / (y[0] || 1)) })),
+    xLabel: "distance in tokens", yLabel: "share", logY: true,
+  })];
+}
+
+const whole = (norms) => norms[WHOLE] ?? Object.values(norms)[0];
 const picture = ({ kind, arguments: given }) => draw[kind](given);
 const titled = (id) => id.charAt(0).toUpperCase() + id.slice(1).replaceAll("-", " ");

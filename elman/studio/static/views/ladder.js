@@ -14,7 +14,8 @@ function create(studio) {
   const show = async () => {
     try {
       const found = await api.ladder();
-      groups.replaceChildren(...(found.length ? found.map(table) : [note("No run here says how it was measured.")]));
+      const names = [...new Set(found.map(({ data }) => data))];
+      groups.replaceChildren(...(names.length ? names.map((name) => section(name, found.filter(({ data }) => data === name))) : [note("No run here says how it was measured.")]));
     } catch (error) {
       groups.replaceChildren(trouble(error));
     }
@@ -23,13 +24,18 @@ function create(studio) {
   return { element, show };
 }
 
+/* All that was measured on one corpus; perplexities of two tables do not compare. */
+function section(name, groups) {
+  return make("section", { class: "group" }, make("h2", {}, name), groups.map(table));
+}
+
 function table({ data, unit, vocabulary_size: size, measure, lower_is_better: lower, tokens, rows }) {
   const values = rows.map((row) => row.value);
   const [least, most] = [Math.min(...values), Math.max(...values)];
-  const about = [unit && `${unit}`, size && `vocabulary of ${short(size)}`, tokens && `${short(tokens)} tokens`].filter(Boolean).join(", ");
+  const about = ["Measured", tokens && `on ${short(tokens)} tokens`, unit && `in ${unit}`, size && `with a vocabulary of ${short(size)}`].filter(Boolean).join(" ");
   const heads = ["Run", "Model", "Weights", "Seconds", titled(measure), ""];
-  return make("section", { class: "group" }, make("h2", {}, data), make("p", { class: "quiet" }, about),
-    make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Ladder of ${data}` }, make("table", { class: "table" },
+  return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Ladder of ${data}: ${about}` }, make("table", { class: "table" },
+      make("caption", {}, about),
       make("thead", {}, make("tr", {}, heads.map((name, place) => make("th", { scope: "col", class: place > 1 && place < 5 ? "number" : null }, name || make("span", { class: "hidden" }, "Picture"))))),
       make("tbody", {}, rows.map((row, place) => {
         const bar = make("i", { class: "rung" });
@@ -41,8 +47,8 @@ function table({ data, unit, vocabulary_size: size, measure, lower_is_better: lo
           make("td", { class: "number" }, row.parameters ? count(row.parameters) : "–"),
           make("td", { class: "number" }, row.seconds === null ? "–" : short(row.seconds)),
           make("td", { class: "number" }, make("b", {}, short(row.value))),
-          make("td", { class: "picture" }, bar));
-      })))));
+          make("td", { class: "picture" }, rows.length > 1 ? bar : null));
+      }))));
 }
 
 /* A text of one's own under every served model. Bits per byte can be compared always. */

@@ -24,7 +24,7 @@ function create() {
 
   const look = async () => {
     try {
-      const runs = await api.runs();
+      const runs = (await api.runs()).sort((a, b) => Number(b.training) - Number(a.training));
       settle(runs);
       fillList(runs);
       const grown = await Promise.all([...chosen].map(readOn));
@@ -54,12 +54,12 @@ function create() {
     }
     const active = document.activeElement?.value;
     list.replaceChildren(make("table", { class: "table" }, make("caption", {}, "Choose up to six to see their curves."),
-      make("thead", {}, make("tr", {}, ["", "Run", "Kind", "Epochs", "Weights", "Validation"].map((name, place) => make("th", { scope: "col", class: place > 2 ? "number" : null }, name)))),
+      make("thead", {}, make("tr", {}, ["", "Run", "Model", "Epochs", "Weights", "Validation"].map((name, place) => make("th", { scope: "col", class: place > 2 ? "number" : null }, name)))),
       make("tbody", {}, runs.map(row))));
     if (active) list.querySelector(`input[value="${CSS.escape(active)}"]`)?.focus();
   };
   const row = (run) => {
-    const box = make("input", { type: "checkbox", value: run.name, checked: chosen.has(run.name), disabled: !run.records, "aria-label": `Curves of ${run.name}` });
+    const box = make("input", { type: "checkbox", value: run.name, checked: chosen.has(run.name), disabled: !run.records, title: run.records ? null : "no history was kept", "aria-label": `Curves of ${run.name}` });
     box.addEventListener("change", () => {
       if (box.checked && chosen.size >= MOST) { box.checked = false; return; }
       if (box.checked) chosen.add(run.name);
@@ -69,7 +69,7 @@ function create() {
     });
     return make("tr", {}, make("td", {}, box),
       make("th", { scope: "row" }, run.name, run.training ? make("span", { class: "live" }, "training") : null),
-      make("td", { class: "quiet" }, [run.kind, run.recipe].filter(Boolean).join(", ")),
+      make("td", { class: "quiet" }, [run.cell ?? run.kind, run.recipe].filter(Boolean).join(", ")),
       make("td", { class: "number" }, run.epoch === null || run.epoch === undefined ? "–" : short(run.epoch)),
       make("td", { class: "number" }, run.parameters ? count(run.parameters) : "–"),
       make("td", { class: "number" }, measured(run.validation)));

@@ -172,7 +172,7 @@ function compare(place, asked, results) {
 
 function scale() {
   return make("p", { class: "scale", "aria-label": `Colours from 0 to ${TOP_BITS} bits` },
-    make("span", {}, "expected"), make("i"), make("span", {}, `surprising (${TOP_BITS} bits or more)`));
+    make("span", {}, "expected"), make("i"), make("span", {}, `surprising: ${TOP_BITS} bits or more`));
 }
 
 const percent = (share) => (share >= 0.1 ? `${Math.round(100 * share)} %` : `${short(Number((100 * share).toPrecision(2)))} %`);
