@@ -40,11 +40,9 @@ def serve(
         this machine.
     """
     from elman.studio.serving import serve as run_server
+    from elman.tasks.machine import Machine
 
-    if threads is not None:
-        import torch
-
-        torch.set_num_threads(threads)
+    Machine(threads=threads).prepare()
     run_server(
         run, host=host, port=port, names=name, token=token, folder=runs,
         ready=lambda address: print(f"{address} (Ctrl-C stops it)", file=sys.stderr, flush=True),

@@ -26,7 +26,7 @@ Id = Annotated[int, Field(ge=0, le=2**31 - 1)]
 class Strict(BaseModel):
     """A request without unknown fields: a misspelled one is an error, not ignored."""
 
-    model_config = ConfigDict(extra="forbid", protected_namespaces=())
+    model_config = ConfigDict(extra="forbid", strict=True, protected_namespaces=())
 
     model: str | None = Field(None, description="Name of a served model; the first if left out.")
 

@@ -7,9 +7,9 @@ the same measure. Takes runs, gives plain data; called by `/v1/ladder`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
+from elman.studio.plain import last_part
 from elman.studio.served import ServedModel
 from elman.studio.training_runs import TrainingRun
 
@@ -52,7 +52,7 @@ def _rung(
     data, model = facts.get("data") or {}, config.get("model") or {}
     vocabulary = (facts.get("model") or {}).get("vocabulary_size")
     head = {
-        "data": Path(str(data.get("name", ""))).name,  # where it lies is nobody's business
+        "data": last_part(data.get("name")),
         "unit": unit,
         "vocabulary_size": vocabulary,
         "measure": measure,
@@ -64,7 +64,7 @@ def _rung(
     row = {
         **row,
         "kind": model.get("kind"),
-        "recipe": config.get("recipe"),
+        "recipe": last_part(config.get("recipe")),
         "cell": model.get("cell"),
         "parameters": (facts.get("model") or {}).get("parameters"),
         "seconds": facts.get("seconds"),

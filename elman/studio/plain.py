@@ -1,8 +1,12 @@
-"""Data as JSON can have it: no infinite numbers, tuples as lists. Called before every response."""
+"""Data as it may leave: without infinite numbers, which JSON lacks, and without paths of ours.
+
+Called before every response.
+"""
 
 from __future__ import annotations
 
 import math
+from pathlib import PurePath
 from typing import Any
 
 
@@ -15,3 +19,8 @@ def as_plain(data: Any) -> Any:
     if isinstance(data, float) and not math.isfinite(data):
         return None
     return data
+
+
+def last_part(place: Any) -> str | None:
+    """The name of a recipe or corpus, without the folders that it lies in."""
+    return None if place is None else PurePath(str(place)).name

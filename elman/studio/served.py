@@ -15,6 +15,7 @@ from typing import Any
 from elman.errors import InputError
 from elman.runs.manifest import MANIFEST
 from elman.studio.errors import Refused
+from elman.studio.plain import last_part
 from elman.tasks.language_model import TrainedModel, load_any
 
 _OF_LANGUAGE_MODELS = ("completions", "distribution", "suggest", "surprisal", "score")
@@ -50,7 +51,7 @@ class ServedModel:
             "created": self.created,
             "owned_by": "elman",
             "kind": trained.config.kind,
-            "recipe": trained.config.recipe,
+            "recipe": last_part(trained.config.recipe),
             "tasks": list(self.tasks),
             "tokenizer": self.unit,
             "vocabulary_size": None if tokenizer is None else len(tokenizer),
@@ -124,7 +125,8 @@ def _tasks(trained: Any) -> tuple[str, ...]:
         inside = ("embed", "inspect") if hasattr(trained.model, "hidden_vectors") else ()
         return (*_OF_LANGUAGE_MODELS, *inside)
     found = [task for task in _OF_OTHERS if hasattr(trained, task)]
-    return (*found, "embed") if _has_vectors(trained) else tuple(found)
+    has_vectors = hasattr(trained, "task") and _has_vectors(trained)
+    return (*found, "embed") if has_vectors else tuple(found)
 
 
 def _has_vectors(trained: Any) -> bool:

@@ -16,6 +16,7 @@ from elman.runs.folder import read_run
 from elman.runs.lock import is_being_trained
 from elman.runs.manifest import MANIFEST
 from elman.studio.errors import Refused
+from elman.studio.plain import last_part
 from elman.studio.served import ServedModel
 from elman.training.history import HISTORY, read_history
 
@@ -50,7 +51,7 @@ class TrainingRun:
             "name": self.name,
             "kind": model.get("kind"),
             "cell": model.get("cell"),
-            "recipe": self.config.get("recipe"),
+            "recipe": last_part(self.config.get("recipe")),
             "training": self.is_training,
             "finished": training.get("finished"),
             "records": _count_lines(self.path / HISTORY),
