@@ -23,6 +23,7 @@ from elman.studio.completions import complete, unless_gone
 from elman.studio.jobs import Jobs
 from elman.studio.ladder import rungs
 from elman.studio.limits import Limits
+from elman.studio.model_views import ModelViews
 from elman.studio.pages import add_pages, page_files
 from elman.studio.plain import as_plain
 from elman.studio.reference_page import reference_page
@@ -153,10 +154,13 @@ def _add_runs(app: FastAPI, studio: Studio) -> None:
         """What is served and what was trained, in groups that may be compared."""
         return JSONResponse(as_plain({"groups": rungs(studio.served, studio.runs.list())}))
 
+    of_model = ModelViews()
+
     @app.get("/v1/inspect")
-    def inspect_views() -> dict[str, Any]:
-        """What can be looked at in a neural model."""
-        return {"object": "list", "data": views()}
+    def inspect_views(model: str | None = None) -> dict[str, Any]:
+        """What can be looked at in neural models, or in one of them."""
+        found = views() if model is None else of_model.of(studio.served.find_for("inspect", model))
+        return {"object": "list", "data": found}
 
     @app.get("/docs", include_in_schema=False)
     async def docs() -> Response:

@@ -27,7 +27,7 @@ export const tag = (body, signal) => post("/v1/tag", body, signal);
 export const classify = (body, signal) => post("/v1/classify", body, signal);
 export const answer = (body, signal) => post("/v1/answer", body, signal);
 export const translate = (body, signal) => post("/v1/translate", body, signal);
-export const inspectViews = async () => (await get("/v1/inspect")).data;
+export const inspectViews = async (model) => (await get(`/v1/inspect?model=${encodeURIComponent(model)}`)).data;
 export const inspect = (body, signal) => post("/v1/inspect", body, signal);
 export const runs = async () => (await get("/v1/runs")).data;
 export const run = (name, since) => get(`/v1/runs/${encodeURIComponent(name)}?since=${since}`);

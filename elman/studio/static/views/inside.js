@@ -23,25 +23,29 @@ function create() {
   const cards = make("div", { class: "cards wide" });
   const together = make("div", { class: "together" });
   let asked = [];
-  let views = null;
-  let chosen = recall("inside-view", FIRST);
+  let chosen = null;
+  const known = new Map(); // model → the views that show something of it
 
   const look = api.latest(0, async (signal) => {
-    const found = await Promise.all(asked.map((one) => lookInto(one, { text: area.value, view: chosen }, signal)));
+    const able = ({ model }) => known.get(model.id).some((view) => view.id === chosen);
+    asked.filter((one) => !able(one)).forEach(({ place }) => place.replaceChildren(note("There is nothing of this to see in this model.")));
+    const found = await Promise.all(asked.filter(able).map((one) => lookInto(one, { text: area.value, view: chosen }, signal)));
     together.replaceChildren(...sideBySide(found));
   });
   const pick = (id) => {
-    chosen = views.some((view) => view.id === id) ? id : views[0].id;
-    remember("inside-view", chosen);
+    const all = views();
+    chosen = all.has(id) ? id : all.has(FIRST) ? FIRST : [...all.keys()][0];
     picker.querySelectorAll("button").forEach((button) => button.setAttribute("aria-pressed", String(button.value === chosen)));
-    about.textContent = `${titled(views.find((view) => view.id === chosen).about)}.`;
+    about.textContent = chosen ? `${titled(all.get(chosen))}.` : "";
     look();
   };
-  const findViews = async () => {
+  const views = () => new Map(asked.flatMap(({ model }) => known.get(model.id) ?? []).map((view) => [view.id, view.about]));
+  const offer = async () => {
     try {
-      views = await api.inspectViews();
-      picker.replaceChildren(...views.map(({ id }) => make("button", { type: "button", value: id, "aria-pressed": "false", onclick: () => pick(id) }, titled(id))));
-      pick(chosen);
+      await Promise.all(asked.filter(({ model }) => !known.has(model.id)).map(async ({ model }) => known.set(model.id, await api.inspectViews(model.id))));
+      picker.replaceChildren(...[...views().keys()].map((id) => make("button", { type: "button", value: id, "aria-pressed": "false",
+        onclick: () => { remember("inside-view", id); pick(id); } }, titled(id))));
+      pick(recall("inside-view", FIRST));
     } catch (error) {
       picker.replaceChildren(trouble(error));
     }
@@ -67,8 +71,7 @@ function create() {
       return { model, place, card: card(model, place) };
     });
     cards.replaceChildren(...asked.map((one) => one.card));
-    if (views) look();
-    else findViews();
+    offer();
   };
   return { element: make("div", { class: "inside" }, form, together, cards), show, hide: () => look.cancel() };
 }
@@ -82,7 +85,7 @@ async function lookInto({ model, place }, request, signal) {
     return { name: model.id, data: seen.data };
   } catch (error) {
     if (api.overtaken(error)) throw error;
-    place.replaceChildren(error.status === 400 ? note(error.message) : trouble(error)); // 400: nothing to see there
+    place.replaceChildren(trouble(error));
     return null;
   }
 }
