@@ -33,8 +33,8 @@ _STYLE_WITH_DRAWINGS = """
 body { color: var(--draw-ink); background: var(--draw-paper); max-width: 72rem }
 th, td { border-color: var(--draw-grid) } pre { background: var(--heat-low) }
 details.section { margin: 1rem 0; border-top: 1px solid var(--draw-grid) }
-details.section > .narrow { display: inline-block; width: min(100%, 34rem); margin-right: 1rem;
-                            vertical-align: top }
+.narrow { display: inline-block; width: min(100%, 34rem); margin-right: 1rem;
+          vertical-align: top }
 details.section > summary { font-size: 1.2rem; font-weight: 600; padding: .6rem 0; cursor: pointer }
 .note { color: var(--draw-muted) }
 """
@@ -45,7 +45,8 @@ const kinds = { curves, heatMap, bars, colouredText };
 function drawIn(part) {
   for (const place of part.querySelectorAll("[data-drawing]:empty")) {
     const { kind, arguments: given } = drawings[place.dataset.drawing];
-    if (part !== document || !place.closest("details:not([open])")) place.append(kinds[kind](given));
+    const folded = part === document && place.closest("details:not([open])");
+    if (!folded) place.append(kinds[kind](given));
   }
 }
 for (const section of document.querySelectorAll("details.section")) {

@@ -1,7 +1,8 @@
 """`elman inspect`: what goes on inside a model while it reads."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -78,7 +79,7 @@ def inspect(
             runs,
             read_given(file, text).text if text or file else None,
             {"only": view, "limit": tokens},
-            {"cells": [*filter(None, cells.split(","))], "data": data, "set": set, "seed": seed},
+            {"cells": cells.split(","), "data": data, "overrides": set, "seed": seed},
             progress,
         )
         files = _write(seen, out, pictures, format, progress)
@@ -115,7 +116,13 @@ def _check(
         raise InputError(f"--pictures {pictures}: is a file; name a folder")
 
 
-def _look(runs, text, options, training, progress) -> "SideBySide":  # type: ignore[no-untyped-def]
+def _look(
+    runs: tuple[str, ...],
+    text: str | None,
+    options: dict[str, Any],
+    training: dict[str, Any],
+    progress: Callable[[str], None],
+) -> "SideBySide":
     """Load or train, and look."""
     from elman.tasks.cells_compared import sentence_for, train_cells
     from elman.tasks.inspection import inspect_several
@@ -124,21 +131,16 @@ def _look(runs, text, options, training, progress) -> "SideBySide":  # type: ign
     if runs:
         if len({*runs}) < len(runs):
             raise InputError("the same run is named twice; name each of them once")
-        models = {run: (load(run), None) for run in runs}
-        text = text or sentence_for("")
-    else:
-        models = train_cells(
-            training["cells"],
-            training["data"],
-            overrides=training["set"],
-            seed=training["seed"],
-            progress=progress,
-        )
-        text = text or sentence_for(training["data"])
-    return inspect_several(models, text, **options, progress=progress)
+        named = {run: (load(run), None) for run in runs}
+        return inspect_several(named, text or sentence_for(""), **options, progress=progress)
+    trained = train_cells(**training, progress=progress)
+    text = text or sentence_for(training["data"])
+    return inspect_several(trained, text, **options, progress=progress)
 
 
-def _write(seen: "SideBySide", out: str, pictures: str, form: str, progress) -> list[str]:  # type: ignore[no-untyped-def]
+def _write(
+    seen: "SideBySide", out: str, pictures: str, form: str, progress: Callable[[str], None]
+) -> list[str]:
     """The files that were asked for; a line for each."""
     from json import dumps
 

@@ -1,12 +1,8 @@
-"""Attention maps: how much each position attends to each other one.
+"""Attention maps: how much each step attends to each word.
 
-A model that attends says so with a method
-
-    attention_maps(ids) -> list of (name, read, predicted, weights (rows, columns))
-
-of its own, where rows are what is attended to and columns where it happens; the weights of a column
-sum to at most one. A decoder that attends to a source sentence has another text on each axis; it
-makes its `AttentionMap`s itself and they are drawn as these are.
+A language model attends where its output does (`Output.attention`: a pointer to recent words). A
+decoder that attends to a source sentence has another text on each axis: it makes `AttentionMap`s of
+its own, and they are drawn as these are. The weights of a column sum to one.
 """
 
 from __future__ import annotations
@@ -19,6 +15,9 @@ import torch
 
 from elman.errors import InputError
 from elman.insight.insight import Drawing, Insight, Subject, numbers
+from elman.insight.rows import inputs_of
+
+NONE = "(none of them)"  # the sentinel: the vocabulary instead of a word read lately
 
 
 @dataclass(frozen=True)
@@ -63,14 +62,29 @@ class Attention(Insight):
     @classmethod
     @torch.inference_mode()
     def look(cls, subject: Subject) -> Attention:
-        attend = getattr(subject.model, "attention_maps", None)
-        found = [] if attend is None else attend(torch.from_numpy(subject.ids)[None])
-        if not found:
+        model = subject.model
+        evidence, _ = model.advance(inputs_of(subject)[None], model.begin(1))
+        weights = model.output.attention(evidence)
+        if weights is None:
             raise InputError("this model has no attention")
-        return cls([AttentionMap(name, subject.read, subject.tokens, w) for name, w in found])
+        found = _by_place(weights[0].double().numpy(force=True))
+        return cls([AttentionMap("recent words", [*subject.read, NONE], subject.tokens, found)])
 
     def to_data(self) -> dict[str, Any]:
         return {"maps": [one.to_data() for one in self.maps]}
 
     def drawings(self) -> list[Drawing]:
         return [one.drawing() for one in self.maps]
+
+
+def _by_place(weights: np.ndarray) -> np.ndarray:
+    """From (T, L + 1), the last L words of each step and none of them, to (T + 1, T): each word
+    that was read and none of them, against each step. NaN where a word was not within reach.
+    """
+    time, reach = weights.shape[0], weights.shape[1] - 1
+    found = np.full((time + 1, time), np.nan)
+    for step in range(time):
+        words = min(reach, step + 1)
+        found[step + 1 - words : step + 1, step] = weights[step, reach - words : reach]
+        found[time, step] = weights[step, reach]
+    return found

@@ -109,8 +109,8 @@ class Followers(Insight):
 
     def summary(self) -> list[str]:
         said = [
-            f"{one.signal}: {one.best[0].layer} {one.best[0].unit} follows with "
-            f"r = {one.best[0].correlation:+.2f} (by chance the best of all units: {one.chance:.2f})."
+            f"{one.signal}: {one.best[0].layer} {one.best[0].unit} follows with r = "
+            f"{one.best[0].correlation:+.2f} (the best of all units by chance: {one.chance:.2f})."
             for one in self.followed
         ]
         if self.absent:

@@ -69,24 +69,30 @@ class GradientFlow(Insight):
         }
 
     def drawings(self) -> list[Drawing]:
-        norms = self.norms[WHOLE]
-        lowest = float(norms[norms > 0].min(initial=1.0)) if norms.any() else _LEAST
-        heat = {
-            "title": "Gradient of each loss with respect to each earlier state (norm)",
-            "rows": self.read,
-            "columns": self.predicted,
-            "values": _above(np.maximum(norms, _LEAST)),
-            "scale": "log",
-            "low": max(_LEAST, lowest, float(norms.max()) * _DEEPEST),
-            "rowLabel": "state after",
-            "columnLabel": "loss of",
-            "between": "→",
-        }
+        title = "Gradient of each loss with respect to each earlier state (norm)"
+        heat = self.heat_map(title, self.norms[WHOLE])
         shown = [name for name in self.norms if name != WHOLE or len(self.norms) != 2]
         curves = _distance_curves(
             "The same by distance (mean)", {name: self.by_distance(name) for name in shown}
         )
-        return [Drawing("heatMap", heat), curves]
+        return [heat, curves]
+
+    def heat_map(self, title: str, norms: np.ndarray, low: float | None = None) -> Drawing:
+        """States against losses, on a logarithmic scale that begins with `low`."""
+        return Drawing(
+            "heatMap",
+            {
+                "title": title,
+                "rows": self.read,
+                "columns": self.predicted,
+                "values": _above(np.maximum(norms, _LEAST)),
+                "scale": "log",
+                "low": low or _lowest(norms),
+                "rowLabel": "state after",
+                "columnLabel": "loss of",
+                "between": "→",
+            },
+        )
 
     def summary(self) -> list[str]:
         norms = self.by_distance()
@@ -100,17 +106,20 @@ class GradientFlow(Insight):
 
 
 def side_by_side(flows: Mapping[str, GradientFlow]) -> list[Drawing]:
-    """Several models in one picture: norms by distance, each as a share of its own at distance 0,
-    over all losses and for the last one.
+    """Several models in one picture, each as a share of its own mean norm at distance 0: by
+    distance, over all losses and for the last one; and a heat map of each, on one scale.
     """
     means = {name: _shares(flow.by_distance()) for name, flow in flows.items()}
     lasts = {name: _shares(flow.of_loss(-1)) for name, flow in flows.items()}
     words = {flow.predicted[-1] for flow in flows.values()}
     of = f"of the last loss ({words.pop()})" if len(words) == 1 else "of the last loss"
     label = "share of the norm at distance 0"
+    maps = {name: flow.norms[WHOLE] / (flow.by_distance()[0] or 1) for name, flow in flows.items()}
+    low = min(map(_lowest, maps.values()))
     return [
         _distance_curves("Gradient by distance, mean over all losses", means, label),
         _distance_curves(f"Gradient by distance, {of}", lasts, label),
+        *(flow.heat_map(f"{name}: {label}", maps[name], low) for name, flow in flows.items()),
     ]
 
 
@@ -152,6 +161,12 @@ def _distance_curves(
             "logY": True,
         },
     )
+
+
+def _lowest(norms: np.ndarray) -> float:
+    """Where a scale of colours begins: what is smaller is nothing beside the largest."""
+    smallest = float(norms[norms > 0].min(initial=1.0))
+    return max(_LEAST, smallest, float(norms.max(initial=0)) * _DEEPEST)
 
 
 def _shares(values: list[float]) -> list[float]:

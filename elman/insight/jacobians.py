@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -118,13 +118,13 @@ def _jacobian(model: Any, number: torch.Tensor, state: State, size: int) -> np.n
     before = map_state(spread, state)
     with torch.enable_grad():
         after = model.encode(number.view(1, 1).expand(size, 1), before)[1]
-        joined = torch.cat([tensor for tensor in _floats(after)], dim=1)  # (size, size)
+        joined = torch.cat(_floats(after), dim=1)  # (size, size)
         given = torch.autograd.grad(joined.diagonal().sum(), _floats(before), allow_unused=True)
     parts = [
         torch.zeros_like(tensor) if part is None else part
         for part, tensor in zip(given, _floats(before), strict=True)
     ]
-    return cast("np.ndarray", torch.cat(parts, dim=1).numpy(force=True))
+    return torch.cat(parts, dim=1).numpy(force=True)
 
 
 def _floats(state: State) -> list[torch.Tensor]:

@@ -16,6 +16,7 @@ import torch
 
 from elman.insight.influence import Influence, influence_map, influence_sentence
 from elman.insight.insight import Drawing, Subject
+from elman.insight.rows import in_parts
 
 _AT_ONCE = 20_000_000  # probabilities of one batch
 
@@ -35,7 +36,7 @@ class LeaveOneOut(Influence):
         values = np.zeros((time, time))
         places = torch.arange(time)
         rows = max(1, _AT_ONCE // (time * subject.model.vocabulary_size))
-        for some in torch.arange(time - 1).split(rows):  # what is read last changes nothing
+        for some in in_parts(torch.arange(time - 1), rows):  # what is read last changes nothing
             shorter = torch.stack([ids[places != place] for place in some])
             scores = model.score(shorter, model.start(len(some)))[0].double()  # (rows, T - 1)
             for place, own in zip(some.tolist(), scores, strict=True):

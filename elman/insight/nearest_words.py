@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import torch
 
 from elman.insight.insight import Drawing, Insight, Subject
+from elman.insight.rows import in_parts
 
 _WORDS = 20  # of the text, the first different ones
 _TOP = 6
@@ -78,5 +79,5 @@ class NearestWords(Insight):
 def word_vectors(model: Any) -> torch.Tensor:
     """The vector of every word of the vocabulary, (V, size), each of length 1."""
     ids = torch.arange(model.vocabulary_size)
-    parts = [model.input(part[None])[0] for part in ids.split(_PART)]
+    parts = [model.input(part[None])[0] for part in in_parts(ids, _PART)]
     return torch.nn.functional.normalize(torch.cat(parts).double(), dim=1)

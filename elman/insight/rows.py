@@ -6,7 +6,6 @@ losses; called by the insights that go back from every loss.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -17,7 +16,7 @@ _AT_ONCE = 40_000_000  # numbers that one way back may keep
 
 
 def inputs_of(subject: Subject) -> torch.Tensor:
-    """What is read before each token is predicted, (T,): the end of a line, and all but the last."""
+    """What is read before each token is predicted, (T,): a line end, then all but the last."""
     start = torch.tensor([subject.model.eos_id])
     return torch.cat([start, torch.from_numpy(subject.ids[:-1])])
 
@@ -34,8 +33,13 @@ def losses(
     return -scores.sum()
 
 
-def parts_of_rows(subject: Subject) -> Sequence[torch.Tensor]:
+def parts_of_rows(subject: Subject) -> list[torch.Tensor]:
     """The places of the text, in parts that fit into memory."""
     time = len(subject.ids)
     kept = sum(parameter.shape[0] for parameter in subject.model.parameters())
-    return torch.arange(time).split(max(1, min(time, _AT_ONCE // (time * kept))))
+    return in_parts(torch.arange(time), max(1, min(time, _AT_ONCE // (time * kept))))
+
+
+def in_parts(values: torch.Tensor, size: int) -> list[torch.Tensor]:
+    """The same, so many at a time."""
+    return [values[first : first + size] for first in range(0, len(values), size)]

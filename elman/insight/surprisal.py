@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import torch
 
 from elman.insight.insight import Drawing, Insight, Subject
+from elman.insight.rows import in_parts
 
 _WINDOW = 64  # tokens whose whole distributions are held at once
 _EXPECTED = 3  # likeliest tokens that are named
@@ -35,14 +36,14 @@ class Surprisal(Insight):
     @classmethod
     @torch.inference_mode()
     def look(cls, subject: Subject) -> Surprisal:
-        model, ids = subject.model, torch.from_numpy(subject.ids)[None]
+        model, ids = subject.model, torch.from_numpy(subject.ids)
         state = model.start(1)
         surprisals: list[float] = []
         entropies: list[float] = []
         expected: list[list[tuple[str, float]]] = []
-        for part in ids.split(_WINDOW, dim=1):
-            log_probs, state = model.predict_all(part, state)
-            own = log_probs.gather(2, part[:, :, None])[0, :, 0]
+        for part in in_parts(ids, _WINDOW):
+            log_probs, state = model.predict_all(part[None], state)
+            own = log_probs[0].gather(1, part[:, None])[:, 0]
             surprisals += (own.double() / -math.log(2)).tolist()
             entropy = torch.special.entr(log_probs.double().exp()).sum(2)[0]
             entropies += (entropy / math.log(2)).tolist()

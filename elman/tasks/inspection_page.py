@@ -26,6 +26,7 @@ TITLES = {
     "training": "Gradients during the training",
 }
 _SMALL = ("units", "nearest-words")  # many small pictures, side by side
+_LINES = 12  # of the text that are shown on top
 _OPENED = ("surprisal", "influence", "gradient-flow", "jacobians")
 
 
@@ -34,7 +35,8 @@ def inspection_page(seen: SideBySide, title: str = "") -> str:
     names = ", ".join(one.name for one in seen.inspections)
     page = Page(title or f"Inside {names}")
     if len({one.text for one in seen.inspections}) == 1:
-        page.lines([seen.inspections[0].text.rstrip("\n")])
+        for line in seen.inspections[0].text.splitlines()[:_LINES]:
+            page.paragraph(line)
     _show_drawings(page, seen)
     for one in seen.inspections:
         _show(page, one, alone=len(seen.inspections) == 1)
@@ -51,7 +53,7 @@ def _show_drawings(page: Page, seen: SideBySide) -> None:
         "itself. Where a curve has fallen to nothing, nothing can be learned from so far back."
     )
     for drawing in drawings:
-        page.drawing(drawing.kind, drawing.arguments)
+        page.drawing(drawing.kind, drawing.arguments, wide=drawing.kind == "curves")
 
 
 def _show(page: Page, one: Inspection, *, alone: bool) -> None:

@@ -1,4 +1,4 @@
-"""Influences of words: gradient × input against finite differences, leaving out against readings."""
+"""Gradient × input agrees with finite differences, leaving out with a second reading."""
 
 from collections.abc import Callable
 
