@@ -23,7 +23,8 @@ CORPUS = "tickets"
 # What is read where nothing else is given.
 SENTENCES = {
     "tickets": TICKET_SENTENCE.removesuffix("."),  # the last word is the one that matters
-    "grammar": "boys who cats who Mary who dogs who John feeds hear chases see walk .\n",
+    # The last verb agrees with the first noun, whatever stands between them.
+    "grammar": "boys who see cat who chases girl who feeds dog who hears John walk",
 }
 _SETTINGS = (
     "text.tokenizer=raw-words",
