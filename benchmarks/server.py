@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -90,13 +91,14 @@ async def measure(server: Server, given: argparse.Namespace) -> dict[str, Any]:
     async with httpx2.AsyncClient(base_url=server.address, timeout=300, limits=limits) as client:
         await until_up(client)
         await ask(client, 0)
-        single = await one_by_one(client, count=24)
-        several = await at_once(client, given.clients, each=3)
+        single, alone = await one_by_one(client, count=24)
+        several, among = await at_once(client, given.clients, each=3)
         memory = await over_requests(server, client, given.clients, given.requests)
         gone = await leavers(server, client, given.leavers)
     return {
         "one by one": single,
         "at once": several,
+        "same texts": sum(among[seed] == text for seed, text in alone.items()),
         "times faster": several["tokens per second"] / single["tokens per second"],
         "memory": memory,
         "leavers": gone,
@@ -112,35 +114,42 @@ async def until_up(client: httpx2.AsyncClient) -> None:
             await asyncio.sleep(0.1)
 
 
-async def ask(client: httpx2.AsyncClient, seed: int, tokens: int = TOKENS) -> tuple[int, int]:
-    """Status, and how many tokens came."""
+async def ask(client: httpx2.AsyncClient, seed: int, tokens: int = TOKENS) -> tuple[int, str]:
+    """Status and text, of which every token is a word."""
     prompt = " ".join(f"w{(seed * 7 + place) % 9000}" for place in range(8))
     asked = {"prompt": prompt, "max_tokens": tokens, "seed": seed}
     response = await client.post("/v1/completions", json=asked)
     data = response.json()
-    return response.status_code, data.get("usage", {}).get("completion_tokens", 0)
+    return response.status_code, data["choices"][0]["text"] if "choices" in data else ""
 
 
-async def one_by_one(client: httpx2.AsyncClient, count: int) -> dict[str, Any]:
+Measured = tuple[dict[str, Any], dict[int, str]]  # figures, and texts by seed
+
+
+async def one_by_one(client: httpx2.AsyncClient, count: int) -> Measured:
     started = time.perf_counter()
-    tokens = sum([(await ask(client, seed))[1] for seed in range(count)])
-    return summary(tokens, started, {200: count})
+    return summary({seed: await ask(client, seed) for seed in range(count)}, started)
 
 
-async def at_once(client: httpx2.AsyncClient, clients: int, each: int) -> dict[str, Any]:
-    async def one(number: int) -> list[tuple[int, int]]:
-        return [await ask(client, number * each + turn) for turn in range(each)]
+async def at_once(client: httpx2.AsyncClient, clients: int, each: int) -> Measured:
+    async def one(number: int) -> dict[int, tuple[int, str]]:
+        seeds = range(number * each, (number + 1) * each)
+        return {seed: await ask(client, seed) for seed in seeds}
 
     started = time.perf_counter()
-    answers = [a for part in await asyncio.gather(*map(one, range(clients))) for a in part]
-    statuses = {s: sum(status == s for status, _ in answers) for s, _ in answers}
-    return summary(sum(tokens for _, tokens in answers), started, statuses)
+    parts = await asyncio.gather(*map(one, range(clients)))
+    return summary({seed: answer for part in parts for seed, answer in part.items()}, started)
 
 
-def summary(tokens: int, started: float, statuses: dict[int, int]) -> dict[str, Any]:
+def summary(answers: dict[int, tuple[int, str]], started: float) -> Measured:
     seconds = time.perf_counter() - started
-    rate = round(tokens / seconds, 1)
-    return {"seconds": round(seconds, 2), "tokens per second": rate, "answers": statuses}
+    tokens = sum(TOKENS for status, _ in answers.values() if status == 200)
+    figures = {
+        "seconds": round(seconds, 2),
+        "tokens per second": round(tokens / seconds, 1),
+        "answers": dict(Counter(status for status, _ in answers.values())),
+    }
+    return figures, {seed: text for seed, (_, text) in answers.items()}
 
 
 async def over_requests(

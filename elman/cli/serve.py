@@ -5,7 +5,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from elman.cli.arguments import Threads, WholeNumber
+from elman.cli.arguments import Json, Threads, WholeNumber
+from elman.cli.output import print_json
 
 
 def serve(
@@ -15,7 +16,9 @@ def serve(
     port: WholeNumber = 8000,
     name: tuple[str, ...] = (),
     token: Annotated[str | None, Parameter(env_var="ELMAN_TOKEN")] = None,
+    limit: tuple[str, ...] = (),
     threads: Threads = None,
+    json: Json = False,
 ) -> None:
     """Serve trained models: a page to try them on, and the interface of OpenAI for programs.
 
@@ -38,12 +41,35 @@ def serve(
     token
         What clients must know; drawn and printed if it is not given and the server listens beyond
         this machine.
+    limit
+        Change how much may be asked for: max_tokens=4096, rows=128, deadline=30 … (GET /v1/limits
+        names them all). May be given several times.
+    json
+        Print address and token as JSON when the server is ready.
     """
+    from elman.studio.limits import parse_limits
     from elman.studio.serving import serve as run_server
     from elman.tasks.machine import Machine
 
     Machine(threads=threads).prepare()
     run_server(
-        run, host=host, port=port, names=name, token=token, folder=runs,
-        ready=lambda address: print(f"{address} (Ctrl-C stops it)", file=sys.stderr, flush=True),
-    )  # fmt: skip
+        run,
+        host=host,
+        port=port,
+        names=name,
+        token=token,
+        limits=parse_limits(limit),
+        folder=runs,
+        ready=_say_as_json if json else _say,
+    )
+
+
+def _say(address: str, token: str | None) -> None:
+    # A browser keeps what stands after # to itself, so the token is in no log.
+    opened = f"{address}#token={token}" if token else address
+    print(f"{opened} (Ctrl-C stops it)", file=sys.stderr, flush=True)
+
+
+def _say_as_json(address: str, token: str | None) -> None:
+    print_json({"address": address, "token": token})
+    sys.stdout.flush()

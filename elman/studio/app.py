@@ -82,6 +82,7 @@ def build(
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
+        responses=errors.DESCRIBED,
         redirect_slashes=False,
     )
     errors.install(app)

@@ -12,6 +12,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from elman.errors import ElmanError
@@ -22,7 +23,6 @@ TYPES = {
     403: "permission_error",
     404: "not_found_error",
     405: "invalid_request_error",
-    408: "timeout_error",
     413: "invalid_request_error",
     429: "rate_limit_error",
     500: "server_error",
@@ -30,6 +30,29 @@ TYPES = {
 }
 _LONGEST = 500  # characters of a message, which may quote what was sent
 _LOG = logging.getLogger("elman.studio")
+
+
+class ErrorDetails(BaseModel):
+    """What is said of a failure."""
+
+    message: str
+    type: str
+    param: str | None
+    code: str | None
+
+
+class ErrorAnswer(BaseModel):
+    """As OpenAI has it."""
+
+    error: ErrorDetails
+
+
+# Of every route, for the OpenAPI description.
+DESCRIBED: dict[int | str, dict[str, Any]] = {
+    status: {"description": kind, "model": ErrorAnswer}
+    for status, kind in TYPES.items()
+    if status != 405
+}
 
 
 class Refused(Exception):

@@ -5,8 +5,10 @@ Made by `elman serve`, read by everything that does work for a request.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
+from elman.config import apply_overrides, build
 from elman.errors import InputError
 
 
@@ -30,6 +32,7 @@ class Limits:
     jobs_waiting: int = 64
     deadline: float = 120.0  # seconds, from the request to the last of its answer
     body_bytes: int = 1_000_000
+    connections: int = 512  # requests that are being answered at once, however little they ask for
     retry_after: int = 1  # seconds, said with a 429
 
     def __post_init__(self) -> None:
@@ -42,6 +45,11 @@ class Limits:
                 f"samples is {self.samples} but only {self.rows} rows are written side by side; "
                 "lower samples or raise rows"
             )
+
+
+def parse_limits(written: Sequence[str]) -> Limits:
+    """Limits from words like `max_tokens=4096`, as `--limit` has them."""
+    return build(Limits, apply_overrides({}, written), "limit")
 
 
 def refuse_above(name: str, value: int, most: int) -> None:

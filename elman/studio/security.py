@@ -1,8 +1,8 @@
 """Who may ask: Host, Origin and token are checked before anything else, and pages are kept strict.
 
-Takes every request, lets it pass or answers 401, 403 or 413. A name that leads here from elsewhere
-(DNS rebinding) fails the Host check, a page of elsewhere the Origin check; who listens beyond this
-machine needs a token. Around everything as plain ASGI, so that streams pass untouched.
+Takes every request, lets it pass or answers 401, 403, 413 or 429. A name that leads here from
+elsewhere (DNS rebinding) fails the Host check, a page of elsewhere the Origin check; who listens
+beyond this machine needs a token. Around everything as plain ASGI, so that streams pass untouched.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from elman.studio.errors import DeadlinePassed, Refused, respond
+from elman.studio.errors import Busy, DeadlinePassed, Refused, respond
 from elman.studio.limits import Limits
 
 HEADERS = {
@@ -33,6 +33,7 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_GRACE = 10.0  # seconds that an answer may take to arrive after its deadline
 _WITHOUT_TOKEN = ("GET", "HEAD")
 
 
@@ -85,6 +86,7 @@ class Guard:
         self.app = app
         self.access = access
         self.limits = limits
+        self._open = 0  # requests that are being answered
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -93,19 +95,28 @@ class Guard:
         if scope["type"] != "http":
             return  # nothing here speaks anything else
 
-        async def send_strictly(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message = {**message, "headers": _stricter(message.get("headers", []))}
-            await send(message)
+        answer = _Answer(send)
+        self._open += 1
+        try:
+            async with asyncio.timeout(self.limits.deadline + _GRACE):
+                await self._answer(scope, receive, answer)
+        except TimeoutError:  # of a client that takes nothing from its stream, say
+            if not answer.has_begun:
+                await respond(DeadlinePassed(self.limits.deadline))(scope, receive, answer.send)
+        finally:
+            self._open -= 1
 
+    async def _answer(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         try:
             self._check(scope)
+            if self._open > self.limits.connections:
+                raise Busy(self.limits.retry_after)
             receive = await self._read_body(scope, receive)
         except Refused as refused:
-            await respond(refused)(scope, receive, send_strictly)
+            await respond(refused)(scope, receive, answer.send)
             return
         if receive is not _gone:
-            await self.app(scope, receive, send_strictly)
+            await self.app(scope, receive, answer.send)
 
     def _check(self, scope: Scope) -> None:
         hosts = _values(scope, b"host")
@@ -160,6 +171,21 @@ class Guard:
         except TimeoutError:
             raise DeadlinePassed(self.limits.deadline) from None
         return _with_body(b"".join(parts), receive)
+
+
+class _Answer:
+    """A response on its way, with our headers."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.has_begun = False
+
+    async def send(self, message: Message) -> None:
+        """Pass a message on."""
+        if message["type"] == "http.response.start":
+            self.has_begun = True
+            message = {**message, "headers": _stricter(message.get("headers", []))}
+        await self._send(message)
 
 
 def _with_body(body: bytes, receive: Receive) -> Receive:

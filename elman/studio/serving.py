@@ -31,10 +31,10 @@ def serve(
     token: str | None = None,
     limits: Limits | None = None,
     folder: str | None = None,
-    ready: Callable[[str], None] = lambda address: None,
+    ready: Callable[[str, str | None], None] = lambda address, token: None,
 ) -> None:
     """Serve runs until the process is stopped; `folder`: of trainings to
-    show; `ready` gets the address to open.
+    show; `ready` gets the address and the token.
     """
     token = choose_token(host, token)
     shown = None if folder is None else Path(folder)
@@ -54,7 +54,7 @@ def serve(
             timeout_graceful_shutdown=2,
             lifespan="on",
         )
-        ready(address(host, port, token))
+        ready(address(host, port), token)
         _Server(config).run(sockets=[listener])
     finally:
         listener.close()
@@ -98,7 +98,7 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def address(host: str, port: int, token: str | None) -> str:
-    """The address to open; a token stands where a browser keeps it to itself."""
+def address(host: str, port: int) -> str:
+    """The address of the page."""
     name = f"[{host}]" if ":" in host else host
-    return f"http://{name}:{port}/" + (f"#token={token}" if token else "")
+    return f"http://{name}:{port}/"

@@ -19,7 +19,8 @@ def call_everything(client: TestClient, calls: int) -> Counter[int]:
 
     description = client.get("/openapi.json").json()
     schema = schemathesis.openapi.from_dict(description)
-    operations = [result.ok() for result in schema.get_all_operations()]
+    every = [result.ok() for result in schema.get_all_operations()]
+    operations = [one for one in every if one.body or one.query or one.path_parameters]
     statuses: Counter[int] = Counter()
     for operation in operations:
         made = -(-calls // len(operations))
@@ -31,6 +32,8 @@ def call_everything(client: TestClient, calls: int) -> Counter[int]:
         @given(case=operation.as_strategy())
         def call(case: Any) -> None:
             parts = case.as_transport_kwargs(base_url="http://127.0.0.1:8000")
+            if isinstance(parts.get("json"), dict) and statuses.total() % 4:
+                parts["json"].pop("model", None)  # of any name there is none
             response = client.request(
                 parts["method"], parts["url"], json=parts.get("json"), params=parts.get("params")
             )

@@ -1,4 +1,4 @@
-"""Long proofs of the server, with a network of 2 × 200 units over 10,000 words: `pytest -m slow`."""
+"""Long proofs of the server, on a network of 2 × 200 units over 10,000 words: pytest -m slow."""
 
 import asyncio
 import importlib.util
@@ -38,6 +38,11 @@ def measured(
 def test_64_clients_at_once_get_three_times_the_tokens(measured: dict[str, Any]) -> None:
     assert set(measured["at once"]["answers"]) <= {200, 429}
     assert measured["times faster"] >= 3, measured
+
+
+@pytest.mark.slow
+def test_a_seed_says_the_same_alone_and_among_64(measured: dict[str, Any]) -> None:
+    assert measured["same texts"] == 24
 
 
 @pytest.mark.slow

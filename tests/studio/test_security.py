@@ -144,6 +144,17 @@ def test_a_body_that_is_too_large_is_refused(client_of: Open) -> None:
     assert "1,000 bytes" in response.json()["error"]["message"]
 
 
+def test_too_many_connections_are_refused(client_of: Open) -> None:
+    client = client_of(Limits(connections=1))
+    assert client.get("/health").status_code == 200
+    client.app._open += 1
+    response = client.get("/health")
+    assert response.status_code == 429
+    assert response.headers["retry-after"] == "1"
+    client.app._open -= 1
+    assert client.get("/health").status_code == 200
+
+
 def test_every_file_of_the_page_is_served_as_what_it_is(client: TestClient) -> None:
     types = {".js": "text/javascript", ".css": "text/css", ".html": "text/html"}
     files = [path for path in STATIC.rglob("*") if path.suffix in types]

@@ -87,6 +87,9 @@ def test_wrong_input_is_one_line(runs: Path, capsys: pytest.CaptureFixture[str])
         ([words, "--port", "0", "--runs", "nowhere"], "no such folder"),
         ([words, "--host", "no.such.name.invalid"], "cannot listen there"),
         ([words, "--port", "0", "--threads", "0"], "--threads 0"),
+        ([words, "--limit", "max_token=3"], "unknown setting limit.max_token; did you mean"),
+        ([words, "--limit", "rows=none"], "limit.rows='none': expected a whole number"),
+        ([words, "--limit", "rows=0"], "rows is 0"),
     ]:
         assert run(["serve", *arguments]) == 2, arguments
         said = capsys.readouterr().err
@@ -96,8 +99,8 @@ def test_wrong_input_is_one_line(runs: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_addresses_and_tokens() -> None:
-    assert address("::1", 80, None) == "http://[::1]:80/"
-    assert address("10.0.0.1", 8000, "t") == "http://10.0.0.1:8000/#token=t"
+    assert address("::1", 80) == "http://[::1]:80/"
+    assert address("10.0.0.1", 8000) == "http://10.0.0.1:8000/"
     assert choose_token("127.0.0.1", "x" * 16) == "x" * 16
     for token in ("x" * 15, "ü" * 20, "a\n" * 20):
         with pytest.raises(InputError):
