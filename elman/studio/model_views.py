@@ -1,7 +1,7 @@
 """Which views of `inspect` a served model has something to show in: tried once, on a few words.
 
-Takes served models, gives the views of each, as `GET /v1/inspect?model=` lists them; so the page asks
-for nothing that cannot be seen. Called by `app.py`.
+Takes served models, gives the views of each, as `GET /v1/inspect?model=` lists them; so the page
+asks for nothing that cannot be seen. Called by `app.py`.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -16,11 +17,13 @@ from elman.studio.served import Served
 
 
 @contextmanager
-def running(served: Served, limits: Limits | None = None, **access: Any) -> Iterator[str]:
+def running(
+    served: Served, limits: Limits | None = None, runs: Path | None = None, **access: Any
+) -> Iterator[str]:
     """The address of a server that runs while inside."""
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
-    app = build(served, access=Access(port=port, **access), limits=limits)
+    app = build(served, access=Access(port=port, **access), limits=limits, runs=runs)
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()

@@ -21,9 +21,15 @@ function create() {
   const together = make("div", { class: "together" });
   let asked = [];
   let away = false; // suggestions were put away with Esc
+  let wish = null; // the number of a suggestion that was asked for before it was there
 
   const lead = () => cards.querySelectorAll(".card:first-child .suggestion");
-  const accept = (button) => take(area, button);
+  const stale = () => asked[0].list.classList.contains("stale"); // they are of an earlier text
+  const accept = (button) => { if (!stale()) take(area, button); };
+  const acceptNumber = (number) => {
+    if (stale()) wish = number;
+    else if (lead()[number]) take(area, lead()[number]);
+  };
   const refresh = api.latest(TYPING, async (signal, whole) => {
     const results = await Promise.all(asked.map(({ model, place }) => colour(model, place, signal, whole)));
     compare(together, asked, results);
@@ -44,10 +50,12 @@ function create() {
     }
   };
   const suggestInto = async (model, list, signal, first) => {
-    if (away) { list.replaceChildren(); return; }
+    if (away) { list.replaceChildren(); list.classList.remove("stale"); return; }
     const before = area.value.slice(0, area.selectionStart);
     try {
       list.replaceChildren(...await suggestions(model, before, signal, accept, first));
+      list.classList.remove("stale");
+      if (first && wish !== null) { const number = wish; wish = null; acceptNumber(number); }
     } catch (error) {
       if (api.overtaken(error)) throw error;
       list.replaceChildren(trouble(error));
@@ -56,6 +64,8 @@ function create() {
 
   area.addEventListener("input", () => {
     away = false;
+    wish = null;
+    asked.forEach(({ list }) => list.classList.add("stale"));
     remember("text", area.value);
     hint();
     refresh(false);
@@ -65,8 +75,8 @@ function create() {
   area.addEventListener("keyup", (event) => { if (/^(Arrow|Home|End)/.test(event.key)) hint(); });
   area.addEventListener("keydown", (event) => {
     const number = /^Digit([1-9])$/.exec(event.code)?.[1];
-    const choice = event.key === "Tab" && !event.shiftKey ? lead()[0] : event.altKey && number ? lead()[number - 1] : null;
-    if (choice) { event.preventDefault(); accept(choice); }
+    const choice = event.key === "Tab" && !event.shiftKey ? 0 : event.altKey && number ? number - 1 : null;
+    if (choice !== null && (stale() || lead()[choice])) { event.preventDefault(); acceptNumber(choice); }
     if (event.key === "Escape") { away = true; hint(); }
   });
 
