@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from elman.studio.batching import Batcher
 from elman.studio.completion_request import CompletionRequest, check_prompt
 from elman.studio.completion_shape import Choice, Envelope
-from elman.studio.errors import as_refused, error_data
+from elman.studio.errors import Refused, as_refused, error_data
 from elman.studio.limits import Limits, refuse_above
 from elman.studio.rows import Drawn, Failed, Finished, Inbox, Row, Scored, Work
 from elman.studio.served import ServedModel
@@ -138,7 +138,7 @@ def _event(data: dict[str, Any]) -> str:
 
 
 async def unless_gone(request: Request, work: Any) -> Any:
-    """The result of a coroutine, which is cancelled if the client goes away."""
+    """The result of a coroutine, which is cancelled if the client goes away before it is there."""
     task = asyncio.ensure_future(work)
     watch = asyncio.ensure_future(_disconnected(request))
     try:
@@ -149,6 +149,8 @@ async def unless_gone(request: Request, work: Any) -> Any:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
+    if task.cancelled():
+        raise Refused(400, "the client has gone")  # nobody reads it
     return task.result()
 
 

@@ -145,6 +145,16 @@ def test_whoever_goes_away_frees_the_place_within_a_second(address: str, stream:
     assert seconds_until_free(address) < 1
 
 
+def test_whoever_goes_away_is_no_mistake_of_ours(
+    address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    for stream in (True, False):
+        leave(address, model="network", prompt="the", max_tokens=1000, stream=stream)
+    seconds_until_free(address)
+    time.sleep(0.1)
+    assert not caplog.records
+
+
 def test_whoever_stays_notices_nothing_of_those_who_go(openai_client: Any, address: str) -> None:
     asked = {"model": "network", "prompt": "the cat", "max_tokens": 300, "seed": 9}
     alone = openai_client.completions.create(**asked).choices[0].text
