@@ -44,7 +44,7 @@ const drawings = JSON.parse(document.getElementById("drawings").textContent);
 const kinds = { curves, heatMap, bars, colouredText };
 function drawIn(part) {
   for (const place of part.querySelectorAll("[data-drawing]:empty")) {
-    const { kind, arguments: given } = drawings[place.dataset.drawing];
+    const { kind, arguments: given } = drawings[place.getAttribute("data-drawing")];
     const folded = part === document && place.closest("details:not([open])");
     if (!folded) place.append(kinds[kind](given));
   }
