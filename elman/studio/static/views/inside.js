@@ -27,7 +27,8 @@ function create() {
   const known = new Map(); // model → the views that show something of it
 
   const look = api.latest(0, async (signal) => {
-    const able = ({ model }) => known.get(model.id).some((view) => view.id === chosen);
+    if (!chosen) return; // the views are not known yet; then it begins by itself
+    const able = ({ model }) => known.get(model.id)?.some((view) => view.id === chosen);
     asked.filter((one) => !able(one)).forEach(({ place }) => place.replaceChildren(note("There is nothing of this to see in this model.")));
     const found = await Promise.all(asked.filter(able).map((one) => lookInto(one, { text: area.value, view: chosen }, signal)));
     together.replaceChildren(...sideBySide(found));

@@ -113,7 +113,7 @@ async function suggestions(model, before, signal, accept, first) {
   if (!completes) found = await ask(false);
   return found.map(({ token, probability }, number) => {
     const button = make("button", { type: "button", class: "suggestion", "data-token": token,
-      "data-completes": completes, "data-spaced": model.tokenizer === "words",
+      "data-completes": String(completes), "data-spaced": String(model.tokenizer === "words"),
       "aria-label": `${token}, ${percent(probability)}`, onclick: () => accept(button) },
     first ? key(number === 0 ? "Tab" : String(number + 1)) : null,
     make("span", {}, token), make("small", {}, percent(probability)));
@@ -141,7 +141,7 @@ function coloured(model, words, text, place) {
   const shown = words.map(({ word, surprisal, entropy, rank, unknown }, number) => ({
     text: word === "<eos>" ? "⏎\n" : number + 1 < words.length && words[number + 1].word === "<eos>" ? word : `${word} `,
     value: surprisal,
-    note: [surprisal === null && "impossible", entropy !== null && `${short(entropy)} expected`,
+    note: [entropy !== null && `entropy ${short(entropy)}`,
       rank && `rank ${short(rank)}`, unknown && "unknown to the model"].filter(Boolean).join(" · "),
   }));
   const expected = make("div", { class: "expected", "aria-live": "polite" });
@@ -150,7 +150,8 @@ function coloured(model, words, text, place) {
     const list = found.map(({ token, probability }) => make("li", {}, token, " ", make("small", {}, percent(probability))));
     expected.replaceChildren(make("p", {}, "In place of ", make("b", {}, words[number].word), " it expected"), make("ol", {}, list));
   };
-  const figure = colouredText({ title: "", words: shown, high: TOP_BITS, label: "bits", onSelect: select });
+  const figure = colouredText({ title: "", words: shown, high: TOP_BITS, label: "surprisal", onSelect: select,
+    format: (bits) => (bits === null ? "without end: impossible" : `${short(bits)} bits`) });
   figure.querySelector(".words").setAttribute("aria-label", `Surprisal of every word, ${model.id}`);
   return make("div", {}, make("p", { class: "sum" }, ...summary(words)), figure, expected);
 }
