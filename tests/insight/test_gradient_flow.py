@@ -141,9 +141,11 @@ def test_side_by_side_is_relative_to_each_network() -> None:
         norms = scale * np.array([[1.0, 0.5], [0.0, 1.0]])
         return GradientFlow(["<start>", "a"], ["a", "b"], {"state": norms})
 
-    means, last = side_by_side({"elman": flow(1.0), "lstm": flow(7.0)})
+    means, last, one, other = side_by_side({"elman": flow(1.0), "lstm": flow(7.0)})
     assert [series["y"] for series in means.arguments["series"]] == [[1.0, 0.5], [1.0, 0.5]]
     assert "(b)" in last.title
+    assert one.arguments["values"] == other.arguments["values"] == [[1.0, 0.5], [None, 1.0]]
+    assert one.arguments["low"] == other.arguments["low"] == 0.5
 
 
 def test_a_window_has_no_state(subject: Callable[..., Subject]) -> None:
