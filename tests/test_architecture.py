@@ -20,9 +20,9 @@ FLOORS = [
     {"layers"},
     {"models"},
     {"adapters"},
-    {"evaluation", "decoding", "training"},
+    {"evaluation", "decoding", "training", "insight"},
     {"tasks"},
-    {"tour", "reproduce", ""},
+    {"tour", "reproduce", "studio", ""},
     {"cli"},
     {"__main__"},
 ]

@@ -20,6 +20,7 @@ KINDS = {
     "corpora": "elman.text.corpora:CORPORA",
     "decoding": "elman.decoding.options:STRATEGIES",
     "inputs": "elman.layers.inputs:INPUTS",
+    "insights": "elman.insight:INSIGHTS",
     "models": "elman.models:MODELS",
     "optimizers": "elman.training.optimizers:OPTIMIZERS",
     "outputs": "elman.layers.outputs:OUTPUTS",

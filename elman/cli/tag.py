@@ -1,7 +1,6 @@
 """`elman tag`: a tag for every word of a text."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from elman.cli.arguments import Json, Run, SideBySide
 from elman.cli.given import GivenText, InputFile, read_given
@@ -51,6 +50,7 @@ def tag(
 
 
 def _tag_lines(trained: "TrainedTagger", document: "Document", batch_size: int, json: bool) -> None:
+    from elman.tasks.tagging import tagged_sentences
     from elman.text.columns import looks_like_columns
     from elman.text.tagged import read_untagged
 
@@ -64,7 +64,7 @@ def _tag_lines(trained: "TrainedTagger", document: "Document", batch_size: int, 
     sentences = read_untagged(document)
     tagged = trained.tag(sentences, batch_size=batch_size)
     if json:
-        _print_json(trained, sentences, tagged)
+        print_json(tagged_sentences(trained, sentences, tagged))
         return
     for words, tags in zip(sentences, tagged, strict=True):
         for word, found in zip(words, tags, strict=True):
@@ -75,31 +75,14 @@ def _tag_lines(trained: "TrainedTagger", document: "Document", batch_size: int, 
 def _tag_columns(
     trained: "TrainedTagger", document: "Document", batch_size: int, json: bool
 ) -> None:
+    from elman.tasks.tagging import tagged_sentences
     from elman.text.columns import ColumnFile
 
     text = trained.config.text
     columns = ColumnFile(document, text.column, text.features)
     tagged = trained.tag(columns.given, batch_size=batch_size)
     if json:
-        _print_json(trained, columns.sentences, tagged)
+        print_json(tagged_sentences(trained, columns.sentences, tagged))
         return
     for line in columns.with_tags(tagged):
         print(line)
-
-
-def _print_json(
-    trained: "TrainedTagger", sentences: Sequence[Sequence[str]], tagged: list[list[str]]
-) -> None:
-    """Words and tags of every sentence, and the spans where tags mark such."""
-    from elman.text.entities import find_entities
-
-    found = []
-    for words, tags in zip(sentences, tagged, strict=True):
-        sentence: dict[str, Any] = {"words": words, "tags": tags}
-        if trained.marks_spans:
-            sentence["spans"] = [
-                {**vars(entity), "text": " ".join(words[entity.start : entity.end])}
-                for entity in find_entities(tags)
-            ]
-        found.append(sentence)
-    print_json(found)

@@ -11,6 +11,20 @@ from elman.errors import InputError
 _LOCK = ".lock"
 
 
+def is_being_trained(path: Path) -> bool:
+    """Whether a process trains this run at this moment."""
+    try:
+        import fcntl
+
+        with (path / _LOCK).open() as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except (ImportError, FileNotFoundError):
+        return False
+    except OSError:
+        return True
+    return False
+
+
 @contextmanager
 def only_writer(path: Path) -> Iterator[None]:
     """While inside, no other process trains this run; the lock goes when the process does."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
+
 from elman.errors import InputError
 from elman.text.tokenizer import Tokenizer
 
@@ -20,14 +22,19 @@ _TOKENS_OF_A_CHARACTER = 4
 class Continuation:
     """What follows a prompt."""
 
-    def __init__(self, tokenizer: Tokenizer, prompt: str, stop: Sequence[str] = ()) -> None:
+    def __init__(
+        self, tokenizer: Tokenizer, prompt: str | Sequence[int], stop: Sequence[str] = ()
+    ) -> None:
+        """`prompt`: a text, or the ids of one."""
         self.tokenizer = tokenizer
         self.stop = (stop,) if isinstance(stop, str) else tuple(stop)
         if not all(self.stop):
             raise InputError("an empty stop sequence would stop at once; leave it out")
-        if tokenizer.space_before_words:
-            prompt = prompt.rstrip(" ")  # the next word brings its own
-        self.prompt_ids = tokenizer.encode(prompt)
+        if isinstance(prompt, str):
+            text = prompt.rstrip(" ") if tokenizer.space_before_words else prompt
+            self.prompt_ids = tokenizer.encode(text)  # the next word brings its own space
+        else:
+            self.prompt_ids = np.array(prompt, dtype=np.int64)
         self.prompt = tokenizer.decode(self.prompt_ids)
         self._prompt_end = self.prompt_ids[-_TOKENS_OF_A_CHARACTER:].tolist()
         self._longest_stop = max(map(len, self.stop), default=0)
@@ -50,20 +57,16 @@ class Continuation:
 
     def pieces(self, numbers: Iterable[int]) -> Iterator[str]:
         """The text up to the first stop sequence, each piece as soon as it is certain."""
-        ids: list[int] = []
-        waiting = ""
+        growing = GrowingText(self)
         for number in numbers:
-            ids.append(number)
-            waiting = self._grow(waiting, ids)
-            certain = self._certain(waiting)
+            certain = growing.add(number)
             if certain:
                 yield certain
-                waiting = waiting[len(certain) :]
-        rest = self.cut(waiting)
+        rest = growing.end()
         if rest:
             yield rest
 
-    def _grow(self, text: str, ids: Sequence[int]) -> str:
+    def grow(self, text: str, ids: Sequence[int]) -> str:
         """The end of the text with all ids, from the end of the text without the last of them.
 
         One more token completes the half character at the end, or goes on behind it.
@@ -80,7 +83,7 @@ class Continuation:
         text = self.tokenizer.decode([*before, *ids[since:]])
         return text[len(self.tokenizer.decode(before)) - characters_back :]
 
-    def _certain(self, text: str) -> str:
+    def certain(self, text: str) -> str:
         """The part of a text that nothing to come can change."""
         cut = self.cut(text)
         if cut != text:
@@ -90,3 +93,24 @@ class Continuation:
             if any(stop.startswith(text[-length:]) for stop in self.stop):
                 return text[:-length]
         return text
+
+
+class GrowingText:
+    """A continuation that grows id by id; gives each piece as soon as it is certain."""
+
+    def __init__(self, continuation: Continuation) -> None:
+        self._continuation = continuation
+        self._ids: list[int] = []
+        self._waiting = ""
+
+    def add(self, number: int) -> str:
+        """What is certain with one more id; often nothing."""
+        self._ids.append(number)
+        self._waiting = self._continuation.grow(self._waiting, self._ids)
+        certain = self._continuation.certain(self._waiting)
+        self._waiting = self._waiting[len(certain) :]
+        return certain
+
+    def end(self) -> str:
+        """What is left when no more ids come, up to a stop sequence."""
+        return self._continuation.cut(self._waiting)

@@ -26,6 +26,7 @@ from elman.tasks.trained_task import TrainedTask
 from elman.text.entities import (
     check_scheme,
     convert_scheme,
+    find_entities,
     is_iob1,
     is_scheme,
     scheme_of,
@@ -204,6 +205,22 @@ class TrainedTagger(TrainedTask):
         if not self._converts():
             return set(self.task.tags)
         return tags_in(self.task.tags, self.facts["task"]["scheme"])
+
+
+def tagged_sentences(
+    trained: TrainedTagger, sentences: Sequence[Sequence[str]], tagged: Sequence[Sequence[str]]
+) -> list[dict[str, Any]]:
+    """Sentences and the tags they were given, as plain data, with spans where tags mark such."""
+    found = []
+    for words, tags in zip(sentences, tagged, strict=True):
+        sentence: dict[str, Any] = {"words": list(words), "tags": list(tags)}
+        if trained.marks_spans:
+            sentence["spans"] = [
+                {**vars(entity), "text": " ".join(words[entity.start : entity.end])}
+                for entity in find_entities(tags)
+            ]
+        found.append(sentence)
+    return found
 
 
 def refuse_lengths(words: Sequence[Any], tags: Sequence[Any]) -> None:

@@ -155,10 +155,14 @@ def embed_lines(
 
 def open_embedder(run: str | Path) -> Embedder:
     """The vectors of a run, or one line that says why it has none."""
-    trained = load_any(run)
+    return embedder_of(load_any(run), str(run))
+
+
+def embedder_of(trained: Any, name: str) -> Embedder:
+    """The vectors of what was loaded from a run; `name` is what a message calls it by."""
     if isinstance(trained, TrainedModel):
         if not hasattr(trained.model, "hidden_vectors"):
-            raise InputError(f"{run}: an n-gram model counts words and has no vectors of them")
+            raise InputError(f"{name}: an n-gram model counts words and has no vectors of them")
         return LanguageModelEmbedder(trained)
     reader = trained.task.reader
     if isinstance(trained.model, BidirectionalModel):
@@ -167,7 +171,7 @@ def open_embedder(run: str | Path) -> Embedder:
     if contextual is None:
         kind = trained.config.kind
         raise InputError(
-            f"{run}: a {kind} has vectors of words in context only if it was trained with "
+            f"{name}: a {kind} has vectors of words in context only if it was trained with "
             "--set model.elmo=RUN; or give a run of the recipe elmo-small"
         )
     return BidirectionalEmbedder(contextual.model, reader, contextual.mixes[0])

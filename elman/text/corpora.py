@@ -32,6 +32,7 @@ CORPORA = Registry(
         "reverse": "elman.text.symbols:Reverse",
         "sort": "elman.text.symbols:Sort",
         "number-words": "elman.text.number_words:NumberWords",
+        "tickets": "elman.text.tickets:Tickets",
     },
 )
 SPLITS = ("train", "valid", "test")

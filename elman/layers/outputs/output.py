@@ -56,6 +56,12 @@ class Output(nn.Module, ABC):
         """The evidence after each of the ids, and the memory after all of them."""
         return (hidden,), memory
 
+    def attention(self, evidence: Evidence) -> torch.Tensor | None:
+        """How much each step attends to each of the last words, the oldest first, and then to none
+        of them, (B, T, words + 1); None: this output does not attend.
+        """
+        return None
+
     @abstractmethod
     def loss(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
         """The sum of nats to learn from."""

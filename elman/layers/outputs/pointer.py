@@ -62,6 +62,9 @@ class PointerSentinel(SoftmaxOutput):
         attention = torch.cat([products, sentinel], dim=2).log_softmax(2)
         return (hidden, attention, pointed), (words[:, steps:], keys[:, steps:])
 
+    def attention(self, evidence: Evidence) -> torch.Tensor | None:
+        return evidence[1].exp()
+
     def loss(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
         if not self.training:
             return -self.score(evidence, targets, table).sum()

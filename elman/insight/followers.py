@@ -1,0 +1,133 @@
+"""The units that follow brackets, quotes, the line or the sentence best, by correlation.
+
+    r(u, s) = Pearson's correlation of unit u's values with signal s over the tokens of the text
+
+Hidden units and cells of all layers take part. The best of many units correlates with anything in a
+short text; so beside it stands what the best unit reaches by chance: the same, with the signal
+turned around the text by so many places, the 95th percentile over many turns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from elman.insight.activations import activations
+from elman.insight.insight import Drawing, Insight, Subject, numbers
+from elman.insight.signals import signals
+
+_TOP = 5
+_TURNS = 40
+
+
+@dataclass(frozen=True)
+class Follower:
+    """A unit that follows a signal."""
+
+    layer: str  # "layer 1 cell"
+    unit: int  # from 1
+    correlation: float
+    values: np.ndarray  # (T,)
+
+
+@dataclass(frozen=True)
+class Followed:
+    """A signal of the text, and who follows it best."""
+
+    signal: str
+    values: np.ndarray  # (T,)
+    chance: float  # what the best unit reaches by chance
+    best: list[Follower]
+
+
+@dataclass(frozen=True)
+class Followers(Insight):
+    """All signals that change in the text."""
+
+    about: ClassVar[str] = "the units that follow brackets, quotes, line or sentence best"
+
+    tokens: list[str]
+    pieces: list[str]  # the text, cut where tokens end
+    followed: list[Followed]
+    absent: list[str]  # signals that do not change in this text
+
+    @classmethod
+    def look(cls, subject: Subject) -> Followers:
+        found = {
+            name: values
+            for name, values in activations(subject).items()
+            if name.endswith(("hidden", "cell"))
+        }
+        names = [(name, unit) for name, values in found.items() for unit in range(values.shape[1])]
+        units = np.concatenate([*found.values()], axis=1)  # (T, all units)
+        followed, absent = [], []
+        for signal, values in signals(subject.pieces).items():
+            if len(values) < 3 or values.std() == 0:
+                absent.append(signal)
+                continue
+            correlations = _correlations(units, values)
+            best = np.argsort(-np.abs(correlations), kind="stable")[:_TOP]
+            followers = [
+                Follower(names[u][0], names[u][1] + 1, float(correlations[u]), units[:, u])
+                for u in best
+            ]
+            followed.append(Followed(signal, values, _by_chance(units, values), followers))
+        return cls(subject.tokens, subject.pieces, followed, absent)
+
+    def to_data(self) -> dict[str, Any]:
+        return {
+            "tokens": self.tokens,
+            "pieces": self.pieces,
+            "absent": self.absent,
+            "followed": [
+                {
+                    "signal": one.signal,
+                    "values": numbers(one.values),
+                    "chance": one.chance,
+                    "best": [{**vars(unit), "values": numbers(unit.values)} for unit in one.best],
+                }
+                for one in self.followed
+            ],
+        }
+
+    def drawings(self) -> list[Drawing]:
+        drawn = []
+        for one in self.followed:
+            best = one.best[0]
+            words = [
+                {"text": token, "value": value, "note": f"{one.signal}: {signal:g}"}
+                for token, value, signal in zip(
+                    self.pieces, numbers(best.values), one.values, strict=True
+                )
+            ]
+            title = f"{one.signal}: {best.layer} {best.unit}, r = {best.correlation:+.2f}"
+            arguments = {"title": title, "words": words, "diverging": True, "label": "value"}
+            drawn.append(Drawing("colouredText", arguments))
+        return drawn
+
+    def summary(self) -> list[str]:
+        said = [
+            f"{one.signal}: {one.best[0].layer} {one.best[0].unit} follows with r = "
+            f"{one.best[0].correlation:+.2f} (the best of all units by chance: {one.chance:.2f})."
+            for one in self.followed
+        ]
+        if self.absent:
+            said.append(f"Does not change in this text: {', '.join(self.absent)}.")
+        return said
+
+
+def _correlations(units: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Pearson's r of each column with the values; 0 for a unit that never moves."""
+    centred = units - units.mean(0)
+    signal = values - values.mean()
+    lengths = np.linalg.norm(centred, axis=0) * np.linalg.norm(signal)
+    found: np.ndarray = signal @ centred / np.where(lengths > 0, lengths, np.inf)
+    return found
+
+
+def _by_chance(units: np.ndarray, values: np.ndarray) -> float:
+    turns = np.unique(np.linspace(1, len(values) - 1, _TURNS).astype(int))
+    best = [np.abs(_correlations(units, np.roll(values, turn))).max() for turn in turns]
+    return float(np.percentile(best, 95))

@@ -1,0 +1,107 @@
+"""Which earlier words a prediction depended on, by gradient × input.
+
+    influence[i][t] = x_i · ∂log p(x_{t+1} | …)/∂x_i          x_i: the word vector that was read
+
+To first order this is how much log p would fall if the word vector were taken away (set to zero);
+positive: the word spoke for what came. Cheap and signed, but of the first order only:
+`leave_one_out.py` measures instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+
+from elman.insight.insight import Drawing, Insight, Subject, numbers
+from elman.insight.rows import inputs_of, losses, parts_of_rows
+from elman.insight.watching import twin_of
+
+
+@dataclass(frozen=True)
+class Influence(Insight):
+    """In nats; row i: a token that was read, column t: a token that was predicted."""
+
+    about: ClassVar[str] = "which earlier words each prediction depended on, by gradient × input"
+
+    read: list[str]
+    predicted: list[str]
+    values: np.ndarray  # (T, T); zero where i > t
+
+    @classmethod
+    def look(cls, subject: Subject) -> Influence:
+        twin = twin_of(subject.model)
+        seen: list[torch.Tensor] = []
+
+        def probe(module: Any, given: Any, vectors: torch.Tensor) -> torch.Tensor:
+            seen.append(vectors.detach().requires_grad_())
+            return seen[-1]
+
+        twin.input.register_forward_hook(probe)
+        parts = []
+        for rows in parts_of_rows(subject):
+            seen.clear()
+            with torch.enable_grad():
+                losses(twin, inputs_of(subject), torch.from_numpy(subject.ids), rows).backward()  # type: ignore[no-untyped-call]
+            products = [-(_gradient(part) * part.detach()).double().sum(2) for part in seen]
+            # A window reads again what it carries on, before what is new in each call.
+            again = (sum(part.shape[1] for part in seen) - len(subject.ids)) // len(seen)
+            parts.append(torch.cat([part[:, again:] for part in products], dim=1).t())  # (T, rows)
+        return cls(subject.read, subject.tokens, torch.cat(parts, dim=1).numpy(force=True))
+
+    def strongest(self, place: int, top: int = 5) -> list[tuple[int, float]]:
+        """Places and values of the tokens on which one prediction depended most."""
+        column = self.values[: place + 1, place]
+        best = np.argsort(-np.abs(column), kind="stable")[:top]
+        return [(int(number), float(column[number])) for number in best]
+
+    def to_data(self) -> dict[str, Any]:
+        return {
+            "method": "gradient × input",
+            "read": self.read,
+            "predicted": self.predicted,
+            "values": numbers(above(self.values)),
+        }
+
+    def drawings(self) -> list[Drawing]:
+        return [influence_map(self, "Influence of each word on each later one: gradient × input")]
+
+    def summary(self) -> list[str]:
+        return [influence_sentence(self, "gradient × input")]
+
+
+def influence_map(seen: Any, title: str) -> Drawing:
+    """Read words against predicted ones."""
+    return Drawing(
+        "heatMap",
+        {
+            "title": f"{title}, in nats",
+            "rows": seen.read,
+            "columns": seen.predicted,
+            "values": numbers(above(seen.values)),
+            "scale": "diverging",
+            "rowLabel": "word read",
+            "columnLabel": "word predicted",
+            "between": "for",
+        },
+    )
+
+
+def influence_sentence(seen: Any, method: str) -> str:
+    """What the last prediction depended on."""
+    place = len(seen.predicted) - 1
+    words = ", ".join(
+        f"{seen.read[number]!r} ({value:+.2f})" for number, value in seen.strongest(place, 3)
+    )
+    return f"By {method}, {seen.predicted[place]!r} at the end depended most on {words}."
+
+
+def above(values: np.ndarray) -> np.ndarray:
+    """Without what cannot be: a word has no influence on an earlier one."""
+    return np.where(np.triu(np.ones_like(values)) > 0, values, np.nan)
+
+
+def _gradient(vectors: torch.Tensor) -> torch.Tensor:
+    return torch.zeros_like(vectors) if vectors.grad is None else vectors.grad

@@ -1,0 +1,128 @@
+"""A twin of a model whose cells can be watched and touched while it reads.
+
+The twin shares the weights of the model and is otherwise its own. Every cell in it keeps what it
+names in a step (gates, cells, hidden units), and adds a probe ε to every tensor of its state:
+
+    state_i ← state_i + ε_i,  ε_i = 0        so that ∂loss_t/∂ε_i is ∂loss_t/∂state_i
+
+Whatever reads the state, the next step or the layer above, reads it with its probe. So this is the
+whole derivative, for any cell and any connection between layers. Called by the files beside it.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import nn
+
+from elman.cells.cell import Cell, States, Step
+from elman.errors import InputError
+from elman.layers.recurrent import Recurrent
+from elman.layers.wrapped_cell import WrappedCell
+
+_STATE_NAMES = ("hidden", "cell")
+
+
+@dataclass
+class Record:
+    """What a cell has kept, step by step."""
+
+    name: str  # "layer 1"
+    probes: list[States] = field(default_factory=list)  # per step, per tensor: (B, size)
+    states: list[States] = field(default_factory=list)
+    values: list[dict[str, torch.Tensor]] = field(default_factory=list)  # per step, by name
+
+    def state_names(self) -> tuple[str, ...]:
+        """What the tensors of the state are called: hidden and, of an LSTM, cell."""
+        count = len(self.states[0])
+        return (*_STATE_NAMES, *(f"state {n + 1}" for n in range(2, count)))[:count]
+
+    def clear(self) -> None:
+        """Forget what was kept."""
+        self.probes, self.states, self.values = [], [], []
+
+
+class _WatchedStep:
+    """What the engine offers a cell, and a note of what the cell names."""
+
+    def __init__(self, step: Step, values: dict[str, torch.Tensor]) -> None:
+        self._step = step
+        self._values = values
+
+    @property
+    def inputs(self) -> torch.Tensor:
+        return self._step.inputs
+
+    def product(self, name: str, state: torch.Tensor | None = None) -> torch.Tensor:
+        return self._step.product(name, state)
+
+    def weight(self, name: str) -> torch.Tensor:
+        return self._step.weight(name)
+
+    def record(self, **values: torch.Tensor) -> None:
+        self._values.update({name: value.detach() for name, value in values.items()})
+        self._step.record(**values)
+
+
+class WatchedCell(WrappedCell):
+    """As the cell inside, with a record of its steps and a probe on each state."""
+
+    def __init__(self, cell: Cell, record: Record) -> None:
+        super().__init__(cell)
+        self.record = record
+
+    def step(self, step: Step, state: States) -> States:
+        values: dict[str, torch.Tensor] = {}
+        after = self.cell.step(_WatchedStep(step, values), state)
+        self.record.values.append(values)
+        self.record.states.append(tuple(part.detach() for part in after))
+        if not torch.is_grad_enabled():
+            return after
+        probes = tuple(torch.zeros_like(part, requires_grad=True) for part in after)
+        self.record.probes.append(probes)
+        return tuple(part + probe for part, probe in zip(after, probes, strict=True))
+
+
+@dataclass
+class Watched:
+    """A model and what its cells have kept, layer by layer."""
+
+    model: Any
+    records: list[Record]
+
+    def clear(self) -> None:
+        """Forget what was kept, before the model reads something else."""
+        for record in self.records:
+            record.clear()
+
+
+def watch(model: nn.Module) -> Watched:
+    """A twin with the same weights, which takes no part in learning; of a model with cells."""
+    twin = twin_of(model)
+    found = [part for part in twin.modules() if isinstance(part, Recurrent)]
+    if not found:
+        raise InputError(
+            "this model has no recurrent layers: there is no state that gradients flow through"
+        )
+    records = []
+    for number, recurrent in enumerate(found, 1):
+        records.append(Record(f"layer {number}"))
+        recurrent.cell = WatchedCell(recurrent.cell, records[-1])
+    return Watched(twin, records)
+
+
+def is_recurrent(model: Any) -> bool:
+    """Whether there is something to watch."""
+    return isinstance(model, nn.Module) and any(
+        isinstance(part, Recurrent) for part in model.modules()
+    )
+
+
+def twin_of(model: nn.Module) -> Any:
+    """The same model once more, with the same weights, none of which asks for a gradient."""
+    shared = {id(parameter): parameter.detach() for parameter in model.parameters()}
+    shared |= {id(buffer): buffer for buffer in model.buffers()}
+    return copy.deepcopy(model, shared).eval()

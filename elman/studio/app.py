@@ -1,0 +1,206 @@
+"""The application: every route, with the models behind it and the checks around it.
+
+`build` takes what is served and gives an ASGI application; `serving.py` runs it, tests call it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query, Request
+from fastapi.responses import JSONResponse
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from elman.studio import errors, tokens
+from elman.studio.batching import Batcher
+from elman.studio.completion_request import CompletionRequest
+from elman.studio.completions import complete, unless_gone
+from elman.studio.jobs import Jobs
+from elman.studio.ladder import rungs
+from elman.studio.limits import Limits
+from elman.studio.model_views import ModelViews
+from elman.studio.pages import add_pages, page_files
+from elman.studio.plain import as_plain
+from elman.studio.reference_page import reference_page
+from elman.studio.security import Access, Guard
+from elman.studio.served import Served, ServedModel
+from elman.studio.tasks import TASKS, Question, Task, views
+from elman.studio.training_runs import TrainingRuns
+from elman.version import __version__
+
+
+class Studio:
+    """What the routes share: models, their batchers, threads, limits."""
+
+    def __init__(self, served: Served, limits: Limits, runs: TrainingRuns) -> None:
+        self.served = served
+        self.runs = runs
+        self.limits = limits
+        self.jobs = Jobs(limits)
+        self.batchers = {
+            model.id: Batcher(model.trained.model, limits, model.id)
+            for model in served
+            if "completions" in model.tasks
+        }
+
+    def close(self) -> None:
+        """End every thread."""
+        self.jobs.close()
+        for batcher in self.batchers.values():
+            batcher.close()
+
+    def counts(self) -> dict[str, Any]:
+        """What is being done at this moment."""
+        models = {name: batcher.counts() for name, batcher in self.batchers.items()}
+        return {**self.jobs.counts(), "models": models}
+
+
+def build(
+    served: Served,
+    *,
+    access: Access | None = None,
+    limits: Limits | None = None,
+    runs: Path | None = None,
+) -> ASGIApp:
+    """The whole application, behind its checks; `runs`: a folder of trainings to show."""
+    studio = Studio(served, limits or Limits(), TrainingRuns.beside(runs, served))
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        studio.close()
+
+    app = FastAPI(
+        title="elman",
+        version=__version__,
+        description="Recurrent language models, tried side by side.",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        responses=errors.DESCRIBED,
+        redirect_slashes=False,
+    )
+    errors.install(app)
+    _add_models(app, studio)
+    _add_tokens(app, studio)
+    _add_runs(app, studio)
+    for name, task in TASKS.items():
+        _add_task(app, studio, name, task)
+    files = page_files()
+    add_pages(app, files)
+    access = access or Access()
+    return Guard(
+        app,
+        replace(access, open_paths=frozenset({*files, "/docs", "/openapi.json"})),
+        studio.limits,
+    )
+
+
+def _add_models(app: FastAPI, studio: Studio) -> None:
+    @app.get("/health")
+    async def health() -> dict[str, Any]:
+        """Whether the server is there, and what it does at this moment."""
+        return {"status": "ok", **studio.counts()}
+
+    @app.get("/v1/limits")
+    async def limits() -> dict[str, Any]:
+        """What a request may ask for."""
+        return asdict(studio.limits)
+
+    @app.get("/v1/models")
+    async def models() -> Response:
+        """Every served model, with its tasks."""
+        data = [model.describe() for model in studio.served]
+        return JSONResponse(as_plain({"object": "list", "data": data}))
+
+    @app.get("/v1/models/{name}")
+    async def model(name: str) -> Response:
+        """One of the models."""
+        return JSONResponse(as_plain(studio.served.find(name).describe()))
+
+    @app.post("/v1/completions")
+    async def completions(request: Request, asked: CompletionRequest) -> Response:
+        """Continuations of a prompt."""
+        model = studio.served.find_for("completions", asked.model)
+        return await complete(request, asked, model, studio.batchers[model.id], studio.limits)
+
+
+def _add_runs(app: FastAPI, studio: Studio) -> None:
+    @app.get("/v1/runs")
+    def runs() -> Response:
+        """Trainings in the folder that was given with --runs."""
+        data = [run.describe() for run in studio.runs.list()]
+        return JSONResponse(as_plain({"object": "list", "data": data}))
+
+    @app.get("/v1/runs/{name:path}")
+    def run(name: str, since: Annotated[int, Query(ge=0)] = 0) -> Response:
+        """The history of a training, from a record on."""
+        found = studio.runs.find(name)
+        training, records = found.is_training, found.history()
+        data = {
+            "name": found.name,
+            "training": training,
+            "records": records[since:],
+            "next": len(records),
+        }
+        return JSONResponse(as_plain(data))
+
+    @app.get("/v1/ladder")
+    def ladder() -> Response:
+        """What is served and what was trained, in groups that may be compared."""
+        return JSONResponse(as_plain({"groups": rungs(studio.served, studio.runs.list())}))
+
+    of_model = ModelViews()
+
+    @app.get("/v1/inspect")
+    def inspect_views(model: str | None = None) -> dict[str, Any]:
+        """What can be looked at in neural models, or in one of them."""
+        found = views() if model is None else of_model.of(studio.served.find_for("inspect", model))
+        return {"object": "list", "data": found}
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> Response:
+        return Response(reference_page(app.openapi()), media_type="text/html")
+
+
+def _add_tokens(app: FastAPI, studio: Studio) -> None:
+    @app.post("/tokenize")
+    def tokenize(asked: tokens.TokenizeRequest) -> dict[str, Any]:
+        """The ids of a text."""
+        return tokens.tokenize(
+            studio.served.find_for("completions", asked.model), asked, studio.limits
+        )
+
+    @app.post("/detokenize")
+    def detokenize(asked: tokens.DetokenizeRequest) -> dict[str, Any]:
+        """The text of ids."""
+        return tokens.detokenize(
+            studio.served.find_for("completions", asked.model), asked, studio.limits
+        )
+
+    @app.get("/tokenizer_info")
+    async def tokenizer_info(model: str | None = None) -> dict[str, Any]:
+        """What a client must know of a tokenizer."""
+        return tokens.tokenizer_info(studio.served.find_for("completions", model), studio.limits)
+
+
+def _add_task(app: FastAPI, studio: Studio, name: str, task: Task) -> None:
+    async def route(request: Request, asked: Any) -> Response:
+        model = studio.served.find_for(name, asked.model)
+        answer = await unless_gone(request, studio.jobs.run(_asking(studio, model, task, asked)))
+        return JSONResponse({"model": model.id, **answer})
+
+    route.__annotations__["asked"] = task.request
+    route.__doc__ = task.answer.__doc__
+    app.post(f"/v1/{name}", name=name)(route)
+
+
+def _asking(
+    studio: Studio, model: ServedModel, task: Task, asked: Any
+) -> Callable[[Any], dict[str, Any]]:
+    return lambda job: as_plain(task.answer(Question(model, studio.limits, job), asked))

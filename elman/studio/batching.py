@@ -1,0 +1,304 @@
+"""Continuous batching: all continuations of a model are written together, step by step.
+
+One thread per model. In every step it reads some of the prompts that wait, each by itself, puts the
+rows that are ready below those being written, predicts for all at once, draws one token per row,
+and lets go of rows that have ended or that nobody waits for any more:
+
+    read prompts → join → predict (B, V) → draw → select those that go on → read (B, 1) → …
+
+Every row draws from a generator of its own, so it says the same whatever is served beside it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import replace
+
+import torch
+
+from elman.decoding.distribution import next_distribution
+from elman.decoding.options import DecodingOptions
+from elman.decoding.sampling import draw
+from elman.errors import ElmanError
+from elman.models.contract import LanguageModel
+from elman.state import State, join, select
+from elman.studio.errors import Busy, DeadlinePassed
+from elman.studio.limits import Limits
+from elman.studio.rows import Drawn, Event, Failed, Finished, Inbox, Row, Scored, Work
+
+_CHUNK = 128  # tokens of a prompt that are read at once; always the same, so that bits are too
+_PROMPT_TOKENS = 512  # read per step, so that those who are writing do not wait long
+_IDLE = 3600.0  # seconds; there is nothing to look after
+
+
+class Batcher:
+    """The rows of one model, and the thread that writes them."""
+
+    def __init__(self, model: LanguageModel, limits: Limits, name: str = "model") -> None:
+        self._model = model
+        self._limits = limits
+        self._changed = threading.Condition()
+        self._waiting: deque[Work] = deque()
+        self._reading: Reading | None = None
+        self._live: list[tuple[Row, Work]] = []
+        self._state: State | None = None  # of the live rows, in their order
+        self._told: list[tuple[Inbox, int, Event]] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name=f"rows of {name}", daemon=True)
+
+    # From the event loop --------------------------------------------------------------------------
+
+    def submit(self, works: list[Work]) -> None:
+        """Take on all of a request's work, or refuse it all if too much is waiting."""
+        self._loop = asyncio.get_running_loop()
+        with self._changed:
+            waiting = sum(len(work.rows) for work in self._waiting)
+            if waiting + sum(len(work.rows) for work in works) > self._limits.waiting:
+                raise Busy(self._limits.retry_after)
+            self._waiting.extend(works)
+            if not self._thread.is_alive():
+                self._thread.start()
+            self._changed.notify()
+
+    def cancel(self, works: list[Work]) -> None:
+        """Nobody waits for these any more."""
+        with self._changed:
+            for work in works:
+                work.cancelled = True
+            self._waiting = deque(work for work in self._waiting if not work.cancelled)
+
+    def counts(self) -> dict[str, int]:
+        """How many rows are being written, and how many wait."""
+        with self._changed:
+            waiting = sum(len(work.rows) for work in self._waiting)
+            return {"writing": len(self._live), "waiting": waiting}
+
+    def close(self) -> None:
+        """End the thread."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        if self._thread.is_alive():
+            self._thread.join(timeout=10)
+
+    # In the thread --------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        with torch.inference_mode():
+            while self._wait_for_work():
+                try:
+                    self._drop_rows()
+                    self._read_prompts()
+                    self._step()
+                except Exception as error:  # whoever is here is told; the next ones are served
+                    self._fail_all(error)
+                self._deliver()
+
+    def _wait_for_work(self) -> bool:
+        with self._changed:
+            while not (self._closed or self._live or self._waiting or self._reading):
+                self._changed.wait(_IDLE)
+            return not self._closed
+
+    def _drop_rows(self) -> None:
+        """Let go of rows that nobody waits for, or whose time is up."""
+        now = time.monotonic()
+        for row, work in self._live:
+            if work.deadline < now and not work.cancelled:
+                self._tell(row, Failed(DeadlinePassed(self._limits.deadline)))
+        self._keep([not work.cancelled and work.deadline >= now for _, work in self._live])
+
+    def _keep(self, kept: list[bool]) -> None:
+        if all(kept):
+            return
+        places = [place for place, keep in enumerate(kept) if keep]
+        self._live = [self._live[place] for place in places]
+        assert self._state is not None
+        self._state = select(self._state, torch.tensor(places)) if places else None
+
+    def _read_prompts(self) -> None:
+        """Some more of the prompts that wait; rows whose prompt is read join the others."""
+        budget = _PROMPT_TOKENS
+        states = [] if self._state is None else [self._state]
+        while budget > 0 and (reading := self._next_reading()) is not None:
+            try:
+                budget -= max(reading.read(self._model), 1)
+            except ElmanError as error:
+                self._end_work(reading.work, Failed(error))
+                self._reading = None
+                continue
+            if reading.is_done:
+                self._reading = None
+                if (state := self._join(reading)) is not None:
+                    states.append(state)
+        if len(states) > 1 or self._state is None:
+            self._state = join(states) if states else None
+
+    def _next_reading(self) -> Reading | None:
+        """The prompt that is being read, or the next one if there is room for its rows."""
+        now = time.monotonic()
+        if self._reading is not None and self._is_wanted(self._reading.work, now):
+            return self._reading
+        self._reading = None
+        with self._changed:
+            while self._waiting:
+                room = self._limits.rows - len(self._live)
+                if len(self._waiting[0].rows) > room:
+                    return None
+                work = self._waiting.popleft()
+                if self._is_wanted(work, now):
+                    self._reading = Reading(work)
+                    return self._reading
+        return None
+
+    def _is_wanted(self, work: Work, now: float) -> bool:
+        if work.deadline < now and not work.cancelled:
+            self._end_work(work, Failed(DeadlinePassed(self._limits.deadline)))
+        return not work.cancelled and work.deadline >= now
+
+    def _join(self, reading: Reading) -> State | None:
+        """The rows of a prompt that was read go on from it, if they are to go on at all."""
+        work = reading.work
+        if work.scores is not None:
+            for row in work.rows:
+                self._tell(row, Scored(tuple(reading.scored)))
+        if work.rows[0].options.max_tokens == 0:
+            self._end_work(work, Finished("length"))
+            return None
+        self._live += [(row, work) for row in work.rows]
+        assert reading.state is not None
+        return select(reading.state, torch.zeros(len(work.rows), dtype=torch.int64))
+
+    def _step(self) -> None:
+        """One token more for every row."""
+        if not self._live:
+            return
+        assert self._state is not None
+        log_probs = self._model.predict(self._state).cpu().double()  # (B, V)
+        chosen = self._choose(log_probs)
+        going = []
+        for place, (row, _) in enumerate(self._live):
+            token = chosen[place]
+            if isinstance(token, Exception):
+                self._tell(row, Failed(token))
+                going.append(False)
+                continue
+            self._tell(row, _told(token, log_probs[place], row.logprobs))
+            reason = row.add(token)
+            if reason is not None:
+                self._tell(row, Finished(reason))
+            going.append(reason is None)
+        self._keep(going)
+        if self._live:
+            last = torch.tensor([[row.written[-1]] for row, _ in self._live])
+            self._state = self._model.read(last, self._state)
+
+    def _choose(self, log_probs: torch.Tensor) -> dict[int, int | Exception]:
+        """The next token of each row, or why there is none; rows of like options together."""
+        uniforms = [row.generator.random() for row, _ in self._live]
+        chosen: dict[int, int | Exception] = {}
+        for options, places in self._alike():
+            try:
+                chosen |= self._draw(log_probs, options, places, uniforms)
+            except ElmanError:  # of one row; the others must not suffer
+                for place in places:
+                    try:
+                        chosen |= self._draw(log_probs, options, [place], uniforms)
+                    except ElmanError as error:
+                        chosen[place] = error
+        return chosen
+
+    def _draw(
+        self,
+        log_probs: torch.Tensor,
+        options: DecodingOptions,
+        places: list[int],
+        uniforms: list[float],
+    ) -> dict[int, int | Exception]:
+        written = [self._live[place][0].written for place in places]
+        distribution = next_distribution(log_probs[places], options, written)
+        ids = draw(distribution, [uniforms[place] for place in places])
+        return dict(zip(places, ids, strict=True))
+
+    def _alike(self) -> Iterator[tuple[DecodingOptions, list[int]]]:
+        """Places of rows that share everything that changes a distribution."""
+        groups: dict[DecodingOptions, list[int]] = {}
+        for place, (row, _) in enumerate(self._live):
+            groups.setdefault(_shaping(row.options), []).append(place)
+        yield from groups.items()
+
+    def _fail_all(self, error: Exception) -> None:
+        for row, _ in self._live:
+            self._tell(row, Failed(error))
+        if self._reading is not None:
+            self._end_work(self._reading.work, Failed(error))
+        self._live, self._state, self._reading = [], None, None
+
+    def _end_work(self, work: Work, event: Event) -> None:
+        for row in work.rows:
+            self._tell(row, event)
+
+    def _tell(self, row: Row, event: Event) -> None:
+        self._told.append((row.inbox, row.choice, event))
+
+    def _deliver(self) -> None:
+        """Hand over what happened in this step, all at once."""
+        told, self._told = self._told, []
+        if told and self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(_put, told)
+
+
+class Reading:
+    """A prompt while it is read, chunk by chunk."""
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.state: State | None = None
+        self.scored: list[Drawn] = []
+        self._next = 0
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all of it was read."""
+        return self.state is not None and self._next >= len(self.work.prompt)
+
+    def read(self, model: LanguageModel) -> int:
+        """Read one more chunk; how many tokens it had."""
+        if self.state is None:
+            self.state = model.start(1)
+        chunk = self.work.prompt[self._next : self._next + _CHUNK]
+        self._next += len(chunk)
+        if not len(chunk):
+            return 0
+        ids = torch.tensor([list(chunk)])
+        if self.work.scores is None:
+            self.state = model.read(ids, self.state)
+            return len(chunk)
+        log_probs, self.state = model.predict_all(ids, self.state)
+        for token, row in zip(chunk, log_probs[0].cpu().double(), strict=True):
+            self.scored.append(_told(int(token), row, self.work.scores))
+        return len(chunk)
+
+
+def _told(token: int, log_probs: torch.Tensor, logprobs: int | None) -> Drawn:
+    """What is told of a token: its log probability, (V,), and the likeliest ones beside it."""
+    if logprobs is None:
+        return Drawn(token)
+    values, ids = log_probs.topk(min(logprobs, len(log_probs)))
+    top = tuple(zip(ids.tolist(), values.tolist(), strict=True))
+    return Drawn(token, float(log_probs[token]), top)
+
+
+def _shaping(options: DecodingOptions) -> DecodingOptions:
+    """Without what does not change a distribution."""
+    return replace(options, seed=0, samples=1, max_tokens=1, stop_ids=())
+
+
+def _put(told: list[tuple[Inbox, int, Event]]) -> None:
+    for inbox, choice, event in told:
+        inbox.put_nowait((choice, event))

@@ -1,0 +1,163 @@
+"""What a client may ask of `/v1/completions`, and of `/v1/distribution`: fields, checks, options.
+
+Takes JSON in OpenAI's shape, gives `DecodingOptions` and prompts. The fields of transforms and
+penalties are made from `DecodingOptions`, so that another transform needs no line here.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import fields
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from elman.decoding.options import DecodingOptions
+from elman.decoding.transforms import TRANSFORMS
+from elman.errors import InputError
+from elman.studio.limits import Limits, refuse_above
+from elman.tasks.language_model import TrainedModel
+
+_LARGEST_SEED = 2**63 - 1
+_PENALTIES = ("frequency_penalty", "presence_penalty", "repetition_penalty")
+Id = Annotated[int, Field(ge=0, le=2**31 - 1)]
+
+
+class Strict(BaseModel):
+    """A request without unknown fields: a misspelled one is an error, not ignored."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, protected_namespaces=())
+
+    model: str | None = Field(None, description="Name of a served model; the first if left out.")
+
+
+def _shaping_fields() -> dict[str, Any]:
+    """Transforms and penalties with their defaults and descriptions; null is the default."""
+    hints = get_type_hints(DecodingOptions)
+    wanted = {*(transform.option for transform in TRANSFORMS.values()), *_PENALTIES}
+    return {
+        knob.name: (
+            hints[knob.name] | None,
+            Field(knob.default, description=knob.metadata["about"]),
+        )
+        for knob in fields(DecodingOptions)
+        if knob.name in wanted
+    }
+
+
+if TYPE_CHECKING:
+
+    class _Shaped(Strict):
+        pass
+else:
+    _Shaped = create_model("_Shaped", __base__=Strict, **_shaping_fields())
+
+
+class Shaping(_Shaped):
+    """A prompt, and how the distribution of the next token is shaped."""
+
+    allow_unknown: bool = Field(False, description="Let <unk> come.")
+
+    def shaping(self, trained: TrainedModel) -> dict[str, Any]:
+        """The options that were given."""
+        given = {name: getattr(self, name) for name in _shaping_fields()}
+        unknown = trained.tokenizer.unknown_id
+        never = () if self.allow_unknown or unknown is None else (unknown,)
+        return {**{n: v for n, v in given.items() if v is not None}, "banned": never}
+
+
+class StreamOptions(BaseModel):
+    """What a stream has besides."""
+
+    include_usage: bool = False
+    include_obfuscation: bool = False  # of no meaning here
+
+
+class CompletionRequest(Shaping):
+    """As OpenAI's, with the further transforms of elman."""
+
+    prompt: str | list[str] | list[Id] | list[list[Id]] = Field(
+        "", description="A text, texts, ids, or lists of ids."
+    )
+    max_tokens: int | None = Field(16, description="Most tokens; 0 with echo scores the prompt.")
+    n: int | None = Field(1, description="Continuations per prompt.")
+    stream: bool | None = Field(False, description="Server-sent events.")
+    stream_options: StreamOptions | None = None
+    logprobs: int | None = Field(None, description="Likeliest tokens to tell with every token.")
+    echo: bool | None = Field(False, description="The prompt comes first.")
+    stop: str | list[str] | None = Field(None, description="Texts to stop before.")
+    seed: int | None = Field(None, description="Sample i of a seed is always the same.")
+    stop_at_line_end: bool = Field(False, description="End with the line.")
+    user: str | None = None
+    best_of: int | None = None
+    suffix: str | None = None
+    logit_bias: dict[str, float] | None = None
+
+    def check(self, limits: Limits) -> None:
+        """Refuse what cannot be had, or is too much."""
+        if self.suffix:
+            raise InputError("suffix: a text is written from left to right; leave it out")
+        if self.logit_bias:
+            raise InputError("logit_bias is not offered; leave it out")
+        if self.best_of is not None and self.best_of != self.samples:
+            raise InputError("best_of is not offered beside n; leave it out")
+        if self.samples < 1:
+            raise InputError(f"n is {self.samples}; give 1 or more")
+        if self.logprobs is not None and self.logprobs < 0:
+            raise InputError(f"logprobs is {self.logprobs}; give 0 or more")
+        if self.seed is not None and not -_LARGEST_SEED <= self.seed <= _LARGEST_SEED:
+            raise InputError(f"seed must be a whole number of at most {_LARGEST_SEED}")
+        refuse_above("n", self.samples, limits.samples)
+        refuse_above("max_tokens", self.tokens, limits.max_tokens)
+        refuse_above("logprobs", self.logprobs or 0, limits.logprobs)
+        refuse_above("prompts times n", len(self.prompts()) * self.samples, limits.choices)
+        self._check_stop(limits)
+
+    def _check_stop(self, limits: Limits) -> None:
+        refuse_above("the number of stop sequences", len(self.stops()), limits.stop_sequences)
+        for stop in self.stops():
+            refuse_above("the length of a stop sequence", len(stop), limits.stop_characters)
+
+    @property
+    def samples(self) -> int:
+        """Continuations per prompt."""
+        return 1 if self.n is None else self.n
+
+    @property
+    def tokens(self) -> int:
+        """Most tokens of a continuation."""
+        return 16 if self.max_tokens is None else self.max_tokens
+
+    def stops(self) -> list[str]:
+        """The stop sequences."""
+        return [self.stop] if isinstance(self.stop, str) else self.stop or []
+
+    def prompts(self) -> list[str | list[int]]:
+        """Every prompt, a text or ids."""
+        if isinstance(self.prompt, str):
+            return [self.prompt]
+        if self.prompt and isinstance(self.prompt[0], int):
+            return [self.prompt]  # ids all of them
+        return list(self.prompt) or [""]  # type: ignore[arg-type]
+
+    def options(self, trained: TrainedModel) -> DecodingOptions:
+        """As the decoder takes them; a seed is drawn if none was given."""
+        last = (trained.tokenizer.eos_id,) if self.stop_at_line_end else ()
+        seed = secrets.randbelow(2**31) if self.seed is None else self.seed
+        return DecodingOptions(
+            max_tokens=self.tokens,
+            seed=seed if seed >= 0 else 2**64 + seed,  # NumPy takes no negative ones
+            stop_ids=last,
+            **self.shaping(trained),
+        )
+
+
+def check_prompt(prompt: str | list[int], vocabulary_size: int, limits: Limits) -> None:
+    """Refuse a prompt that is too long, or ids that the model does not have."""
+    if isinstance(prompt, str):
+        refuse_above("the prompt's number of characters", len(prompt), limits.text_characters)
+        return
+    refuse_above("the prompt's number of tokens", len(prompt), limits.prompt_tokens)
+    for number in prompt:
+        if number >= vocabulary_size:
+            raise InputError(f"prompt: id {number} is not below the model's {vocabulary_size}")

@@ -1,0 +1,156 @@
+"""Continuations in OpenAI's shape: a choice, its log probabilities, and what stands around it.
+
+`completions.py` tells a choice what happened; the choice gives JSON, whole or piece by piece.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from elman.studio.completion_request import CompletionRequest
+from elman.studio.rows import Drawn
+from elman.tasks.continuation import Continuation, GrowingText
+from elman.text.tokenizer import Tokenizer
+
+IMPOSSIBLE = -9999.0  # the log probability of what cannot be; JSON has no infinity
+_NEAR = 4  # tokens that can decide how the next one is written
+
+
+@dataclass
+class Envelope:
+    """What all answers to a request have in common."""
+
+    model: str
+    seed: int
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    id: str = field(default_factory=lambda: f"cmpl-{secrets.token_hex(12)}")
+    created: int = field(default_factory=lambda: int(time.time()))
+
+    def data(self, choices: list[dict[str, Any]], usage: bool = False) -> dict[str, Any]:
+        """The answer with some choices."""
+        found: dict[str, Any] = {
+            "id": self.id,
+            "object": "text_completion",
+            "created": self.created,
+            "model": self.model,
+            "seed": self.seed,
+            "choices": choices,
+        }
+        if usage:
+            found["usage"] = {
+                "prompt_tokens": self.prompt_tokens,
+                "completion_tokens": self.completion_tokens,
+                "total_tokens": self.prompt_tokens + self.completion_tokens,
+            }
+        return found
+
+
+class Choice:
+    """One continuation, as a client sees it."""
+
+    def __init__(
+        self,
+        number: int,
+        tokenizer: Tokenizer,
+        continuation: Continuation,
+        asked: CompletionRequest,
+    ) -> None:
+        self._number = number
+        self._tokenizer = tokenizer
+        self._continuation = continuation
+        self._growing = GrowingText(continuation)
+        self._tells = asked.logprobs is not None
+        self._offsets = _Offsets(tokenizer, continuation.prompt_ids.tolist(), bool(asked.echo))
+        self._text = ""  # told in pieces up to now, or all of it
+        self._sent = 0  # characters of it, of a stream
+        self._tokens: list[dict[str, Any]] = []
+        self._tokens_sent = 0
+        self._reason: str | None = None
+        self._ended = False
+        self.drawn = 0  # tokens
+
+    def echo(self) -> None:
+        """The prompt comes first."""
+        self._text += self._continuation.prompt
+
+    def score(self, tokens: Sequence[Drawn]) -> None:
+        """The log probabilities of the prompt."""
+        self._tokens += [self._token(drawn) for drawn in tokens]
+
+    def add(self, drawn: Drawn) -> None:
+        """One more token."""
+        self.drawn += 1
+        self._text += self._growing.add(drawn.id)
+        if self._tells:
+            self._tokens.append(self._token(drawn))
+
+    def end(self, reason: str) -> None:
+        """No more tokens come."""
+        self._text += self._growing.end()
+        self._reason = reason
+
+    def whole(self) -> dict[str, Any]:
+        """All of it."""
+        return self._data(self._text, self._tokens)
+
+    def take_piece(self) -> dict[str, Any] | None:
+        """What is new since the last piece; None if nothing is."""
+        text, tokens = self._text[self._sent :], self._tokens[self._tokens_sent :]
+        if self._ended or not (text or self._reason):
+            return None  # tokens wait for the text that they are part of
+        self._sent, self._tokens_sent = len(self._text), len(self._tokens)
+        self._ended = self._reason is not None
+        return self._data(text, tokens)
+
+    def _data(self, text: str, tokens: list[dict[str, Any]]) -> dict[str, Any]:
+        return {
+            "index": self._number,
+            "text": text,
+            "logprobs": _logprobs(tokens) if self._tells else None,
+            "finish_reason": self._reason,
+        }
+
+    def _token(self, drawn: Drawn) -> dict[str, Any]:
+        names = self._tokenizer.tokens
+        assert drawn.log_prob is not None
+        return {
+            "token": names[drawn.id],
+            "log_prob": _finite(drawn.log_prob),
+            "top": {names[number]: _finite(value) for number, value in drawn.top},
+            "offset": self._offsets.add(drawn.id),
+        }
+
+
+def _logprobs(tokens: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "tokens": [token["token"] for token in tokens],
+        "token_logprobs": [token["log_prob"] for token in tokens],
+        "top_logprobs": [token["top"] for token in tokens],
+        "text_offset": [token["offset"] for token in tokens],
+    }
+
+
+class _Offsets:
+    """Where in the text each token begins, told one by one; of the prompt first if it is echoed."""
+
+    def __init__(self, tokenizer: Tokenizer, prompt: list[int], echo: bool) -> None:
+        self._tokenizer = tokenizer
+        self._near = [] if echo else prompt[-_NEAR:]
+        self._place = 0
+
+    def add(self, number: int) -> int:
+        """The place of the next token."""
+        place = self._place
+        before = self._tokenizer.decode(self._near)
+        self._place += len(self._tokenizer.decode([*self._near, number])) - len(before)
+        self._near = [*self._near, number][-_NEAR:]
+        return place
+
+
+def _finite(value: float) -> float:
+    return max(value, IMPOSSIBLE)

@@ -1,0 +1,159 @@
+"""`/v1/completions`: prompts in, continuations out, whole or as a stream, in OpenAI's shape.
+
+Takes a `CompletionRequest`, makes rows of it, hands them to the batcher of the model, and turns the
+events of the rows into JSON (`completion_shape.py`). Whoever goes away is let go of at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from elman.studio.batching import Batcher
+from elman.studio.completion_request import CompletionRequest, check_prompt
+from elman.studio.completion_shape import Choice, Envelope
+from elman.studio.errors import Refused, as_refused, error_data
+from elman.studio.limits import Limits, refuse_above
+from elman.studio.rows import Drawn, Failed, Finished, Inbox, Row, Scored, Work
+from elman.studio.served import ServedModel
+from elman.tasks.continuation import Continuation
+
+
+async def complete(
+    request: Request,
+    asked: CompletionRequest,
+    model: ServedModel,
+    batcher: Batcher,
+    limits: Limits,
+) -> Response:
+    """The response to a request."""
+    asked.check(limits)
+    completion = Completion(asked, model, batcher, limits)
+    completion.begin()
+    if asked.stream:
+        return StreamingResponse(completion.stream(), media_type="text/event-stream")
+    return JSONResponse(await unless_gone(request, completion.whole()))
+
+
+class Completion:
+    """A request that is being answered."""
+
+    def __init__(
+        self, asked: CompletionRequest, model: ServedModel, batcher: Batcher, limits: Limits
+    ) -> None:
+        self._asked = asked
+        self._batcher = batcher
+        self._inbox: Inbox = asyncio.Queue()
+        self._options = asked.options(model.trained)
+        self._limits = limits
+        self._works: list[Work] = []
+        self._choices: list[Choice] = []
+        self._envelope = Envelope(
+            model.id, self._options.seed if asked.seed is None else asked.seed
+        )
+        deadline = time.monotonic() + limits.deadline
+        for prompt in asked.prompts():
+            self._add(prompt, model, deadline)
+
+    def _add(self, prompt: str | list[int], model: ServedModel, deadline: float) -> None:
+        tokenizer = model.trained.tokenizer
+        check_prompt(prompt, len(tokenizer), self._limits)
+        continuation = Continuation(tokenizer, prompt, self._asked.stops())
+        refuse_above("the prompt's number of tokens", len(continuation.prompt_ids),
+                     self._limits.prompt_tokens)  # fmt: skip
+        rows = []
+        for sample in range(self._asked.samples):
+            number = len(self._choices)
+            generator = np.random.default_rng([self._options.seed, sample])
+            logprobs = self._asked.logprobs
+            rows.append(Row(number, self._options, continuation, generator, logprobs, self._inbox))
+            self._choices.append(Choice(number, tokenizer, continuation, self._asked))
+        scores = self._asked.logprobs if self._asked.echo else None
+        self._works.append(Work(continuation.prompt_ids.tolist(), rows, deadline, scores))
+        self._envelope.prompt_tokens += len(continuation.prompt_ids)
+
+    def begin(self) -> None:
+        """Queue up, or be refused."""
+        self._batcher.submit(self._works)
+
+    async def whole(self) -> dict[str, Any]:
+        """Everything at once."""
+        try:
+            async for _ in self._changes():
+                pass
+        finally:
+            self._batcher.cancel(self._works)
+        self._envelope.completion_tokens = sum(choice.drawn for choice in self._choices)
+        whole = [choice.whole() for choice in self._choices]
+        return self._envelope.data(whole, usage=True)
+
+    async def stream(self) -> AsyncIterator[str]:
+        """Server-sent events; `[DONE]` at the end."""
+        options = self._asked.stream_options
+        try:
+            async for choice in self._changes():
+                piece = choice.take_piece()
+                if piece is not None:
+                    yield _event(self._envelope.data([piece]))
+            if options is not None and options.include_usage:
+                self._envelope.completion_tokens = sum(choice.drawn for choice in self._choices)
+                yield _event(self._envelope.data([], usage=True))
+            yield "data: [DONE]\n\n"
+        except Exception as error:
+            yield _event(error_data(as_refused(error)))
+        finally:  # also when the client has gone
+            self._batcher.cancel(self._works)
+
+    async def _changes(self) -> AsyncIterator[Choice]:
+        """Choices that something happened to, until all have ended."""
+        open_choices = len(self._choices)
+        for choice in self._choices:
+            if self._asked.echo:
+                choice.echo()
+        while open_choices:
+            number, event = await self._inbox.get()
+            choice = self._choices[number]
+            if isinstance(event, Failed):
+                raise event.error
+            if isinstance(event, Scored):
+                choice.score(event.tokens)
+            elif isinstance(event, Drawn):
+                choice.add(event)
+            elif isinstance(event, Finished):
+                choice.end(event.reason)
+                open_choices -= 1
+            yield choice
+
+
+def _event(data: dict[str, Any]) -> str:
+    return f"data: {json.dumps(data, ensure_ascii=False, allow_nan=False)}\n\n"
+
+
+async def unless_gone(request: Request, work: Any) -> Any:
+    """The result of a coroutine, which is cancelled if the client goes away before it is there."""
+    task = asyncio.ensure_future(work)
+    watch = asyncio.ensure_future(_disconnected(request))
+    try:
+        await asyncio.wait({task, watch}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        watch.cancel()
+        if not task.done():
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+    if task.cancelled():
+        raise Refused(400, "the client has gone")  # nobody reads it
+    return task.result()
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

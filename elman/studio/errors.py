@@ -1,0 +1,152 @@
+"""What went wrong, as OpenAI's clients expect it: `{"error": {message, type, param, code}}`.
+
+Takes exceptions, gives responses; `app.py` installs the handlers. A message carries no internals:
+what is not ours to explain is said in general, and the log of the server has the rest.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from elman.errors import ElmanError
+
+TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    405: "invalid_request_error",
+    413: "invalid_request_error",
+    429: "rate_limit_error",
+    500: "server_error",
+    503: "timeout_error",
+}
+_LONGEST = 500  # characters of a message, which may quote what was sent
+_LOG = logging.getLogger("elman.studio")
+
+
+class ErrorDetails(BaseModel):
+    """What is said of a failure."""
+
+    message: str
+    type: str
+    param: str | None
+    code: str | None
+
+
+class ErrorAnswer(BaseModel):
+    """As OpenAI has it."""
+
+    error: ErrorDetails
+
+
+# Of every route, for the OpenAPI description.
+DESCRIBED: dict[int | str, dict[str, Any]] = {
+    status: {"description": kind, "model": ErrorAnswer}
+    for status, kind in TYPES.items()
+    if status != 405
+}
+
+
+class Refused(Exception):
+    """A request that is answered with an error."""
+
+    def __init__(
+        self, status: int, message: str, *, param: str | None = None, code: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.param = param
+        self.code = code
+        self.headers: dict[str, str] = {}
+
+
+class Busy(Refused):
+    """Too much is waiting already."""
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__(429, f"too many requests are waiting; try again in {retry_after} s")
+        self.headers = {"Retry-After": str(retry_after)}
+
+
+class DeadlinePassed(Refused):
+    """The request took longer than a request may."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            503, f"the deadline of {seconds:g} s has passed; ask for less, or for fewer tokens"
+        )
+
+
+def error_data(refused: Refused) -> dict[str, Any]:
+    """The error as data."""
+    message = refused.message.encode("utf-8", "replace").decode()  # half characters cannot be sent
+    if len(message) > _LONGEST:
+        message = message[:_LONGEST] + " …"
+    return {
+        "error": {
+            "message": message,
+            "type": TYPES.get(refused.status, "invalid_request_error"),
+            "param": refused.param,
+            "code": refused.code,
+        }
+    }
+
+
+def as_refused(error: BaseException) -> Refused:
+    """What a client is told of an exception."""
+    if isinstance(error, Refused):
+        return error
+    if isinstance(error, ElmanError):
+        return Refused(400, " ".join(str(error).split()))
+    _LOG.error("a request failed", exc_info=error)
+    return Refused(500, "something went wrong inside the server; its log says what")
+
+
+def respond(refused: Refused) -> JSONResponse:
+    """The response to a refused request."""
+    return JSONResponse(error_data(refused), refused.status, headers=refused.headers)
+
+
+def install(app: FastAPI) -> None:
+    """Answer every failure in the same shape."""
+
+    async def explain(request: Request, error: Exception) -> JSONResponse:
+        return respond(as_refused(error))
+
+    async def invalid(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, RequestValidationError)
+        return respond(_invalid(error))
+
+    async def http(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)
+        message = f"no such route: {request.url.path}" if error.status_code == 404 else error.detail
+        refused = Refused(error.status_code, str(message))
+        refused.headers = dict(error.headers or {})
+        return respond(refused)
+
+    app.add_exception_handler(Refused, explain)
+    app.add_exception_handler(ElmanError, explain)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(Exception, explain)
+
+
+def _invalid(error: RequestValidationError) -> Refused:
+    """The first thing that is wrong with a body or a query."""
+    first = error.errors()[0]
+    place = [str(part) for part in first["loc"] if part not in ("body", "query", "path")]
+    if first["type"] == "json_invalid":
+        return Refused(400, "the body is not JSON that can be read")
+    where = ".".join(place) or "the body"
+    if first["type"] == "extra_forbidden":
+        return Refused(400, f"{where}: no such field", param=where)
+    return Refused(400, f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}", param=where)

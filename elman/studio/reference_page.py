@@ -1,0 +1,63 @@
+"""`/docs`: the routes as a page, made of the OpenAPI description; nothing is loaded from elsewhere.
+
+Takes the description, gives HTML without a script; the page's own style sheet dresses it.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+
+def reference_page(description: dict[str, Any]) -> str:
+    """Every route with what it takes."""
+    schemas = description.get("components", {}).get("schemas", {})
+    routes = [
+        _route(method, path, route, schemas)
+        for path, methods in description["paths"].items()
+        for method, route in methods.items()
+    ]
+    title = escape(f"{description['info']['title']} {description['info']['version']}")
+    return (
+        '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width">\n'
+        f'<title>{title}</title><link rel="stylesheet" href="/studio.css">\n'
+        f"</head>\n<body><main>\n<h1>{title}</h1>\n"
+        '<p>The same for programs: <a href="/openapi.json">openapi.json</a>.</p>\n'
+        + "\n".join(routes)
+        + "\n</main></body>\n</html>\n"
+    )
+
+
+def _route(method: str, path: str, route: dict[str, Any], schemas: dict[str, Any]) -> str:
+    about = escape(route.get("description") or route.get("summary", ""))
+    body = route.get("requestBody", {}).get("content", {}).get("application/json", {})
+    fields = _fields(_resolve(body.get("schema", {}), schemas), schemas) if body else ""
+    heading = f"<code>{escape(method.upper())} {escape(path)}</code>"
+    return f"<section><h2>{heading}</h2>\n<p>{about}</p>\n{fields}</section>"
+
+
+def _fields(schema: dict[str, Any], schemas: dict[str, Any]) -> str:
+    required = schema.get("required", [])
+    rows = "".join(
+        f"<tr><td><code>{escape(name)}</code></td><td>{escape(_type(field, schemas))}</td>"
+        f"<td>{'required' if name in required else escape(str(field.get('default', '')))}</td>"
+        f"<td>{escape(field.get('description', ''))}</td></tr>\n"
+        for name, field in schema.get("properties", {}).items()
+    )
+    head = "<tr><th>field</th><th>type</th><th>default</th><th></th></tr>"
+    return f"<table><thead>{head}</thead><tbody>\n{rows}</tbody></table>\n"
+
+
+def _resolve(schema: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
+    reference = schema.get("$ref")
+    return schemas[reference.rpartition("/")[2]] if reference else schema
+
+
+def _type(schema: dict[str, Any], schemas: dict[str, Any]) -> str:
+    schema = _resolve(schema, schemas)
+    if "anyOf" in schema:
+        return " or ".join(_type(one, schemas) for one in schema["anyOf"])
+    if schema.get("type") == "array":
+        return f"list of {_type(schema.get('items', {}), schemas)}"
+    return str(schema.get("type", "any"))

@@ -1,0 +1,148 @@
+"""The models that are served: runs by name, with what each can do.
+
+Takes run folders when the server starts, gives a model for the name that a client writes; a name is
+looked up and never opened. Networks are kept in double precision: a row of a batch then says the
+same whatever stands beside it, since what rounding changes is far below what a draw can see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from elman.errors import InputError
+from elman.runs.manifest import MANIFEST
+from elman.studio.errors import Refused
+from elman.studio.plain import last_part
+from elman.tasks.language_model import TrainedModel, load_any
+
+_OF_LANGUAGE_MODELS = ("completions", "distribution", "suggest", "surprisal", "score")
+_OF_OTHERS = ("tag", "classify", "answer", "translate")  # a trained model has them as methods
+
+
+@dataclass(frozen=True)
+class ServedModel:
+    """A run under the name that clients call it by."""
+
+    id: str
+    trained: Any  # what `load_any` gives
+    created: int  # seconds since 1970
+    tasks: tuple[str, ...]
+    path: Path | None = None  # of its run folder
+
+    @property
+    def unit(self) -> str | None:
+        """What a token is: the name of the tokenizer, of a model that has one."""
+        tokenizer = getattr(self.trained, "tokenizer", None)
+        return None if tokenizer is None else str(tokenizer.name)
+
+    def describe(self) -> dict[str, Any]:
+        """What `/v1/models` says of it."""
+        trained = self.trained
+        tokenizer = getattr(trained, "tokenizer", None)
+        model = trained.facts.get("model", {})
+        described = trained.model.describe() if isinstance(trained, TrainedModel) else {}
+        short = {"cell", "layers", "order", "smoothing", "context", "embedding_size", "tied"}
+        return {
+            "id": self.id,
+            "object": "model",
+            "created": self.created,
+            "owned_by": "elman",
+            "kind": trained.config.kind,
+            "recipe": last_part(trained.config.recipe),
+            "tasks": list(self.tasks),
+            "tokenizer": self.unit,
+            "vocabulary_size": None if tokenizer is None else len(tokenizer),
+            "parameters": model.get("parameters"),
+            "validation": trained.facts.get("validation"),
+            "about": {key: value for key, value in described.items() if key in short},
+        }
+
+
+class Served:
+    """All of them, the first being the one that is meant when none is named."""
+
+    def __init__(self, models: Iterable[ServedModel]) -> None:
+        self._models = {model.id: model for model in models}
+
+    def __iter__(self) -> Any:
+        return iter(self._models.values())
+
+    def find(self, name: str | None) -> ServedModel:
+        """The model of a name."""
+        if name is None:
+            return next(iter(self._models.values()))
+        if name not in self._models:
+            known = ", ".join(self._models)
+            raise Refused(
+                404, f"no model {name!r} is served; served: {known}", param="model",
+                code="model_not_found",
+            )  # fmt: skip
+        return self._models[name]
+
+    def find_for(self, task: str, name: str | None) -> ServedModel:
+        """The model of a name, which must be able to do a task; unnamed, the first that is."""
+        if name is None:
+            able = [model for model in self._models.values() if task in model.tasks]
+            if able:
+                return able[0]
+            raise Refused(400, f"no served model can do {task}", param="model")
+        model = self.find(name)
+        if task not in model.tasks:
+            can = ", ".join(model.tasks) or "nothing here"
+            raise Refused(
+                400, f"{model.id}: a {model.trained.config.kind} cannot do {task}; it can: {can}",
+                param="model",
+            )  # fmt: skip
+        return model
+
+
+def load_served(runs: Sequence[str]) -> Served:
+    """The models in run folders, each named after its folder."""
+    if not runs:
+        raise InputError("name at least one run to serve")
+    models: list[ServedModel] = []
+    for run in runs:
+        trained = load_any(run)
+        name = _free_name(Path(run).resolve().name, [model.id for model in models])
+        models.append(as_served(name, trained, Path(run)))
+    return Served(models)
+
+
+def as_served(name: str, trained: Any, path: Path | None = None) -> ServedModel:
+    """A trained model under a name, ready to be asked."""
+    created = 0 if path is None else int((path / MANIFEST).stat().st_mtime)
+    trained.name = name  # messages call it so, and say nothing of where it lies
+    if isinstance(trained, TrainedModel) and hasattr(trained.model, "double"):
+        trained.model.double().eval()
+    return ServedModel(name, trained, created, _tasks(trained), path)
+
+
+def _tasks(trained: Any) -> tuple[str, ...]:
+    if isinstance(trained, TrainedModel):
+        inside = ("embed", "inspect") if hasattr(trained.model, "hidden_vectors") else ()
+        return (*_OF_LANGUAGE_MODELS, *inside)
+    found = [task for task in _OF_OTHERS if hasattr(trained, task)]
+    has_vectors = hasattr(trained, "task") and _has_vectors(trained)
+    return (*found, "embed") if has_vectors else tuple(found)
+
+
+def _has_vectors(trained: Any) -> bool:
+    from elman.tasks.vectors import embedder_of
+
+    try:
+        embedder_of(trained, trained.name)
+    except InputError:
+        return False
+    return True
+
+
+def _free_name(name: str, taken: list[str]) -> str:
+    number = 2
+    free = name
+    while free in taken:
+        free = f"{name}-{number}"
+        number += 1
+    return free

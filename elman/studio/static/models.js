@@ -1,0 +1,83 @@
+/* Which models are asked: a row of switches, one per served model that can do what the view needs.
+
+  const chooser = createChooser(models, onChange);
+  chooser.offer("suggest")     shows those that can; gives the chosen ones, in the order served
+*/
+
+import { make } from "./elements.js";
+import { recall, remember } from "./remember.js";
+import { short } from "./draw.js";
+
+const AT_FIRST = 3;
+
+export function createChooser(models, onChange) {
+  const element = make("fieldset", { class: "models" });
+  const known = recall("models", null)?.filter((id) => models.some((model) => model.id === id));
+  const chosen = new Set(known?.length ? known : models.map((model) => model.id));
+  let task = null;
+  const offer = (wanted) => {
+    const changed = wanted !== task;
+    task = wanted;
+    const able = models.filter((model) => can(model, task));
+    element.hidden = !task || able.length === 0;
+    if (changed) element.replaceChildren(make("legend", {}, "Models"), ...able.map(option));
+    const asked = able.filter((model) => chosen.has(model.id));
+    if (!known && asked.length > AT_FIRST) return settle(asked.slice(0, AT_FIRST), able);
+    return asked.length ? asked : settle(able.slice(0, 1), able);
+  };
+  const settle = (few, able) => {
+    able.forEach((model) => (few.includes(model) ? chosen.add(model.id) : chosen.delete(model.id)));
+    element.querySelectorAll("input").forEach((box) => { box.checked = chosen.has(box.value); });
+    return few;
+  };
+  const option = (model) => {
+    const box = make("input", { type: "checkbox", value: model.id, checked: chosen.has(model.id) });
+    box.addEventListener("change", () => {
+      if (box.checked) chosen.add(model.id);
+      else if (models.filter((other) => can(other, task) && chosen.has(other.id)).length > 1) chosen.delete(model.id);
+      else box.checked = true; // one of them is always asked
+      remember("models", [...chosen]);
+      onChange();
+    });
+    return make("label", { class: "model", title: describe(model) }, box, make("span", {}, model.id),
+      make("small", {}, kindOf(model)));
+  };
+  return { element, offer };
+}
+
+export const can = (model, task) => [task].flat().some((one) => model.tasks.includes(one));
+
+const NAMES = { elman: "Elman", lstm: "LSTM", gru: "GRU", rhn: "RHN", nas: "NAS" };
+
+/* What a model is, in one or two words. */
+export function kindOf({ kind, about = {} }) {
+  if (about.order && kind === "ngram") return `${about.order}-gram`;
+  if (about.cell) return NAMES[about.cell] ?? about.cell;
+  return kind;
+}
+
+/* What a model is, in one line. */
+export function describe(model) {
+  const { about = {}, parameters, validation } = model;
+  const layers = Array.isArray(about.layers) && about.layers.every((size) => typeof size === "number") ? ` ${about.layers.join(" · ")}` : "";
+  const measured = Object.entries(validation ?? {}).find(([name, value]) => name !== "tokens" && typeof value === "number");
+  return [
+    kindOf(model) + layers,
+    about.smoothing,
+    parameters && `${count(parameters)} weights`,
+    measured && `${measured[0].replaceAll("_", " ")} ${short(measured[1])} on its validation text`,
+  ].filter(Boolean).join(", ");
+}
+
+export function count(number) {
+  if (number >= 1e9) return `${short(number / 1e9)} G`;
+  if (number >= 1e6) return `${short(number / 1e6)} M`;
+  if (number >= 1e4) return `${Math.round(number / 1e3)} k`;
+  return short(number);
+}
+
+/* A card with a model's name at its head; views fill it. */
+export function card(model, ...children) {
+  return make("section", { class: "card", "aria-label": model.id, "data-model": model.id },
+    make("header", {}, make("h2", {}, model.id), make("p", { class: "quiet" }, describe(model))), children);
+}

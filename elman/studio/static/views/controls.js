@@ -1,0 +1,83 @@
+/* Every decoding control of the server (docs/api.md), as a form; what is at its default is not sent.
+
+  const knobs = controls();
+  knobs.element          the form
+  knobs.all()            fields of /v1/completions
+  knobs.transforms()     those of them that change the distribution
+*/
+
+import { field, make } from "../elements.js";
+import { recall, remember } from "../remember.js";
+
+/* name, label, what it is when it is off, attributes of the input, help */
+const SHAPING = [
+  ["temperature", "Temperature", 1, { min: 0, max: 5, step: 0.05 }, "below 1 sharpens, 0 is greedy"],
+  ["top_k", "Top k", "", { min: 1, step: 1 }, "the k likeliest"],
+  ["top_p", "Top p", "", { min: 0.01, max: 1, step: 0.01 }, "the likeliest that make up p"],
+  ["min_p", "Min p", "", { min: 0, max: 1, step: 0.01 }, "only what has this share of the best"],
+  ["softmax_alpha", "Softmax α", "", { min: 0, step: 0.1 }, "another way to sharpen; not with a temperature"],
+];
+const PENALTIES = [
+  ["repetition_penalty", "Repetition", 1, { min: 0.1, max: 10, step: 0.05 }, "above 1: less of what was written"],
+  ["frequency_penalty", "Frequency", 0, { min: -10, max: 10, step: 0.1 }, "taken off for every time"],
+  ["presence_penalty", "Presence", 0, { min: -10, max: 10, step: 0.1 }, "taken off once"],
+];
+const WHOLE = [
+  ["max_tokens", "Most tokens", 16, { min: 1, step: 1 }, "of a continuation"],
+  ["n", "Samples", 1, { min: 1, max: 8, step: 1 }, "of every model"],
+  ["seed", "Seed", "", { min: 0, step: 1, placeholder: "any" }, "the same writes the same"],
+];
+const MAIN = 3; // of the shaping ones, that are always in sight
+const AT_FIRST = { max_tokens: 60 };
+
+export function controls() {
+  const kept = recall("controls", AT_FIRST);
+  const numbers = new Map();
+  const number = ([name, label, off, attributes, help]) => {
+    const input = make("input", { type: "number", inputmode: "decimal", name, placeholder: off === "" ? "off" : String(off), ...attributes });
+    input.value = kept[name] ?? off;
+    numbers.set(name, { input, off });
+    return field(label, input, help);
+  };
+  const check = (name, label) => {
+    const input = make("input", { type: "checkbox", name, checked: kept[name] ?? false });
+    return [input, make("label", { class: "check" }, input, label)];
+  };
+  const stop = make("input", { type: "text", name: "stop", placeholder: "none" });
+  stop.value = kept.stop ?? "";
+  const [atLineEnd, atLineEndLabel] = check("stop_at_line_end", "Stop at the end of the line");
+  const [unknown, unknownLabel] = check("allow_unknown", "Let unknown words come");
+  const group = (title, ...parts) => make("fieldset", { class: "controls" }, make("legend", {}, title), parts);
+  const main = make("div", { class: "controls" }, [...WHOLE, ...SHAPING.slice(0, MAIN)].map(number));
+  const more = make("details", {}, make("summary", {}, "More controls"),
+    group("Distribution", SHAPING.slice(MAIN).map(number)),
+    group("Against repetition", PENALTIES.map(number)),
+    group("End", field("Stop before", stop, "up to four texts, with | between"), make("div", { class: "checks" }, atLineEndLabel, unknownLabel)));
+  const element = make("div", { class: "knobs" }, main, more);
+
+  const given = (names) => Object.fromEntries([...numbers]
+    .filter(([name, { input, off }]) => names.includes(name) && input.value !== "" && Number(input.value) !== off)
+    .map(([name, { input }]) => [name, Number(input.value)]));
+  const transforms = () => given([...SHAPING, ...PENALTIES].map(([name]) => name));
+  const all = () => ({
+    ...transforms(),
+    ...given(WHOLE.map(([name]) => name)),
+    ...(stop.value && { stop: stop.value.split("|").map((text) => text.replaceAll("\\n", "\n")).slice(0, 4) }),
+    ...(atLineEnd.checked && { stop_at_line_end: true }),
+    ...(unknown.checked && { allow_unknown: true }),
+  });
+  const reset = make("button", { type: "button", class: "small", onclick: () => {
+    numbers.forEach(({ input, off }, name) => { input.value = AT_FIRST[name] ?? off; });
+    stop.value = "";
+    atLineEnd.checked = false;
+    unknown.checked = false;
+    element.dispatchEvent(new Event("input", { bubbles: true }));
+  } }, "Back to the defaults");
+  more.append(reset);
+  more.open = Object.keys(all()).some((name) => !main.querySelector(`[name="${name}"]`));
+  element.addEventListener("input", () => remember("controls", {
+    ...Object.fromEntries([...numbers].map(([name, { input }]) => [name, input.value])),
+    stop: stop.value, stop_at_line_end: atLineEnd.checked, allow_unknown: unknown.checked,
+  }));
+  return { element, all, transforms };
+}

@@ -1,0 +1,110 @@
+/* Runs: the trainings of a folder, with curves that grow while they go on. */
+
+import * as api from "../api.js";
+import { curves, short } from "../draw.js";
+import { make, note, trouble } from "../elements.js";
+import { count } from "../models.js";
+import { recall, remember } from "../remember.js";
+
+const EVERY = 3000; // milliseconds between two looks
+const MOST = 6; // curves in a picture: as many as there are colours
+const FIRST_KEYS = [/^valid/, /^train/, /^gradient_norm$/, /^learning_rate$/];
+const NO_CURVE = new Set(["step", "epoch"]);
+const LOGARITHMIC = /perplexity|gradient_norm/;
+
+export default { id: "runs", title: "Runs", task: null, choose: false, create };
+
+function create() {
+  const list = make("div", { class: "runs" });
+  const pictures = make("div", { class: "pictures" });
+  const histories = new Map(); // name → { records, next, training }
+  let chosen = new Set(recall("runs", []));
+  let timer = null;
+  let seen = "";
+
+  const look = async () => {
+    try {
+      const runs = (await api.runs()).sort((a, b) => Number(b.training) - Number(a.training));
+      settle(runs);
+      fillList(runs);
+      const grown = await Promise.all([...chosen].map(readOn));
+      if (grown.some(Boolean) || seen !== [...chosen].join()) drawAll();
+    } catch (error) {
+      list.replaceChildren(trouble(error));
+    }
+  };
+  const settle = (runs) => {
+    const names = new Set(runs.filter((run) => run.records > 0).map((run) => run.name));
+    chosen = new Set([...chosen].filter((name) => names.has(name)));
+    if (chosen.size) return;
+    const live = runs.filter((run) => run.training && names.has(run.name));
+    (live.length ? live : runs.filter((run) => names.has(run.name))).slice(0, 3).forEach((run) => chosen.add(run.name));
+  };
+  const readOn = async (name) => {
+    const known = histories.get(name) ?? { records: [], next: 0, training: true };
+    const part = await api.run(name, known.next);
+    if (part.next < known.next) { histories.delete(name); return readOn(name); } // begun anew
+    histories.set(name, { records: [...known.records, ...part.records], next: part.next, training: part.training });
+    return part.records.length > 0;
+  };
+  const fillList = (runs) => {
+    if (!runs.length) {
+      list.replaceChildren(note("No trainings to show. Start the server with --runs FOLDER, the folder in which run folders lie, and they appear here, also while they go on."));
+      return;
+    }
+    const active = document.activeElement?.value;
+    list.replaceChildren(make("table", { class: "table" }, make("caption", {}, "Choose up to six to see their curves."),
+      make("thead", {}, make("tr", {}, ["", "Run", "Model", "Epochs", "Weights", "Validation"].map((name, place) => make("th", { scope: "col", class: place > 2 ? "number" : null }, name)))),
+      make("tbody", {}, runs.map(row))));
+    if (active) list.querySelector(`input[value="${CSS.escape(active)}"]`)?.focus();
+  };
+  const row = (run) => {
+    const box = make("input", { type: "checkbox", value: run.name, checked: chosen.has(run.name), disabled: !run.records, title: run.records ? null : "no history was kept", "aria-label": `Curves of ${run.name}` });
+    box.addEventListener("change", () => {
+      if (box.checked && chosen.size >= MOST) { box.checked = false; return; }
+      if (box.checked) chosen.add(run.name);
+      else chosen.delete(run.name);
+      remember("runs", [...chosen]);
+      look();
+    });
+    return make("tr", {}, make("td", {}, box),
+      make("th", { scope: "row" }, run.name, run.training ? make("span", { class: "live" }, "training") : null),
+      make("td", { class: "quiet" }, [run.cell ?? run.kind, run.recipe].filter(Boolean).join(", ")),
+      make("td", { class: "number" }, run.epoch === null || run.epoch === undefined ? "–" : short(run.epoch)),
+      make("td", { class: "number" }, run.parameters ? count(run.parameters) : "–"),
+      make("td", { class: "number" }, measured(run.validation)));
+  };
+  const drawAll = () => {
+    seen = [...chosen].join();
+    const kept = [...chosen].map((name) => ({ name, records: histories.get(name)?.records ?? [] }));
+    const keys = [...new Set(kept.flatMap(({ records }) => records.flatMap((record) => Object.keys(record).filter((key) => typeof record[key] === "number" && !NO_CURVE.has(key)))))];
+    const place = (key) => { const found = FIRST_KEYS.findIndex((pattern) => pattern.test(key)); return found < 0 ? FIRST_KEYS.length : found; };
+    keys.sort((a, b) => place(a) - place(b));
+    const opened = pictures.querySelector("details.more")?.open ?? false;
+    const [first, more] = [keys.filter((key) => place(key) < FIRST_KEYS.length), keys.filter((key) => place(key) === FIRST_KEYS.length)];
+    const drawn = (some) => make("div", { class: "grid" }, some.map((key) => curve(key, kept)));
+    pictures.replaceChildren(drawn(first), ...(more.length ? [make("details", { class: "more", open: opened }, make("summary", {}, "More curves"), drawn(more))] : []));
+  };
+  const again = async () => {
+    await look();
+    if (timer !== null) timer = setTimeout(again, EVERY);
+  };
+  const show = () => { if (timer === null) { timer = 0; again(); } };
+  const hide = () => { clearTimeout(timer); timer = null; };
+  return { element: make("div", { class: "trainings" }, list, pictures), show, hide };
+}
+
+function curve(key, kept) {
+  const series = kept.map(({ name, records }) => {
+    const some = records.filter((record) => typeof record[key] === "number");
+    return { name, x: some.map((record) => record.epoch ?? record.step), y: some.map((record) => record[key]) };
+  }).filter(({ y }) => y.length);
+  return make("div", { class: "card" }, curves({ title: titled(key), series, xLabel: "epoch", logY: LOGARITHMIC.test(key), height: 230 }));
+}
+
+const titled = (key) => key.charAt(0).toUpperCase() + key.slice(1).replaceAll("_", " ");
+
+export function measured(validation) {
+  const found = Object.entries(validation ?? {}).find(([name, value]) => name !== "tokens" && typeof value === "number");
+  return found ? `${found[0].replaceAll("_", " ")} ${short(found[1])}` : "–";
+}

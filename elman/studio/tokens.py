@@ -1,0 +1,83 @@
+"""`/tokenize`, `/detokenize` and `/tokenizer_info`, as vLLM has them.
+
+So a client such as lm-eval needs no tokenizer of its own. A text begins where a line does, and a
+line end is the token `<eos>`: as a text both are a newline.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from elman.errors import InputError
+from elman.studio.completion_request import Id, Strict
+from elman.studio.errors import Refused
+from elman.studio.limits import Limits, refuse_above
+from elman.studio.served import ServedModel
+from elman.text.tokenizer import EOS, UNKNOWN
+
+
+class TokenizeRequest(Strict):
+    """A text."""
+
+    prompt: str
+    add_special_tokens: bool = Field(False, description="There are none; nothing is added.")
+    return_token_strs: bool | None = Field(False, description="The tokens as texts, too.")
+
+
+class DetokenizeRequest(Strict):
+    """Ids."""
+
+    tokens: list[Id]
+
+
+def tokenize(model: ServedModel, asked: TokenizeRequest, limits: Limits) -> dict[str, Any]:
+    """The ids of a text."""
+    refuse_above("the prompt's number of characters", len(asked.prompt), limits.text_characters)
+    tokenizer = tokenizer_of(model)
+    ids = tokenizer.encode(asked.prompt).tolist()
+    names = [tokenizer.tokens[number] for number in ids] if asked.return_token_strs else None
+    return {
+        "count": len(ids),
+        "max_model_len": limits.prompt_tokens + limits.max_tokens,
+        "tokens": ids,
+        "token_strs": names,
+    }
+
+
+def detokenize(model: ServedModel, asked: DetokenizeRequest, limits: Limits) -> dict[str, Any]:
+    """The text of ids."""
+    refuse_above("the number of tokens", len(asked.tokens), limits.text_characters)
+    tokenizer = tokenizer_of(model)
+    for number in asked.tokens:
+        if number >= len(tokenizer):
+            raise InputError(f"tokens: id {number} is not below the model's {len(tokenizer)}")
+    return {"prompt": tokenizer.decode(asked.tokens)}
+
+
+def tokenizer_info(model: ServedModel, limits: Limits) -> dict[str, Any]:
+    """What a client must know of a tokenizer."""
+    tokenizer = tokenizer_of(model)
+    return {
+        "tokenizer_class": tokenizer.name,
+        "model": model.id,
+        "eos_token": tokenizer.decode([tokenizer.eos_id]),
+        "bos_token": tokenizer.decode([tokenizer.eos_id]),
+        "pad_token": None,
+        "unk_token": None if tokenizer.unknown_id is None else UNKNOWN,
+        "eos_token_id": tokenizer.eos_id,
+        "eos_name": EOS,
+        "vocab_size": len(tokenizer),
+        "model_max_length": limits.prompt_tokens + limits.max_tokens,
+        "chat_template": None,
+        "loses": tokenizer.loses,
+    }
+
+
+def tokenizer_of(model: ServedModel) -> Any:
+    """The tokenizer of a language model."""
+    tokenizer = getattr(model.trained, "tokenizer", None)
+    if tokenizer is None:
+        raise Refused(400, f"{model.id}: has no tokenizer of its own", param="model")
+    return tokenizer

@@ -1,0 +1,192 @@
+"""Completions in OpenAI's shape: what comes, what is told of it, what is refused."""
+
+import json
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from elman.studio.served import Served
+
+PATH = "/v1/completions"
+
+
+def test_a_completion_has_the_shape_of_openai(gives: Any) -> None:
+    data = gives(PATH, model="words", prompt="the cat", max_tokens=4, seed=1)
+    assert data["object"] == "text_completion"
+    assert data["model"] == "words"
+    assert data["id"].startswith("cmpl-")
+    assert data["usage"] == {"prompt_tokens": 2, "completion_tokens": 4, "total_tokens": 6}
+    (choice,) = data["choices"]
+    assert choice["index"] == 0
+    assert choice["finish_reason"] == "length"
+    assert choice["logprobs"] is None
+
+
+@pytest.mark.parametrize("model", ["words", "network", "letters"])
+def test_a_seed_says_what_elman_generate_says(gives: Any, served: Served, model: str) -> None:
+    data = gives(PATH, model=model, prompt="the cat", max_tokens=12, seed=5, n=3)
+    said = served.find(model).trained.generate("the cat", max_tokens=12, seed=5, samples=3)
+    assert [choice["text"] for choice in data["choices"]] == [one.continuation for one in said]
+    assert len({choice["text"] for choice in data["choices"]}) > 1
+
+
+def test_without_a_seed_texts_differ_and_the_drawn_seed_brings_one_back(gives: Any) -> None:
+    asked = {"model": "letters", "prompt": "the ", "max_tokens": 30}
+    first, second = gives(PATH, **asked), gives(PATH, **asked)
+    assert first["choices"][0]["text"] != second["choices"][0]["text"]
+    again = gives(PATH, **asked, seed=first["seed"])
+    assert again["choices"][0]["text"] == first["choices"][0]["text"]
+
+
+def test_several_prompts_as_texts_or_ids(gives: Any, served: Served) -> None:
+    prompts = ["the cat", "a dog ."]
+    tokenizer = served.find("words").trained.tokenizer
+    ids = [tokenizer.encode(prompt).tolist() for prompt in prompts]
+    texts = gives(PATH, model="words", prompt=prompts, n=2, seed=3, max_tokens=5)["choices"]
+    assert [choice["index"] for choice in texts] == [0, 1, 2, 3]
+    same = gives(PATH, model="words", prompt=ids, n=2, seed=3, max_tokens=5)["choices"]
+    assert texts == same
+    single = gives(PATH, model="words", prompt=ids[1], n=2, seed=3, max_tokens=5)["choices"]
+    assert [choice["text"] for choice in single] == [choice["text"] for choice in texts[2:]]
+
+
+def test_echo_without_tokens_scores_the_prompt(gives: Any, served: Served) -> None:
+    text = "the cat sees a dog .\n"
+    for model in ("words", "network", "letters"):
+        data = gives(PATH, model=model, prompt=text, max_tokens=0, echo=True, logprobs=1)
+        told = data["choices"][0]["logprobs"]
+        words = served.find(model).trained.surprisal(text, base=2.718281828459045)
+        assert -sum(told["token_logprobs"]) == pytest.approx(sum(w.surprisal for w in words))
+        assert data["choices"][0]["text"] == text
+        assert data["usage"]["completion_tokens"] == 0
+
+
+def test_log_probabilities_are_the_models_own(gives: Any) -> None:
+    asked = {"model": "network", "prompt": "the cat", "max_tokens": 3, "seed": 1, "logprobs": 4}
+    choice = gives(PATH, **asked, temperature=0.2, echo=True)["choices"][0]
+    text, told = choice["text"], choice["logprobs"]
+    scored = gives(PATH, model="network", prompt=text, max_tokens=0, echo=True, logprobs=4)
+    again = scored["choices"][0]["logprobs"]
+    assert told["tokens"] == again["tokens"]
+    assert told["token_logprobs"] == pytest.approx(again["token_logprobs"])
+    for token, own, top in zip(
+        told["tokens"], told["token_logprobs"], told["top_logprobs"], strict=True
+    ):
+        assert len(top) == 4
+        assert top.get(token, own) == own
+        assert max(top.values()) >= own
+
+
+def test_offsets_say_where_a_token_begins(gives: Any) -> None:
+    asked = {"model": "words", "prompt": "the cat", "max_tokens": 6, "seed": 2, "logprobs": 0}
+    for echo in (True, False):
+        choice = gives(PATH, **asked, echo=echo)["choices"][0]
+        told = choice["logprobs"]
+        ends = [*told["text_offset"][1:], len(choice["text"])]
+        for token, begin, end in zip(told["tokens"], told["text_offset"], ends, strict=True):
+            assert choice["text"][begin:end].strip() == token.replace("<eos>", "")
+
+
+def test_a_stop_sequence_ends_a_text_and_is_left_out(gives: Any) -> None:
+    data = gives(PATH, model="words", prompt="the", max_tokens=50, seed=1, stop=[" .", "zebra"])
+    choice = data["choices"][0]
+    assert choice["finish_reason"] == "stop"
+    assert "." not in choice["text"]
+    assert choice["text"]
+
+
+def test_a_text_ends_with_its_line_only_where_asked(gives: Any) -> None:
+    asked = {"model": "words", "prompt": "the cat", "max_tokens": 40, "seed": 4}
+    assert "\n" in gives(PATH, **asked)["choices"][0]["text"].rstrip("\n")
+    ended = gives(PATH, **asked, stop_at_line_end=True)["choices"][0]
+    assert ended["text"].endswith("\n")
+    assert ended["finish_reason"] == "stop"
+
+
+def test_one_token_is_one_token_even_at_the_end_of_a_line(gives: Any) -> None:
+    asked = {"model": "words", "prompt": "the cat sees a dog .", "max_tokens": 1, "temperature": 0}
+    data = gives(PATH, **asked, logprobs=1, echo=True)
+    assert data["choices"][0]["logprobs"]["tokens"][-1] == "<eos>"
+    assert data["usage"]["completion_tokens"] == 1
+
+
+def test_penalties_and_transforms_reach_the_decoder(gives: Any, served: Served) -> None:
+    options = {"frequency_penalty": 2.0, "top_k": 3, "repetition_penalty": 1.5}
+    data = gives(PATH, model="words", prompt="the", max_tokens=20, seed=2, **options)
+    (said,) = served.find("words").trained.generate("the", max_tokens=20, seed=2, **options)
+    (plain,) = served.find("words").trained.generate("the", max_tokens=20, seed=2)
+    assert data["choices"][0]["text"] == said.continuation != plain.continuation
+
+
+def test_unknown_words_come_only_where_allowed(gives: Any) -> None:
+    asked = {"model": "network", "prompt": "", "max_tokens": 200, "seed": 1, "temperature": 5.0}
+    assert "<unk>" not in gives(PATH, **asked)["choices"][0]["text"]
+    assert "<unk>" in gives(PATH, **asked, allow_unknown=True)["choices"][0]["text"]
+
+
+def events(client: TestClient, **asked: Any) -> list[str]:
+    with client.stream("POST", PATH, json={**asked, "stream": True}) as response:
+        assert response.status_code == 200
+        assert response.headers["content-type"].startswith("text/event-stream")
+        lines = [line for line in response.iter_lines() if line]
+    assert all(line.startswith("data: ") for line in lines)
+    return [line.removeprefix("data: ") for line in lines]
+
+
+@pytest.mark.parametrize("model", ["words", "network", "letters"])
+def test_a_stream_adds_up_to_the_whole(client: TestClient, gives: Any, model: str) -> None:
+    asked: dict[str, Any] = {"model": model, "prompt": "the cat", "max_tokens": 30, "seed": 3}
+    asked |= {"n": 2, "logprobs": 2, "stop": [" . "], "echo": True}
+    whole = gives(PATH, **asked)
+    *pieces, last = events(client, **asked, stream_options={"include_usage": True})
+    assert last == "[DONE]"
+    *pieces, usage = map(json.loads, pieces)
+    assert usage["usage"] == whole["usage"]
+    assert usage["choices"] == []
+    for choice in whole["choices"]:
+        own = [p["choices"][0] for p in pieces if p["choices"][0]["index"] == choice["index"]]
+        assert len(own) > 1
+        assert "".join(piece["text"] for piece in own) == choice["text"]
+        assert [piece["finish_reason"] for piece in own[:-1]] == [None] * (len(own) - 1)
+        assert own[-1]["finish_reason"] == choice["finish_reason"]
+        for key, told in choice["logprobs"].items():
+            assert [item for piece in own for item in piece["logprobs"][key]] == told
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"max_tokens": 5000}, "max_tokens is 5,000; at most 1,024 may be asked for"),
+        ({"max_tokens": -1}, "max_tokens is -1"),
+        ({"n": 17}, "n is 17"),
+        ({"n": 0}, "n is 0"),
+        ({"prompt": ["a"] * 30, "n": 3}, "prompts times n is 90"),
+        ({"temperature": -1}, "temperature is -1"),
+        ({"top_p": 0}, "top_p is 0"),
+        ({"logprobs": 21}, "logprobs is 21"),
+        ({"logprobs": -1}, "logprobs is -1"),
+        ({"stop": ["a"] * 5}, "the number of stop sequences is 5"),
+        ({"stop": [""]}, "an empty stop sequence"),
+        ({"stop": "a" * 101}, "the length of a stop sequence is 101"),
+        ({"prompt": [0, 99]}, "id 99 is not below"),
+        ({"prompt": "a " * 5000}, "number of tokens is 5,000"),
+        ({"prompt": "a" * 50_000}, "number of characters is 50,000"),
+        ({"seed": 2**63}, "seed must be"),
+        ({"suffix": "x"}, "suffix"),
+        ({"best_of": 3}, "best_of"),
+        ({"temperatur": 1}, "temperatur: no such field"),
+        ({"model": "words", "prompt": "the </s>"}, "is a marker"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(refuses: Any, asked: Any, message: str) -> None:
+    said = refuses(PATH, **asked)
+    assert message in said
+    assert "\n" not in said
+
+
+def test_an_unknown_model_is_not_found(client: TestClient) -> None:
+    response = client.post(PATH, json={"model": "gpt", "prompt": "a"})
+    assert response.status_code == 404
+    assert response.json()["error"]["code"] == "model_not_found"
+    assert "words, network, letters" in response.json()["error"]["message"]

@@ -1,0 +1,302 @@
+"""The studio page in a real browser: as people use it, no complaint, no request elsewhere."""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import Watched, opened_browser
+from live import running
+from tagged import train_tagger, write_tagged
+
+from elman.studio.served import Served, load_served
+
+VIEWS = ("write", "generate", "inside", "try", "runs", "ladder")
+Open = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with opened_browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def page_served(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Served:
+    place = tmp_path_factory.mktemp("tagger")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("elman.tasks.training_run.draw_curves", lambda records, path: None)
+        train_tagger(write_tagged(place / "data"), place / "tagger")
+    folders = [*(runs / name for name in ("words", "network", "letters")), place / "tagger"]
+    return load_served([str(folder) for folder in folders])
+
+
+@pytest.fixture(scope="module")
+def address(page_served: Served, runs: Path) -> Iterator[str]:
+    with running(page_served, runs=runs) as address:
+        yield address
+
+
+@pytest.fixture
+def opening(browser: Any, address: str) -> Iterator[Open]:
+    """Opens the page at a view; in the end nothing was complained about or asked elsewhere."""
+    watched: list[Watched] = []
+
+    def open_view(view: str = "", **options: Any) -> Any:
+        watched.append(Watched(browser, address, **options))
+        return watched[-1].open(view)
+
+    yield open_view
+    for one in watched:
+        one.context.close()
+        assert one.complaints == []
+        assert one.elsewhere == []
+
+
+def card(page: Any, model: str) -> Any:
+    return page.locator(f'.card[data-model="{model}"]')
+
+
+def write(page: Any, text: str) -> None:
+    page.get_by_label("Your text").fill(text)
+
+
+def test_suggestions_and_surprisal_appear_while_typing(opening: Open) -> None:
+    page = opening()
+    write(page, "")
+    page.get_by_label("Your text").press_sequentially("the dog sees a ", delay=20)
+    for model in ("words", "network", "letters"):
+        suggestions = card(page, model).locator(".suggestion")
+        suggestions.nth(2).wait_for()
+        assert re.search(r"\d+ %", suggestions.first.inner_text())
+        words = card(page, model).locator(".word")
+        words.nth(3).wait_for()
+        assert [word.strip() for word in words.all_inner_texts()] == ["the", "dog", "sees", "a"]
+        assert "bits per word over 4 words" in card(page, model).locator(".sum").inner_text()
+    coloured = card(page, "words").locator(".word").nth(1)
+    assert "color-mix" in coloured.get_attribute("style")
+    page.locator(".together svg").wait_for()  # all of them in one picture
+
+
+def test_a_word_shows_what_was_expected_in_its_place(opening: Open) -> None:
+    page = opening()
+    write(page, "the cat likes a ")
+    card(page, "words").locator(".word", has_text="likes").click()
+    expected = card(page, "words").locator(".expected")
+    expected.locator("li").first.wait_for()
+    assert "In place of likes" in expected.inner_text()
+    assert expected.locator("li").first.inner_text().startswith("likes")  # it follows from cat
+
+
+def offered(page: Any, token: str) -> Any:
+    """A suggestion for the text as it is now."""
+    return page.locator(f'.suggestions:not(.stale) .suggestion[data-token="{token}"]').first
+
+
+def test_tab_and_numbers_take_suggestions_and_escape_frees_tab(opening: Open) -> None:
+    page = opening()
+    area = page.get_by_label("Your text")
+    write(page, "the cat ")
+    offered(page, "likes").wait_for()
+    area.press("Tab")
+    assert area.input_value() == "the cat likes "
+    write(page, "the do")  # an unfinished word is completed
+    offered(page, "dog").wait_for()
+    area.press("Tab")
+    assert area.input_value() == "the dog "
+    offered(page, "sees").wait_for()
+    second = page.locator(".card").first.locator(".suggestion").nth(1).get_attribute("data-token")
+    area.press("Alt+2")
+    assert area.input_value() == f"the dog {second} "
+    area.press("Escape")
+    page.locator(".suggestion").first.wait_for(state="detached")
+    area.press("Tab")
+    assert not area.evaluate("area => area === document.activeElement")
+
+
+def test_a_hasty_tab_waits_for_suggestions_of_the_text_as_it_is(opening: Open) -> None:
+    page = opening()
+    write(page, "the cat ")
+    offered(page, "likes").wait_for()
+    write(page, "the do")
+    page.get_by_label("Your text").press("Tab")
+    offered(page, "sees").wait_for()  # of the text with the suggestion
+    assert page.get_by_label("Your text").input_value() == "the dog "
+
+
+def test_models_are_switched(opening: Open) -> None:
+    page = opening()
+    card(page, "network").wait_for()
+    page.get_by_role("checkbox", name="network").uncheck()
+    card(page, "network").wait_for(state="detached")
+    page.get_by_role("checkbox", name="letters").uncheck()
+    page.get_by_role("checkbox", name="words").click()  # one of them is always asked
+    assert page.get_by_role("checkbox", name="words").is_checked()
+    page.reload()  # and it is remembered
+    card(page, "words").locator(".suggestion").first.wait_for()
+    assert page.locator(".card").count() == 1
+
+
+def test_generate_with_a_seed_writes_the_same_again(opening: Open) -> None:
+    page = opening("generate")
+    page.get_by_label("Prompt").fill("the cat")
+    page.get_by_label("Seed").fill("7")
+    page.get_by_label("Samples").fill("2")
+    page.get_by_label("Most tokens").fill("12")
+    texts = []
+    for _ in range(2):
+        page.get_by_role("button", name="Generate").click()
+        page.get_by_text("Done.").wait_for()
+        texts.append(page.locator(".written").all_inner_texts())
+        page.get_by_label("Prompt").press("End")
+    assert len(texts[0]) == 6  # two of each model
+    assert all(texts[0])
+    assert texts[0] == texts[1]
+    assert "seed 7" in card(page, "words").inner_text()
+
+
+def test_generation_stops(
+    opening: Open, page_served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = page_served.find("words").trained.model
+    predict = model.predict
+
+    def slowly(state: Any) -> Any:
+        time.sleep(0.02)
+        return predict(state)
+
+    monkeypatch.setattr(model, "predict", slowly)
+    page = opening("generate")
+    page.get_by_role("checkbox", name="network").uncheck()
+    page.get_by_role("checkbox", name="letters").uncheck()
+    page.get_by_label("Most tokens").fill("1000")
+    page.get_by_role("button", name="Generate").click()
+    written = page.locator(".written")
+    page.get_by_text(re.compile(r"^\d\d tokens")).wait_for()  # well under way
+    page.get_by_role("button", name="Stop").click()
+    page.get_by_text("Stopped.").wait_for()
+    before = written.inner_text()
+    time.sleep(0.3)
+    assert written.inner_text() == before
+    assert 10 < len(before.split()) < 900
+    assert "stopped" in card(page, "words").inner_text()
+
+
+def test_the_distribution_follows_the_controls(opening: Open) -> None:
+    page = opening("generate")
+    page.get_by_label("Prompt").fill("the")
+    sides = card(page, "words").locator(".sides")
+    sides.wait_for()
+    page.get_by_label("Top k").fill("2")
+    sides.get_by_text(re.compile("after .* 2 possible tokens")).wait_for()
+    card(page, "words").locator(".distribution svg rect").first.wait_for()
+
+
+def test_a_refusal_is_told(opening: Open, browser: Any, address: str) -> None:
+    watched = Watched(browser, address)
+    page = watched.open("generate")
+    page.get_by_text("More controls").click()
+    page.get_by_label("Temperature").fill("0.5")
+    page.get_by_label("Softmax α").fill("2")
+    card(page, "words").get_by_role("alert").first.wait_for()
+    assert "leave out one" in card(page, "words").get_by_role("alert").first.inner_text()
+    watched.context.close()
+
+
+def test_gradient_flow(opening: Open) -> None:
+    page = opening("inside")
+    page.get_by_label("Text to read").fill("the cat likes a dog .")
+    page.get_by_role("button", name="Look", exact=True).click()
+    seen = card(page, "network").locator(".seen")
+    seen.get_by_text("by distance").first.wait_for()
+    assert seen.locator("svg").count() >= 2
+    assert seen.locator("svg").first.get_attribute("aria-label").startswith("Gradient of each loss")
+    assert page.get_by_role("button", name="Gradient flow").get_attribute("aria-pressed") == "true"
+    names = page.get_by_role("group", name="What to look at").all_inner_texts()[0]
+    assert "Units" in names
+    assert "Attention" not in names  # this network has none
+
+
+def test_a_tagger_can_be_tried(opening: Open) -> None:
+    page = opening("try")
+    page.locator('textarea[name="text"]').fill("Ann sees Bob .")
+    page.get_by_role("button", name="Tag").click()
+    page.locator(".tagged span").nth(3).wait_for()
+    assert page.locator(".tagged b").all_inner_texts() == ["Ann", "sees", "Bob", "."]
+
+
+def test_runs_and_ladder(opening: Open) -> None:
+    page = opening("runs")
+    page.locator(".pictures svg").first.wait_for()
+    assert "network" in page.locator(".runs").inner_text()
+    page.keyboard.press("6")
+    page.get_by_role("cell", name="ngram").first.wait_for()
+    page.get_by_label("Text to measure").fill("the cat likes a dog .")
+    page.get_by_role("button", name="Measure").click()
+    page.locator(".measured tbody tr").nth(2).wait_for()
+    assert "words" in page.locator(".measured").inner_text()
+
+
+def test_a_curve_grows_while_a_training_goes_on(opening: Open, runs: Path) -> None:
+    history = runs / "network" / "history.jsonl"
+    kept = history.read_text()
+    lines = kept.splitlines(keepends=True)
+    history.write_text("".join(lines[:2]))
+    try:
+        page = opening("runs")
+        details = page.locator(".pictures details").first
+        details.locator("summary").click()
+        before = details.locator("tr").count()
+        history.write_text(kept)
+        page.locator(".pictures svg").first.wait_for()
+        page.wait_for_timeout(4000)
+        details.locator("summary").click()
+        assert details.locator("tr").count() > before
+    finally:
+        history.write_text(kept)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_view_fits_a_phone(opening: Open, scheme: str) -> None:
+    page = opening("", viewport={"width": 380, "height": 800}, color_scheme=scheme)
+    page.locator("#tabs a").first.wait_for()
+    for view in VIEWS:
+        page.locator(f'#tabs a[data-view="{view}"]').click()
+        page.get_by_role("link", name=re.compile(view, re.IGNORECASE), exact=False).wait_for()
+        page.wait_for_timeout(300)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 380, view
+
+
+def test_keys_lead_everywhere(opening: Open) -> None:
+    page = opening()
+    page.locator("#tabs a").first.wait_for()
+    page.keyboard.press("2")
+    page.get_by_label("Prompt").wait_for()
+    page.keyboard.press("/")
+    assert page.get_by_label("Prompt").evaluate("area => area === document.activeElement")
+    page.keyboard.press("1")  # is text there
+    assert page.get_by_label("Prompt").input_value().endswith("1")
+    page.get_by_role("button", name="Keyboard shortcuts").click()
+    page.get_by_role("dialog").wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("dialog").wait_for(state="hidden")
+
+
+def test_a_token_in_the_address_is_taken_and_hidden(browser: Any, page_served: Served) -> None:
+    with running(page_served, token="secret") as address:
+        watched = Watched(browser, address)
+        page = watched.open("token=secret")
+        page.locator(".suggestion").first.wait_for()
+        assert "secret" not in page.url
+        watched.context.close()
+        assert watched.complaints == []
+
+
+def test_text_is_never_markup(opening: Open) -> None:
+    page = opening()
+    write(page, "<img src=x onerror=alert(1)> the ")
+    card(page, "words").locator(".word").first.wait_for()
+    page.locator(".word", has_text="<img").first.wait_for()
+    assert page.locator("#view img").count() == 0

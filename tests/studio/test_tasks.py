@@ -1,0 +1,124 @@
+"""What a route says is what the command of the same name says with --json."""
+
+import json
+import math
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from tagged import train_tagger, write_tagged
+
+from elman.studio.app import build
+from elman.studio.limits import Limits
+from elman.studio.served import Served, as_served, load_served
+
+TEXT = "the cat sees a dog .\nthe bird zzz"
+
+
+@pytest.mark.parametrize("model", ["words", "network", "letters"])
+def test_surprisal(gives: Any, served: Served, model: str) -> None:
+    data = gives("/v1/surprisal", model=model, text=TEXT)
+    words = served.find(model).trained.surprisal(TEXT)
+    assert data["words"] == json.loads(json.dumps([vars(word) for word in words]))
+    assert data["model"] == model
+    bits = gives("/v1/surprisal", model=model, text=TEXT, base=math.e)["words"][0]["surprisal"]
+    assert bits == pytest.approx(words[0].surprisal * math.log(2))
+
+
+def test_score(gives: Any, served: Served) -> None:
+    data = gives("/v1/score", model="words", text=TEXT)
+    assert data["perplexity"] == pytest.approx(served.find("words").trained.perplexity(TEXT))
+    assert data["protocol"]["unit"] == "words"
+
+
+def test_suggest(gives: Any, served: Served) -> None:
+    data = gives("/v1/suggest", model="words", text="the ca", complete=True, top=2)
+    found = served.find("words").trained.suggest("the ca", complete=True, top=2)
+    assert data["suggestions"] == [vars(one) for one in found]
+    assert data["suggestions"][0]["token"] == "cat"
+
+
+def test_a_distribution_before_and_after(gives: Any) -> None:
+    asked = {"model": "words", "prompt": "the", "top": 1000}
+    plain = gives("/v1/distribution", **asked, allow_unknown=True)
+    assert sum(token["before"] for token in plain["tokens"]) == pytest.approx(1)
+    for token in plain["tokens"]:
+        assert token["after"] == pytest.approx(token["before"])
+    shaped = gives("/v1/distribution", **asked, temperature=0.5, top_k=2)
+    assert shaped["after"]["possible"] == 2
+    assert shaped["before"] == plain["before"]
+    assert sum(token["after"] for token in shaped["tokens"]) == pytest.approx(1)
+    first, second = shaped["tokens"][:2]
+    ratio = (first["before"] / second["before"]) ** 2  # temperature 0.5 squares odds
+    assert first["after"] / second["after"] == pytest.approx(ratio)
+    assert shaped["after"]["entropy"] < 1
+
+
+def test_embed(gives: Any, refuses: Any, served: Served) -> None:
+    data = gives("/v1/embed", model="network", text="the cat\nsees")
+    assert [line["words"] for line in data["lines"]] == [["the", "cat"], ["sees"]]
+    assert len(data["lines"][0]["layers"][0][1]) == 6
+    assert "a ngram cannot do embed" in refuses("/v1/embed", model="words", text="the")
+
+
+def test_inspect(client: TestClient, gives: Any, refuses: Any) -> None:
+    names = [view["id"] for view in client.get("/v1/inspect").json()["data"]]
+    assert "gradient-flow" in names
+    asked = {"model": "network", "text": "the cat sees a dog ."}
+    data = gives("/v1/inspect", **asked, view="gradient-flow")
+    assert data["tokens"] == 6
+    assert {"data", "drawings", "summary"} < set(data)
+    assert gives("/v1/inspect", **asked, view="training")["drawings"]  # the run's own history
+    assert "unknown insight 'gradients'" in refuses("/v1/inspect", **asked, view="gradients")
+    assert "attention" in refuses("/v1/inspect", **asked, view="attention")
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "message"),
+    [
+        ("surprisal", {"text": "a", "base": 1}, "base"),
+        ("surprisal", {"text": "a", "reset": "never"}, "reset"),
+        ("surprisal", {"text": "the " * 5000}, "number of tokens is 5,000"),
+        ("surprisal", {}, "text: field required"),
+        ("suggest", {"text": "a", "top": 0}, "top"),
+        ("suggest", {"text": "a", "top": 5000}, "top is 5,000"),
+        ("distribution", {"prompt": [5, 10**6]}, "id 1000000"),
+        ("translate", {"texts": ["a"]}, "no served model can do translate"),
+        ("tag", {"text": "a"}, "no served model can do tag"),
+    ],
+)
+def test_what_cannot_be_is_refused(refuses: Any, path: str, asked: Any, message: str) -> None:
+    assert message in refuses(f"/v1/{path}", **asked)
+
+
+class Translator:
+    """What a model of two languages must offer."""
+
+    def __init__(self, like: Any) -> None:
+        self.config, self.facts, self.model = like.config, like.facts, object()
+        self.name = ""
+
+    def translate(self, texts: list[str]) -> list[str]:
+        return [text.upper() for text in texts]
+
+
+def test_whatever_can_translate_is_asked_to(served: Served) -> None:
+    translator = as_served("upper", Translator(served.find("words").trained))
+    with TestClient(build(Served([translator])), base_url="http://127.0.0.1:8000") as client:
+        assert client.get("/v1/models").json()["data"][0]["tasks"] == ["translate"]
+        response = client.post("/v1/translate", json={"texts": ["a b"]})
+    assert response.json() == {"model": "upper", "translations": [{"text": "A B"}]}
+
+
+def test_tag(tmp_path: Any, without_curves: None) -> None:
+    trained = train_tagger(write_tagged(tmp_path / "data"), tmp_path / "tagger")
+    served = load_served([str(tmp_path / "tagger")])
+    app = build(served, limits=Limits(texts=3))
+    with TestClient(app, base_url="http://127.0.0.1:8000") as client:
+        data = client.post("/v1/tag", json={"text": "Ann sees .\nBob hears in Ann"}).json()
+        many = client.post("/v1/tag", json={"text": "a\n" * 9})
+    words = [["Ann", "sees", "."], ["Bob", "hears", "in", "Ann"]]
+    assert [sentence["words"] for sentence in data["sentences"]] == words
+    assert [sentence["tags"] for sentence in data["sentences"]] == trained.tag(words)
+    assert {span["text"] for span in data["sentences"][1]["spans"]} <= {"Bob", "Ann"}
+    assert many.status_code == 400
