@@ -14,6 +14,15 @@ READ = [
     *(path for path in sorted((ROOT / "docs").glob("*.md")) if path != GLOSSARY),
     ROOT / "README.md",
 ]
+# Where we speak in the words of another's interface, since its clients do.
+THEIRS = {
+    "logprob": {
+        "docs/api.md",
+        "elman/studio/completion_request.py",
+        "elman/studio/completion_shape.py",
+        "elman/studio/completions.py",
+    }
+}
 
 
 def forbidden() -> list[str]:
@@ -31,6 +40,7 @@ def test_a_word_that_we_do_not_say_is_not_said(word: str) -> None:
     found = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
         for path in READ
+        if str(path.relative_to(ROOT)) not in THEIRS.get(word, ())
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
         if pattern.search(line)
     ]

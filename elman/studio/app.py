@@ -158,9 +158,12 @@ def _add_runs(app: FastAPI, studio: Studio) -> None:
     of_model = ModelViews()
 
     @app.get("/v1/inspect")
-    def inspect_views(model: str | None = None) -> dict[str, Any]:
+    async def inspect_views(model: str | None = None) -> dict[str, Any]:
         """What can be looked at in neural models, or in one of them."""
-        found = views() if model is None else of_model.of(studio.served.find_for("inspect", model))
+        if model is None:
+            return {"object": "list", "data": views()}
+        served = studio.served.find_for("inspect", model)
+        found = await studio.jobs.run(lambda job: of_model.of(served))
         return {"object": "list", "data": found}
 
     @app.get("/docs", include_in_schema=False)

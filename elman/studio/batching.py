@@ -188,7 +188,7 @@ class Batcher:
                 self._tell(row, Failed(token))
                 going.append(False)
                 continue
-            self._tell(row, _told(token, log_probs[place], row.logprobs))
+            self._tell(row, _told(token, log_probs[place], row.likeliest))
             reason = row.add(token)
             if reason is not None:
                 self._tell(row, Finished(reason))
@@ -285,11 +285,11 @@ class Reading:
         return len(chunk)
 
 
-def _told(token: int, log_probs: torch.Tensor, logprobs: int | None) -> Drawn:
+def _told(token: int, log_probs: torch.Tensor, likeliest: int | None) -> Drawn:
     """What is told of a token: its log probability, (V,), and the likeliest ones beside it."""
-    if logprobs is None:
+    if likeliest is None:
         return Drawn(token)
-    values, ids = log_probs.topk(min(logprobs, len(log_probs)))
+    values, ids = log_probs.topk(min(likeliest, len(log_probs)))
     top = tuple(zip(ids.tolist(), values.tolist(), strict=True))
     return Drawn(token, float(log_probs[token]), top)
 

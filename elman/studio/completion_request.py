@@ -109,7 +109,7 @@ class CompletionRequest(Shaping):
             raise InputError(f"seed must be a whole number of at most {_LARGEST_SEED}")
         refuse_above("n", self.samples, limits.samples)
         refuse_above("max_tokens", self.tokens, limits.max_tokens)
-        refuse_above("logprobs", self.logprobs or 0, limits.logprobs)
+        refuse_above("logprobs", self.logprobs or 0, limits.likeliest)
         refuse_above("prompts times n", len(self.prompts()) * self.samples, limits.choices)
         self._check_stop(limits)
 

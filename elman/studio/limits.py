@@ -23,7 +23,7 @@ class Limits:
     choices: int = 64  # prompts times samples
     stop_sequences: int = 4
     stop_characters: int = 100  # of one stop sequence
-    logprobs: int = 20  # likeliest tokens beside each token
+    likeliest: int = 20  # likeliest tokens beside each token
     top: int = 1000  # suggestions, or tokens of a distribution
     texts: int = 256  # sentences, lines or texts of one request
     rows: int = 64  # continuations of a model that are written side by side

@@ -58,7 +58,7 @@ class Row:
     options: DecodingOptions
     continuation: Continuation
     generator: np.random.Generator
-    logprobs: int | None  # how many of the likeliest tokens to tell
+    likeliest: int | None  # how many of the likeliest tokens to tell
     inbox: Inbox
     written: list[int] = field(default_factory=list)
 
