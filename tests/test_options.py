@@ -60,7 +60,7 @@ def test_others_are_refused(cell, options, message) -> None:
 
 
 def test_inputs_and_outputs_have_options_too() -> None:
-    assert known_options(OUTPUTS["full"]) == {}
+    assert known_options(OUTPUTS["full"]) == {"smoothing": float}
     assert known_options(OUTPUTS["nce"]) == {"samples": int, "noise_power": float}
     assert set(known_options(INPUTS["characters"])) >= {"widths", "filters", "highways"}
     found = check_options(INPUTS, "characters", {"widths": [1, 2], "filters": [3, 4]})

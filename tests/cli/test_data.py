@@ -4,12 +4,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from elman.text.corpora import CORPORA
+
 
 def test_data(
     says: Any, call: Any, gives: Any, tmp_path: Path, sentences: Callable[[int, int], str]
 ) -> None:
     assert "grammar" in says("data")
-    assert set(gives("data")) == {"arithmetic", "grammar", "python-docs", "xml"}
+    assert set(gives("data")) == set(CORPORA) >= {"grammar", "python-docs", "reverse", "tickets"}
     assert "looks like text for the tokenizer: words" in says("data", "data")
     found = gives("data", "data")
     assert found["splits"]["train"]["lines"] == 200

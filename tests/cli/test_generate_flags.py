@@ -19,7 +19,7 @@ def shown(capsys: pytest.CaptureFixture[str]) -> str:
 
 def test_every_option_that_describes_itself_is_a_flag(shown: str) -> None:
     described = [knob for knob in fields(DecodingOptions) if knob.metadata]
-    assert len(described) == len(TRANSFORMS) + 10
+    assert len(described) == len(TRANSFORMS) + 11
     for knob in described:
         about = knob.metadata["about"]
         flag = "--" + knob.name.replace("_", "-")
