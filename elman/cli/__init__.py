@@ -35,6 +35,7 @@ COMMANDS = {
     "generate": "generate",
     "suggest": "suggest",
     "surprisal": "surprisal",
+    "minimal-pairs": "minimal_pairs",
     "embed": "embed",
     "tag": "tag",
     "explain": "explain",
