@@ -2,7 +2,9 @@
 
 import math
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
 
 from elman.cli.arguments import Adapters, Json, Reset, Run
 from elman.cli.given import GivenText, InputFile, read_given
@@ -22,7 +24,7 @@ _BASES = {"2": 2.0, "e": math.e, "10": 10.0}
 def surprisal(
     run: Run,
     /,
-    *given: InputFile,
+    *given: Annotated[InputFile, Parameter(name="FILE")],
     text: GivenText = None,
     base: str = "2",
     reset: Reset = "line",
