@@ -46,7 +46,8 @@ def test_surnames(tmp_path: Path, corpus: Callable[[str], Path]) -> None:
     for language in ("Japanese", "Italian", "Russian"):  # some of each, for the sake of time
         lines = (corpus("names") / "names" / f"{language}.txt").read_text("utf-8").splitlines()
         (folder / f"{language}.txt").write_text("\n".join(lines[:600]), "utf-8")
-    shown = run("surnames.py", "lists", "--names", "Rossini", "Takahashi", folder=tmp_path)
+    options = ("--epochs", "15", "--names", "Rossini", "Takahashi")
+    shown = run("surnames.py", "lists", *options, folder=tmp_path)
     names, _, guesses = shown.partition("\n\n")
     assert [line.split()[0] for line in names.splitlines()] == ["Italian", "Japanese", "Russian"]
     assert [line.split()[1] for line in guesses.splitlines()] == ["Italian", "Japanese"]

@@ -109,8 +109,7 @@ def _percent(share: float | None) -> str | None:
 
 
 def _note(scores: list["PairScores"]) -> None:
-    known = {score.overall.items for score in scores}
-    if len(known) > 1:
+    if len({tuple(item.judgement.unknown for item in score.items) for score in scores}) > 1:
         note("the runs know different words, so their accuracies are not over the same items")
     if any(score.overall.unknown_items for score in scores):
         note("accuracy in % is over items all of whose words are known")
