@@ -137,7 +137,9 @@ def _is_public(node: ast.stmt) -> bool:
 
 def _row(node: Any) -> list[str]:
     if isinstance(node, ast.ClassDef):
-        return [f"class `{node.name}`", _first_sentence(ast.get_docstring(node))]
+        about = _first_sentence(ast.get_docstring(node))
+        methods = [f"`{inner.name}`" for inner in node.body if _is_public(inner)]
+        return [f"class `{node.name}`", about + (f" Has {', '.join(methods)}." if methods else "")]
     return [f"`{node.name}({_arguments(node.args)})`", _first_sentence(ast.get_docstring(node))]
 
 

@@ -1,6 +1,6 @@
 """Surnames, letter by letter: a recurrent network that is told a language and makes up names.
 
-    python examples/surnames.py FOLDER [--languages Russian Italian Japanese] [--epochs 3]
+    python examples/surnames.py FOLDER [--languages Russian Italian Japanese] [--epochs 6]
 
 FOLDER holds one list per language (Russian.txt, Italian.txt …), one name per line. Every name is
 learned as `Russian: Ivanov`, so the prompt `Russian: ` asks for a Russian one. What is generated is
@@ -50,7 +50,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--languages", nargs="+", help="as the files are called; five by default")
-    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--names", nargs="+", default=["Satoshi", "Rossi", "Petrov", "Schmidt"])
     arguments = parser.parse_args()
     try:

@@ -38,7 +38,8 @@ def join(
     for model, ending in zip(models, _endings([model.name for model in models]), strict=True):
         names += [name + ending for name in _COLUMNS]
         rows = _rows(model, stimuli, progress)
-        values += zip(*(_cells(parts, math.log(base)) for parts in rows), strict=True)
+        cells = [_cells(parts, math.log(base)) for parts in rows]
+        values += [list(column) for column in zip(*cells, strict=True)]
     return stimuli.with_columns(names, values)
 
 
