@@ -75,9 +75,10 @@ def environment(built: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
     that nothing is downloaded; what is installed there in place, like this repository, is not seen.
     """
     folder = tmp_path_factory.mktemp("fresh") / "environment"
-    run(sys.executable, "-m", "venv", folder, cwd=folder.parent)
+    run(sys.executable, "-m", "venv", "--without-pip", folder, cwd=folder.parent)
     programs = folder / "bin"
-    run(programs / "python", "-m", "pip", "install", "-q", "--no-deps", built[".whl"], cwd=folder)
+    pip = [sys.executable, "-m", "pip", "--python", programs / "python"]
+    run(*pip, "install", "-q", "--no-deps", built[".whl"], cwd=folder)
     (packages,) = folder.glob("lib/python*/site-packages")
     own = [path for path in sys.path if path.endswith("site-packages")]
     (packages / "dependencies.pth").write_text("\n".join(own))
