@@ -19,6 +19,7 @@ from cyclopts import (
     UnusedCliTokensError,
 )
 
+from elman.cli.help import flowing
 from elman.errors import ElmanError, nearest
 from elman.version import __version__
 
@@ -36,6 +37,7 @@ COMMANDS = {
     "generate": "generate",
     "suggest": "suggest",
     "surprisal": "surprisal",
+    "minimal-pairs": "minimal_pairs",
     "embed": "embed",
     "tag": "tag",
     "explain": "explain",
@@ -63,6 +65,7 @@ app = App(
 )
 for _place, (_name, _file) in enumerate(COMMANDS.items()):
     _function = getattr(import_module(f"elman.cli.{_file}"), _file)
+    _function.__doc__ = flowing(_function.__doc__)
     app.command(_function, name=_name, sort_key=_place)
 
 

@@ -2,7 +2,9 @@
 
 import math
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
 
 from elman.cli.arguments import Adapters, Json, Reset, Run
 from elman.cli.given import GivenText, InputFile, read_given
@@ -10,7 +12,10 @@ from elman.cli.output import counted, note, print_json
 from elman.errors import InputError
 
 if TYPE_CHECKING:
+    from elman.evaluation.reading import Progress
     from elman.evaluation.surprisal import WordSurprisal
+    from elman.tasks.language_model import TrainedModel
+    from elman.text.reader import Document
 
 
 _BASES = {"2": 2.0, "e": math.e, "10": 10.0}
@@ -18,13 +23,15 @@ _BASES = {"2": 2.0, "e": math.e, "10": 10.0}
 
 def surprisal(
     run: Run,
-    file: InputFile | None = None,
     /,
-    *,
+    *given: Annotated[InputFile, Parameter(name="FILE")],
     text: GivenText = None,
     base: str = "2",
     reset: Reset = "line",
     with_: Adapters = (),
+    join: bool = False,
+    column: str = "",
+    by: str = "",
     json: Json = False,
 ) -> None:
     """Surprisal, entropy and rank of every word of a text, as a table with tabs or as JSON.
@@ -33,32 +40,91 @@ def surprisal(
     space before it belongs to it. The entropy is that of the distribution before the word; the
     rank is given for words of one token.
 
+    A file that ends in .tsv is a table of stimuli, and comes back row for row with the columns
+    surprisal, entropy and unknown added, for several runs as surprisal_RUN and so on. It has a
+    column with a sentence per row (then surprisal is the sum, entropy the mean over its words) or
+    with a word per row; NA where a row has no text.
+
     For example:
       elman surprisal runs/ptb --text "the price of gold rose"
       elman surprisal runs/ptb stimuli.txt > surprisal.tsv
       cat stimuli.txt | elman surprisal runs/ptb - --base e --json
+      elman surprisal runs/kn5 runs/lstm stimuli.tsv > joined.tsv
 
     Parameters
     ----------
-    file
-        A text file, one sentence per line; - for standard input.
+    given
+        A text file, one sentence per line; - for standard input. For a table of stimuli, more runs
+        may stand before it.
     base
         Base of the logarithm: 2 (bits), e (nats) or 10.
+    join
+        Take the file for a table of stimuli, whatever its name is.
+    column
+        Which column of the table holds the sentence or the word; else the one called sentence,
+        text, word or the like.
+    by
+        Which columns tell where a sentence begins, with commas between them, of a table with a
+        word per row; else item, condition and the like.
     """
     from elman.tasks.language_model import load
 
     if base not in _BASES:
         raise InputError(f"--base {base}: choose 2, e or 10")
-    given = read_given(file, text).text
-    trained = load(run).with_adapters(with_)
+    *others, file = given if given else (None,)
+    table = file is not None and (join or file.endswith((".tsv", ".tsv.gz")))
+    if (others or join or column or by) and not table:
+        raise InputError(
+            "several runs, --join, --column and --by are for a table of stimuli: give a .tsv file"
+        )
+    document = read_given(file, text)
+    models = [load(one).with_adapters(with_) for one in (run, *others) if one is not None]
     with counted("tokens") as progress:
-        rows = trained.surprisal(given, base=_BASES[base], reset=reset, progress=progress)
+        if table:
+            if reset != "line":
+                raise InputError("--reset: every sentence of a table stands by itself")
+            _print_joined(models, document, _BASES[base], column, by, json, progress)
+            return
+        rows = models[0].surprisal(document.text, base=_BASES[base], reset=reset, progress=progress)
     if unknown := sum(row.unknown for row in rows):
         note(f"{unknown} of {len(rows)} words are unknown: their surprisal is that of <unk>")
     if json:
         print_json(rows)
         return
     _print(rows)
+
+
+def _print_joined(
+    models: list["TrainedModel"],
+    document: "Document",
+    base: float,
+    column: str,
+    by: str,
+    json: bool,
+    progress: "Progress",
+) -> None:
+    """The table with its new columns; as JSON, an object per row."""
+    from elman.tasks.stimuli import join
+    from elman.text.stimuli import read_stimuli
+
+    names = [name.strip() for name in by.split(",") if name.strip()]
+    stimuli = read_stimuli(document, column=column, by=names)
+    lines = join(models, stimuli, base=base, progress=progress)
+    if not json:
+        print("\n".join(lines))
+        return
+    header, *rows = [line.split("\t") for line in lines]
+    own = len(stimuli.columns())
+    print_json(
+        [
+            dict(zip(header, [*row[:own], *(_number(cell) for cell in row[own:])], strict=True))
+            for row in rows
+        ]
+    )
+
+
+def _number(cell: str) -> float | None:
+    return None if cell == "NA" else float(cell)
 
 
 def _print(rows: list["WordSurprisal"]) -> None:

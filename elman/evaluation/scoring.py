@@ -95,11 +95,13 @@ def each_token(
             for offset, values in _measure_rows(model, ids, measure, batch, eos_id, window):
                 if not len(result):
                     result = np.empty((len(ids), *values.shape[2:]))
+                done = 0  # without what only fills up shorter rows
                 for row, own in zip(batch, values, strict=True):
                     begin = min(row.first + offset, row.last)
                     end = min(begin + len(own), row.last)
                     result[begin:end] = own[: end - begin]
-                progress(values.shape[0] * values.shape[1], len(ids))
+                    done += end - begin
+                progress(done, len(ids))
     return result
 
 

@@ -50,7 +50,7 @@ def word_surprisals(
     if len(spans.ids) == 0:
         return []
     log_probs, entropies, ranks = each_distribution(
-        model, spans.ids, _token_columns, tokenizer.eos_id, reading, progress
+        model, spans.ids, token_columns, tokenizer.eos_id, reading, progress
     ).T
     # A text of blanks alone is one row.
     words = list(re.finditer(r"\n|\S+", text)) or list(re.finditer(r".+", text))
@@ -81,7 +81,7 @@ def word_surprisals(
     return table
 
 
-def _token_columns(ids: torch.Tensor, log_probs: torch.Tensor) -> torch.Tensor:
+def token_columns(ids: torch.Tensor, log_probs: torch.Tensor) -> torch.Tensor:
     """Log probability, entropy before, and rank of every token, in nats, (B, T, 3)."""
     own = log_probs.gather(2, ids[:, :, None])  # (B, T, 1)
     entropies = torch.special.entr(log_probs.exp()).sum(2)

@@ -22,6 +22,7 @@ def test_every_command_has_an_example_and_says_what_its_parameters_are(
     shown = says(command, "--help")
     assert f"elman {command}" in shown.split("For example:", 1)[1]
     assert "--json" in shown
+    assert "\x1b" not in shown  # no colours in a pipe
 
 
 def test_version(says: Any) -> None:

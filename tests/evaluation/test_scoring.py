@@ -156,6 +156,10 @@ def test_progress_reaches_the_end() -> None:
     score_ids(MODELS["line"](), IDS, eos_id=EOS, reading=Reading(window=35), progress=progress)
     assert sum(seen) == len(IDS)
     assert len(seen) == 12  # 400 tokens, 35 at a time
+    seen.clear()
+    lines = Reading("line", batch_size=7)  # side by side, filled up to the longest
+    score_ids(MODELS["line"](), IDS, eos_id=EOS, reading=lines, progress=progress)
+    assert sum(seen) == len(IDS)
 
 
 @pytest.mark.parametrize("wrong", [{"batch_size": 0}, {"window": 0}, {"window": -1}])

@@ -1,0 +1,93 @@
+"""Which predictions about the surprisal of regions hold, item by item.
+
+    surprisal of a region   the sum (or mean, median, range, max, min) over its tokens, in bits
+    of a whole sentence     the sum over its regions; the line end does not count
+
+Takes a model, a tokenizer and a suite, gives a `Judgement` per prediction and item, and where there
+are several predictions one for all of them together; called by `tasks/minimal_pairs.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from elman.evaluation.judgements import Judgement
+from elman.evaluation.parts import Part, part_surprisals
+from elman.evaluation.reading import Progress, silent
+from elman.models.contract import LanguageModel
+from elman.text.formulas import Place
+from elman.text.syntax_suites import Condition, Suite
+from elman.text.tokenizer import Tokenizer
+
+_METRICS: dict[str, Callable[[np.ndarray], float]] = {
+    "sum": np.sum,
+    "mean": np.mean,
+    "median": np.median,
+    "range": np.ptp,
+    "max": np.max,
+    "min": np.min,
+}
+_TERM = "prediction"
+
+
+@dataclass(frozen=True)
+class JudgedItem:
+    """A prediction about an item, with the surprisals that it was made of."""
+
+    item: str
+    prediction: str
+    surprisals: dict[str, float]  # by place: "(4;%match%)"
+    judgement: Judgement
+
+
+def judge_suite(
+    model: LanguageModel, tokenizer: Tokenizer, suite: Suite, *, progress: Progress = silent
+) -> list[JudgedItem]:
+    """Every prediction about every item."""
+    sentences = [c.regions for item in suite.items for c in item.conditions]
+    found = iter(part_surprisals(model, tokenizer, sentences, progress=progress))
+    judged = []
+    for item in suite.items:
+        parts = [(condition, next(found)) for condition in item.conditions]
+        unknown = any(part.unknown for _, row in parts for part in row if part is not None)
+        surprisals = _surprisals(parts, _METRICS[suite.metric])
+        values = []
+        for number, formula in enumerate(suite.predictions, 1):
+            value = formula.holds(surprisals.__getitem__)
+            right, tie = bool(value.value), value.tie
+            values.append((right, tie))
+            seen = {_written(place): surprisals[place] for place in sorted(formula.places, key=str)}
+            judgement = Judgement(_name(suite, number), suite.name, _TERM, right, tie, unknown)
+            judged.append(JudgedItem(item.name, formula.text, seen, judgement))
+        if len(values) > 1:
+            right, tie = all(r for r, _ in values), any(t for _, t in values)
+            together = Judgement(f"{suite.name}, all predictions", "", _TERM, right, tie, unknown)
+            judged.append(JudgedItem(item.name, "all", {}, together))
+    return judged
+
+
+def _name(suite: Suite, number: int) -> str:
+    return f"{suite.name}, {number}" if len(suite.predictions) > 1 else suite.name
+
+
+def _surprisals(
+    rows: list[tuple[Condition, list[Part | None]]], metric: Callable[[np.ndarray], float]
+) -> dict[Place, float]:
+    """The surprisal of every region in bits; nothing to read is no surprise."""
+    result: dict[Place, float] = {}
+    for condition, parts in rows:
+        for number, part in zip(condition.numbers, parts, strict=True):
+            bits = np.array(part.token_surprisals) / math.log(2) if part else np.zeros(1)
+            result[condition.name, number] = float(metric(bits))
+        whole = sum(result[condition.name, number] for number in condition.numbers)
+        result[condition.name, None] = whole
+    return result
+
+
+def _written(place: Place) -> str:
+    condition, region = place
+    return f"({'*' if region is None else region};%{condition}%)"

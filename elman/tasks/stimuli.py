@@ -1,0 +1,82 @@
+"""Surprisal and entropy joined to a table of stimuli, row for row, under several models.
+
+    surprisal   of a row's word (or words), or the sum over the words of its sentence
+    entropy     before the word, or the mean of that over the words of the sentence
+    unknown     how many words of the row are not in the vocabulary
+
+Takes trained models and `Stimuli`, gives the lines of the table with these columns added; called by
+`elman surprisal`. Of several models, each column is named after its run as well. NA stands where
+there is nothing to say: a row without text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from elman.evaluation.parts import Part, part_surprisals
+from elman.evaluation.reading import Progress, silent
+from elman.tasks.language_model import TrainedModel
+from elman.text.stimuli import NOTHING, Stimuli
+
+_COLUMNS = ("surprisal", "entropy", "unknown")
+
+
+def join(
+    models: Sequence[TrainedModel],
+    stimuli: Stimuli,
+    *,
+    base: float = 2.0,
+    progress: Progress = silent,
+) -> list[str]:
+    """The lines of the table, the header first."""
+    names: list[str] = []
+    values: list[list[str]] = []
+    for model, ending in zip(models, _endings([model.name for model in models]), strict=True):
+        names += [name + ending for name in _COLUMNS]
+        rows = _rows(model, stimuli, progress)
+        cells = [_cells(parts, math.log(base)) for parts in rows]
+        values += [list(column) for column in zip(*cells, strict=True)]
+    return stimuli.with_columns(names, values)
+
+
+def _endings(runs: list[str]) -> list[str]:
+    """What each run adds to the names of its columns: nothing if it is the only one."""
+    if len(runs) == 1:
+        return [""]
+    short = [Path(run).name for run in runs]
+    return [
+        f"_{name}" if short.count(name) == 1 else f"_{run}"
+        for name, run in zip(short, runs, strict=True)
+    ]
+
+
+def _rows(model: TrainedModel, stimuli: Stimuli, progress: Progress) -> list[list[Part]]:
+    """For every row, its words' parts: one of a word, several of a sentence, none of nothing."""
+    cells = stimuli.cells
+    sentences = [
+        [cells[row] for row in rows] if stimuli.per_word else cells[rows[0]].split()
+        for rows in stimuli.sentences
+    ]
+    found = part_surprisals(model.model, model.tokenizer, sentences, progress=progress)
+    result: list[list[Part]] = [[] for _ in cells]
+    for rows, parts in zip(stimuli.sentences, found, strict=True):
+        for number, part in enumerate(parts):
+            if part is not None:
+                result[rows[number] if stimuli.per_word else rows[0]].append(part)
+    return result
+
+
+def _cells(parts: list[Part], unit: float) -> list[str]:
+    if not parts:
+        return [NOTHING] * len(_COLUMNS)
+    surprisal = sum(part.surprisal for part in parts) / unit
+    entropy = _mean(part.entropy for part in parts) / unit
+    return [f"{surprisal:.6f}", f"{entropy:.6f}", str(sum(part.unknown for part in parts))]
+
+
+def _mean(numbers: Iterable[float]) -> float:
+    return float(np.mean([*numbers]))

@@ -1,0 +1,129 @@
+"""Stimuli in a table with tabs: a sentence per row, or a word per row.
+
+    item  condition  sentence                      item  condition  word
+    1     plural     boys who Mary chases walk .   1     plural     boys
+    1     singular   boy who Mary chases walks .   1     plural     who
+
+Takes a document, gives a `Stimuli`: which rows make which sentence, and the lines with columns
+added, row for row; called by `tasks/stimuli.py`. The first line names the columns. Words belong to
+one sentence as long as the columns that identify it (item, condition …) stay the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from elman.errors import InputError, nearest
+from elman.text.reader import Document
+
+_SENTENCE = ("sentence", "text", "stimulus", "stimuli")
+_WORD = ("word", "token", "region", "content")
+_IDENTIFY = (
+    "item", "item_id", "item_number", "condition", "sentence_id", "sentence_number", "sent_id",
+    "list", "passage", "story", "trial", "line",
+)  # fmt: skip
+_MISSING = ("", "NA", "NaN", "nan", "None")
+NOTHING = "NA"  # as R writes it
+
+
+@dataclass(frozen=True)
+class Stimuli:
+    """The lines of a table, and the sentences in it."""
+
+    name: str
+    header: str
+    lines: list[str]
+    cells: list[str]  # the column of text, row by row; "" where there is none
+    sentences: list[list[int]]  # which rows make each sentence
+    per_word: bool
+
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return self.header.split("\t")
+
+    def with_columns(self, names: Sequence[str], values: Sequence[Sequence[str]]) -> list[str]:
+        """The lines with these columns behind their own."""
+        for name in names:
+            if name in self.columns():
+                raise InputError(
+                    f"{self.name}: has a column {name!r} already; rename it or leave it out"
+                )
+        rows = zip(self.lines, zip(*values, strict=True), strict=True)
+        return ["\t".join([self.header, *names]), *("\t".join([line, *row]) for line, row in rows)]
+
+
+def read_stimuli(document: Document, *, column: str = "", by: Sequence[str] = ()) -> Stimuli:
+    """The stimuli of a document; `column` holds the text, `by` tells sentences of words apart.
+
+    Columns that are not named are recognised: the first called sentence, text or stimulus, or else
+    word or token; and all called item, condition, sentence_id and the like.
+    """
+    header, *lines = document.text.removesuffix("\n").split("\n")
+    names = header.split("\t")
+    rows = [line.split("\t") for line in lines]
+    for number, row in enumerate(rows, 2):
+        if len(row) != len(names):
+            raise InputError(
+                f"{document.name}, line {number}: has {len(row)} columns instead of {len(names)}"
+            )
+    if not rows:
+        raise InputError(f"{document.name}: has a header but no rows")
+    place, per_word = _column_of_text(document.name, names, column, by)
+    cells = ["" if (cell := row[place].strip()) in _MISSING else cell for row in rows]
+    if not any(cells):
+        raise InputError(f"{document.name}: the column {names[place]!r} holds no text")
+    sentences = [[number] for number in range(len(rows))]
+    if per_word:
+        sentences = _grouped(rows, _places(document.name, names, by))
+    return Stimuli(document.name, header, lines, cells, sentences, per_word)
+
+
+def _column_of_text(
+    file: str, names: list[str], column: str, by: Sequence[str]
+) -> tuple[int, bool]:
+    """Where the text stands, and whether it is a word per row."""
+    lower = [name.strip().lower() for name in names]
+    if column:
+        if column not in names:
+            raise InputError(f"{file}: has no column {column!r}; {nearest(column, names)}")
+        place = names.index(column)
+        return place, bool(by) or lower[place] in _WORD
+    for known, per_word in ((_SENTENCE, False), (_WORD, True)):
+        if found := [lower.index(name) for name in known if name in lower]:
+            return found[0], per_word
+    raise InputError(
+        f"{file}: no column is called {', '.join(_SENTENCE[:2])} or {_WORD[0]}; "
+        f"name the one with the text: --column (there are {', '.join(names)})"
+    )
+
+
+def _places(file: str, names: list[str], by: Sequence[str]) -> list[int]:
+    """The columns that tell one sentence from the next."""
+    for name in by:
+        if name not in names:
+            raise InputError(f"{file}: has no column {name!r}; {nearest(name, names)}")
+    found = [
+        place
+        for place, name in enumerate(names)
+        if (name in by if by else name.strip().lower() in _IDENTIFY)
+    ]
+    if not found:
+        raise InputError(
+            f"{file}: nothing tells where a sentence ends; name the columns that stay the same "
+            f"within one: --by {names[0]}"
+        )
+    return found
+
+
+def _grouped(rows: list[list[str]], places: list[int]) -> list[list[int]]:
+    """Neighbouring rows that agree in these columns."""
+    sentences: list[list[int]] = []
+    last: list[str] | None = None
+    for number, row in enumerate(rows):
+        key = [row[place] for place in places]
+        if key != last:
+            sentences.append([])
+        sentences[-1].append(number)
+        last = key
+    return sentences

@@ -1,0 +1,111 @@
+"""Minimal pairs as JSON lines, suites as JSON, and the pairs of the built-in language."""
+
+import json
+from typing import Any
+
+import pytest
+
+from elman.errors import InputError
+from elman.text.agreement_pairs import agreement_pairs
+from elman.text.grammar import agreement_points, verbs
+from elman.text.minimal_pairs import MinimalPair, read_minimal_pairs
+from elman.text.reader import Document
+from elman.text.syntax_suites import read_suite
+
+GOOD = {"sentence_good": "The cats sleep.", "sentence_bad": "The cats sleeps."}
+
+
+def pairs_of(*lines: str) -> list[MinimalPair]:
+    return read_minimal_pairs(Document("folder/pairs.jsonl", "\n".join(lines)))
+
+
+def test_pairs() -> None:
+    named = {**GOOD, "UID": "verb number", "field": "morphology", "linguistics_term": "agreement"}
+    first, second, third = pairs_of(
+        json.dumps(named), "", json.dumps(GOOD), json.dumps({**GOOD, "paradigm": "mine"})
+    )
+    expected = ("verb number", "morphology", "agreement")
+    assert first == MinimalPair("The cats sleep.", "The cats sleeps.", *expected)
+    assert (second.paradigm, second.field) == ("pairs", "")  # the name of the file
+    assert third.paradigm == "mine"
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("{", "line 1: is not JSON"),
+        ("[1]", "line 1: must be an object"),
+        ('{"sentence_good": "a"}', "line 1: has no 'sentence_bad'"),
+        (json.dumps({**GOOD, "sentence_bad": 3}), "has no 'sentence_bad'"),
+        (json.dumps({**GOOD, "sentence_good": " "}), "has no 'sentence_good'"),
+        (json.dumps({**GOOD, "sentence_good": "a\nb"}), "has a line end"),
+        ('{"sentence_good": "a", "sentence_bad": "a"}', "are the same"),
+        ("", "has no pairs"),
+    ],
+)
+def test_what_are_no_pairs_is_refused(line: str, reason: str) -> None:
+    with pytest.raises(InputError) as refused:
+        pairs_of(line)
+    assert reason in str(refused.value)
+    assert "folder/pairs.jsonl" in str(refused.value)
+
+
+def region(number: int, content: str) -> dict[str, Any]:
+    return {"region_number": number, "content": content}
+
+
+def suite(**changes: Any) -> dict[str, Any]:
+    conditions = [
+        {"condition_name": "right", "regions": [region(1, "the cats"), region(2, "sleep")]},
+        {"condition_name": "wrong", "regions": [region(1, "the cats"), region(2, "sleeps")]},
+    ]
+    formula = {"type": "formula", "formula": "(2;%wrong%) > (2;%right%)"}
+    items = [{"item_number": 7, "conditions": conditions}]
+    return {"meta": {"name": "agreement"}, "predictions": [formula], "items": items, **changes}
+
+
+def test_a_suite() -> None:
+    read = read_suite(Document("suite.json", json.dumps(suite())))
+    assert (read.name, read.metric, read.items[0].name) == ("agreement", "sum", "7")
+    assert read.predictions[0].places == {("wrong", 2), ("right", 2)}
+    assert [c.regions for c in read.items[0].conditions][1] == ("the cats", "sleeps")
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"predictions": []}, "has no predictions"),
+        ({"predictions": [{}]}, "prediction 1: has no 'formula'"),
+        ({"predictions": [{"formula": "1 >"}]}, "prediction 1: the formula '1 >'"),
+        ({"predictions": [{"formula": "(2;%wrng%) > 1"}]}, "did you mean 'wrong'"),
+        ({"predictions": [{"formula": "(9;%wrong%) > 1"}]}, "has no region 9"),
+        ({"items": []}, "has no items"),
+        ({"items": [{"conditions": 3}]}, "item 1: 'conditions' must be a list"),
+        ({"meta": {"metric": "mode"}}, "unknown metric 'mode'"),
+        ({"items": {}}, "'items' must be a list"),
+    ],
+)
+def test_what_is_no_suite_is_refused(changes: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InputError) as refused:
+        read_suite(Document("suite.json", json.dumps(suite(**changes))))
+    assert reason in str(refused.value)
+    assert str(refused.value).startswith("suite.json")
+
+
+def test_the_pairs_of_the_grammar_differ_in_one_verb_and_come_in_twins() -> None:
+    pairs = agreement_pairs(100)
+    forms = verbs("singular") | verbs("plural")
+    numbers = []
+    for pair in pairs:
+        good, bad = pair.good.split(), pair.bad.split()
+        (place,) = [n for n, (a, b) in enumerate(zip(good, bad, strict=True)) if a != b]
+        assert {good[place], bad[place]} <= forms
+        point = next(p for p in agreement_points(good) if p.verb == place)  # it is grammatical
+        numbers.append((point.number, pair.field))
+        if pair.paradigm == "nothing between":
+            assert point.distance == 0
+        else:
+            assert point.distance > 0
+    assert {field for _, field in numbers} == {"verb next to its noun", "verb apart from its noun"}
+    for field in {field for _, field in numbers}:
+        assert numbers.count(("singular", field)) == numbers.count(("plural", field)) > 10

@@ -1,0 +1,54 @@
+"""Tables of stimuli: which rows make a sentence, and what is refused."""
+
+import pytest
+
+from elman.errors import InputError
+from elman.text.reader import Document
+from elman.text.stimuli import Stimuli, read_stimuli
+
+
+def read(text: str, **options: object) -> Stimuli:
+    return read_stimuli(Document("s.tsv", text), **options)  # type: ignore[arg-type]
+
+
+def test_a_sentence_per_row() -> None:
+    stimuli = read("item\tSentence\n1\tthe cat\n2\tNA\n3\t\n")
+    assert stimuli.cells == ["the cat", "", ""]
+    assert stimuli.sentences == [[0], [1], [2]]
+    assert not stimuli.per_word
+
+
+def test_a_word_per_row() -> None:
+    table = "item\tcondition\tword\n1\ta\tthe\n1\ta\tcat\n1\tb\tthe\n2\tb\ta\n2\tb\tdog\n"
+    assert read(table).sentences == [[0, 1], [2], [3, 4]]
+    assert read(table, by=["condition"]).sentences == [[0, 1], [2, 3, 4]]
+    assert read(table.replace("word", "form"), column="form", by=["item"]).per_word
+
+
+def test_columns_are_added_row_for_row() -> None:
+    stimuli = read("item\ttext\n1\tthe cat\n2\ta dog")
+    assert stimuli.with_columns(["x", "y"], [["1", "2"], ["3", "NA"]]) == [
+        "item\ttext\tx\ty",
+        "1\tthe cat\t1\t3",
+        "2\ta dog\t2\tNA",
+    ]
+    with pytest.raises(InputError, match="has a column 'item' already"):
+        stimuli.with_columns(["item"], [["1", "2"]])
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "reason"),
+    [
+        ("item\ttext\n", {}, "no rows"),
+        ("item\ttext\n1\ta\t3\n", {}, "line 2: has 3 columns instead of 2"),
+        ("item\tform\n1\ta\n", {}, "--column (there are item, form)"),
+        ("item\ttext\n1\ta\n", {"column": "txt"}, "did you mean 'text'"),
+        ("x\tword\n1\ta\n", {}, "--by x"),
+        ("item\tword\n1\ta\n", {"by": ["itm"]}, "did you mean 'item'"),
+        ("item\ttext\n1\tNA\n", {}, "holds no text"),
+    ],
+)
+def test_refused(text: str, options: dict[str, object], reason: str) -> None:
+    with pytest.raises(InputError) as refused:
+        read(text, **options)
+    assert reason in str(refused.value)
