@@ -9,7 +9,6 @@ Takes a document, gives `Example`s; called by the tasks. A pair of texts is an e
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from elman.errors import InputError
+from elman.text.json_lines import read_json_lines
 from elman.text.reader import Document
 
 _LABELS = ("label", "class", "category", "sentiment", "gold_label", "target")
@@ -60,20 +60,8 @@ def read_unlabelled(document: Document) -> list[Example]:
 
 
 def _read_json_lines(document: Document) -> list[Example]:
-    examples = []
-    for number, line in enumerate(document.text.split("\n"), 1):
-        if not line.strip():
-            continue
-        where = f"{document.name}, line {number}"
-        try:
-            entry: Any = json.loads(line)
-        except json.JSONDecodeError as error:
-            reason = f"is not JSON ({error.msg}); write one object per line"
-            raise InputError(f"{where}: {reason}") from None
-        if not isinstance(entry, dict):
-            raise InputError(f'{where}: must be an object like {{"text": "…", "label": "…"}}')
-        examples.append(_example(where, {str(key): value for key, value in entry.items()}))
-    return examples
+    entries = read_json_lines(document, '{"text": "…", "label": "…"}')
+    return [_example(where, entry) for where, entry in entries if entry is not None]
 
 
 def _read_table(document: Document, separator: str) -> list[Example]:

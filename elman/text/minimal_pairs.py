@@ -9,12 +9,12 @@ the paradigm may be missing (the file's name stands for it), the two sentences m
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from elman.errors import InputError
+from elman.text.json_lines import read_json_lines
 from elman.text.reader import Document
 
 _FORM = '{"sentence_good": "…", "sentence_bad": "…", "UID": "…"}'
@@ -35,22 +35,14 @@ class MinimalPair:
 def read_minimal_pairs(document: Document) -> list[MinimalPair]:
     """The pairs of a document, in their order."""
     name = Path(document.name.removesuffix(".gz")).stem
-    pairs = []
-    for number, line in enumerate(document.text.split("\n"), 1):
-        if line.strip():
-            pairs.append(_pair(line, name, f"{document.name}, line {number}"))
+    entries = read_json_lines(document, _FORM)
+    pairs = [_pair(entry, name, where) for where, entry in entries if entry is not None]
     if not pairs:
         raise InputError(f"{document.name}: has no pairs; write one per line: {_FORM}")
     return pairs
 
 
-def _pair(line: str, file: str, where: str) -> MinimalPair:
-    try:
-        entry: Any = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise InputError(f"{where}: is not JSON ({error}); write {_FORM}") from None
-    if not isinstance(entry, dict):
-        raise InputError(f"{where}: must be an object; write {_FORM}")
+def _pair(entry: dict[str, Any], file: str, where: str) -> MinimalPair:
     good, bad = (_sentence(entry, name, where) for name in ("sentence_good", "sentence_bad"))
     if good == bad:
         raise InputError(f"{where}: the two sentences are the same; one must be worse")

@@ -11,7 +11,6 @@ files become one document is said in `parallel.py`, where vectors come from in `
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from elman.errors import InputError, nearest
+from elman.text.json_lines import read_json_lines
 from elman.text.reader import Document
 from elman.text.task_config import PairConfig
 
@@ -113,18 +113,10 @@ def _read_columns(document: Document, config: PairConfig) -> list[Pair]:
 
 def _read_json_lines(document: Document, config: PairConfig) -> list[Pair]:
     pairs = []
-    for number, line in enumerate(document.text.removesuffix("\n").split("\n"), 1):
-        where = f"{document.name}, line {number}"
-        if not line.strip():
+    for where, entry in read_json_lines(document, '{"source": "…", "target": "…"}'):
+        if entry is None:
             pairs.append(Pair("", ""))
             continue
-        try:
-            entry: Any = json.loads(line)
-        except json.JSONDecodeError as error:
-            reason = f"is not JSON ({error.msg}); write one object per line"
-            raise InputError(f"{where}: {reason}") from None
-        if not isinstance(entry, dict):
-            raise InputError(f'{where}: must be an object like {{"source": "…", "target": "…"}}')
         sides = (_field(entry, getattr(config, side), side, where) for side in ("source", "target"))
         pairs.append(Pair(*sides))
     return pairs
