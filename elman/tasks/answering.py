@@ -32,6 +32,7 @@ class Answering(SentenceTask):
     """Which words there are."""
 
     unit = "questions"
+    recipe = "answerer"
 
     @classmethod
     def read(cls, document: Document, config: RunConfig) -> list[Question]:

@@ -35,6 +35,7 @@ class Classification(SentenceTask):
     """Which words and labels there are."""
 
     unit = "texts"
+    recipe = "classifier"
 
     def __init__(
         self,

@@ -33,6 +33,7 @@ class Embedding(SentenceTask):
     """Which words are predicted; all others are predicted as the unknown word."""
 
     unit = "sentences"
+    recipe = "elmo-small"
 
     def __init__(self, config: RunConfig, words: WordList, unknown: int | None) -> None:
         """`unknown`: how often training met the unknown word; None: nothing can be predicted."""

@@ -35,6 +35,7 @@ class ExampleTask(ABC):
     """The way from data to examples, and from examples to batches."""
 
     unit: ClassVar[str]  # what examples are called, as in "3,394 sentences"
+    recipe: ClassVar[str]  # one that trains it
 
     def __init__(self, config: RunConfig) -> None:
         self.config = config

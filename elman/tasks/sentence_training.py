@@ -153,7 +153,7 @@ def load_kind(path: Path, kind: str) -> Any:
     if found != kind:
         raise InputError(
             f"{path}: is a run of the model {found!r}, not {kind!r}; "
-            f"train one with: elman train {kind}"
+            f"train one with: elman train {TASKS[kind].recipe}"
         )
     return load_task(path)
 

@@ -43,6 +43,7 @@ class Tagging(SentenceTask):
     """Which words and tags there are."""
 
     unit = "sentences"
+    recipe = "tagger"
 
     def __init__(
         self,

@@ -46,6 +46,7 @@ class Translation(ExampleTask):
     """The tokens of both sides."""
 
     unit = "pairs"
+    recipe = "translator"
 
     def __init__(
         self, config: RunConfig, source: Side | None, target: Side, growth: float = 1.0

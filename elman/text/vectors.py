@@ -58,9 +58,10 @@ def _load(path: Path) -> np.ndarray | dict[str, np.ndarray]:
         return {name: loaded[name] for name in loaded.files}
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        reason = " ".join(str(error).split())
-        raise InputError(f"{path}: is not an array of numbers of numpy ({reason})") from None
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile):  # whose words speak of pickles
+        raise InputError(
+            f"{path}: is not an array of numbers; write it with numpy.save or numpy.savez"
+        ) from None
 
 
 def _examples(path: Path, array: np.ndarray) -> list[np.ndarray]:

@@ -101,7 +101,7 @@ def test_evaluate_prints_measures_bands_and_signatures(says: Any, gives: Any) ->
         ("translate pictures lines.en", "source 1 is a text; this run reads vectors"),
         ("caption en-de grids3.npy", "this run reads text, not vectors"),
         ("caption pictures grids3.npy", "source 1: its vectors have 3 numbers, .* have 2"),
-        ("caption pictures lines.en", "lines.en: is not an array of numbers of numpy"),
+        ("caption pictures lines.en", "lines.en: is not an array of numbers; write it"),
         ("generate en-de", "en-de: is an encoder-decoder, not a language model; .*elman translate"),
         ("evaluate ner --data tagged --beam 2", "--beam is for runs that write texts"),
         ("evaluate en-de --data data --accuracy", "--accuracy is for language models"),

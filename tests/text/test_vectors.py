@@ -43,7 +43,7 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
         "words.npy": (np.array([["a", "b"]]), "example 1: has the shape .* of <U1"),
         "nan.npy": (np.array([[1.0], [np.nan]]), "example 2: has numbers that are not finite"),
         "none.npy": (np.ones((0, 3)), "has no vectors"),
-        "objects.npy": (np.array([{}], dtype=object), "is not an array of numbers of numpy"),
+        "objects.npy": (np.array([{}], dtype=object), "is not an array of numbers; write it"),
     }
     for name, (array, message) in wrong.items():
         with pytest.raises(InputError, match=message):
