@@ -97,7 +97,8 @@ class GradientFlow(Insight):
     def summary(self) -> list[str]:
         norms = self.by_distance()
         half, far = self.half_life(), len(norms) - 1
-        fades = f"falls below half after {half} steps" if half else "does not fall below half"
+        steps = "step" if half == 1 else "steps"
+        fades = f"falls below half after {half} {steps}" if half else "does not fall below half"
         share = norms[far] / norms[0] if norms[0] else 0.0
         return [
             f"The gradient {fades}; at distance {far}, the longest here, it has "
