@@ -41,9 +41,9 @@ def surprisal(
     rank is given for words of one token.
 
     A file that ends in .tsv is a table of stimuli, and comes back row for row with the columns
-    surprisal, entropy and unknown added, for several runs as surprisal_RUN and so on. It has a
-    column with a sentence per row (then surprisal is the sum, entropy the mean over its words) or
-    with a word per row; NA where a row has no text.
+    surprisal, entropy, tokens and unknown added, for several runs as surprisal_RUN and so on. It
+    has a column with a sentence per row (then surprisal is the sum, entropy the mean over its
+    words) or with a word per row; NA where a row has no text.
 
     For example:
       elman surprisal runs/ptb --text "the price of gold rose"

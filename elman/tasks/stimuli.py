@@ -2,6 +2,7 @@
 
     surprisal   of a row's word (or words), or the sum over the words of its sentence
     entropy     before the word, or the mean of that over the words of the sentence
+    tokens      how many tokens the row was cut into: a rare word may be spelled in many
     unknown     how many words of the row are not in the vocabulary
 
 Takes trained models and `Stimuli`, gives the lines of the table with these columns added; called by
@@ -22,7 +23,7 @@ from elman.evaluation.reading import Progress, silent
 from elman.tasks.language_model import TrainedModel
 from elman.text.stimuli import NOTHING, Stimuli
 
-_COLUMNS = ("surprisal", "entropy", "unknown")
+_COLUMNS = ("surprisal", "entropy", "tokens", "unknown")
 
 
 def join(
@@ -75,7 +76,9 @@ def _cells(parts: list[Part], unit: float) -> list[str]:
         return [NOTHING] * len(_COLUMNS)
     surprisal = sum(part.surprisal for part in parts) / unit
     entropy = _mean(part.entropy for part in parts) / unit
-    return [f"{surprisal:.6f}", f"{entropy:.6f}", str(sum(part.unknown for part in parts))]
+    tokens = sum(len(part.token_surprisals) for part in parts)
+    unknown = sum(part.unknown for part in parts)
+    return [f"{surprisal:.6f}", f"{entropy:.6f}", str(tokens), str(unknown)]
 
 
 def _mean(numbers: Iterable[float]) -> float:

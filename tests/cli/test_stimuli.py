@@ -24,10 +24,10 @@ def table(text: str) -> list[dict[str, str]]:
 
 def test_a_word_per_row(says: Any, gives: Any, files: Path) -> None:
     shown = says("surprisal", "words", "words.tsv")
-    kept = [line.rsplit("\t", 3)[0] for line in shown.splitlines()]
+    kept = [line.rsplit("\t", 4)[0] for line in shown.splitlines()]
     assert kept == WORDS.splitlines()  # row for row, as it was
     rows = table(shown)
-    assert [rows[2][name] for name in ("surprisal", "entropy", "unknown")] == ["NA"] * 3
+    assert [rows[2][name] for name in ("surprisal", "entropy", "tokens", "unknown")] == ["NA"] * 4
     sentence = gives("surprisal", "words", "--text", "the cat likes")
     for row, word in zip([rows[0], rows[1], rows[3]], sentence, strict=True):
         assert float(row["surprisal"]) == pytest.approx(word["surprisal"], abs=1e-5)
@@ -44,6 +44,7 @@ def test_a_sentence_per_row_and_several_runs(says: Any, gives: Any, files: Path)
         mean = sum(word["entropy"] for word in words) / len(words)
         assert float(rows[0][f"surprisal_{run}"]) == pytest.approx(total, abs=1e-5)
         assert float(rows[0][f"entropy_{run}"]) == pytest.approx(mean, abs=1e-5)
+        assert int(rows[0][f"tokens_{run}"]) == sum(word["tokens"] for word in words)
         assert rows[1][f"surprisal_{run}"] == "NA"
     assert (rows[2]["unknown_words"], rows[2]["unknown_letters"]) == ("1", "1")
     nats = table(says("surprisal", "words", "sentences.tsv", "--base", "e"))
