@@ -33,6 +33,7 @@ class Registry(MutableMapping[str, Any]):
         self.group = f"elman.{group}" if group else ""  # of entry points; none: it reads none
         self._built_in = frozenset(places)
         self._places = dict(places)
+        self._added: set[str] = set()  # by Python code
         self._read = not group
         if group:
             _OPEN.append(self)
@@ -52,6 +53,7 @@ class Registry(MutableMapping[str, Any]):
         if name in self._built_in:
             raise InputError(f"the {self.what} {name!r} is elman's own; choose another name")
         self._places[name] = place
+        self._added.add(name)
 
     def __delitem__(self, name: str) -> None:
         del self._all()[name]
@@ -88,7 +90,8 @@ class Registry(MutableMapping[str, Any]):
         """
         if name in self._built_in or name not in self._places:
             return None
-        return next((_package(point) for point in self._points() if point.name == name), "")
+        points = [] if name in self._added else self._points()
+        return next((_package(point) for point in points if point.name == name), "")
 
     def _all(self) -> dict[str, Any]:
         """Names and places, with those of installed packages, which are read once."""
@@ -103,7 +106,7 @@ class Registry(MutableMapping[str, Any]):
         return self._places
 
     def _points(self) -> EntryPoints:
-        return _installed(tuple(sys.path)).select(group=self.group)
+        return _installed(self.group, tuple(sys.path))
 
     def _refuse_clash(self, point: EntryPoint, other: EntryPoint | None) -> None:
         """A name has one meaning."""
@@ -121,7 +124,7 @@ class Registry(MutableMapping[str, Any]):
         except Exception as error:
             raise InputError(
                 f"the {self.what} {point.name!r} of {_package(point)} cannot be imported from "
-                f"{point.value!r} ({type(error).__name__}: {error})"
+                f"{point.value!r} ({' '.join(f'{type(error).__name__}: {error}'.split())})"
             ) from error
 
 
@@ -144,9 +147,9 @@ def origins(settings: Any) -> dict[str, str]:
 
 
 @cache
-def _installed(path: tuple[str, ...]) -> EntryPoints:
-    """The entry points of all packages on the path."""
-    return entry_points()
+def _installed(group: str, path: tuple[str, ...]) -> EntryPoints:
+    """The entry points of a group in all packages on the path; none: of no group."""
+    return entry_points(group=group)
 
 
 def _package(point: EntryPoint) -> str:

@@ -75,7 +75,12 @@ def test_two_packages_with_one_name_are_refused(install: Install) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "said"), [("import nowhere_at_all", "ModuleNotFoundError"), ("", "AttributeError")]
+    ("code", "said"),
+    [
+        ("import nowhere_at_all", "ModuleNotFoundError"),
+        ("raise ValueError('a\\nb')", "ValueError: a b"),
+        ("", "AttributeError"),
+    ],
 )
 def test_a_broken_package_is_one_line(
     install: Install, monkeypatch: pytest.MonkeyPatch, code: str, said: str
@@ -96,6 +101,8 @@ def test_origins_say_which_names_are_not_our_own(install: Install) -> None:
     registry.check("brought")
     found = origins(settings)
     assert found == {"thing brought": "seven 0.1", "thing added": ""}
+    registry["brought"] = int
+    assert origins("brought") == {"thing brought": ""}, "it is no longer the package's"
 
 
 def test_what_python_adds_may_be_added_again() -> None:
