@@ -20,6 +20,14 @@ class InputError(ElmanError):
     exit_code = 2
 
 
+class UnknownName(InputError):
+    """A name that is neither elman's own nor brought by an installed package."""
+
+    def __init__(self, message: str, member: str = "") -> None:
+        super().__init__(message)
+        self.member = member  # as `registry.origins` calls it: "cell leaky"
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """`did you mean 'x'?` when a known name is close, else the list of known names."""
     names = sorted(known)

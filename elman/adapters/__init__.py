@@ -29,6 +29,7 @@ ADAPTERS = Registry(
         "monte-carlo": "elman.adapters.monte_carlo",
         "temperature": "elman.adapters.temperature",
     },
+    group="adapters",
 )
 
 

@@ -27,4 +27,5 @@ CELLS = Registry(
         "min-gru": "elman.cells.min_gru:MinGRU",
         "min-lstm": "elman.cells.min_lstm:MinLSTM",
     },
+    group="cells",
 )

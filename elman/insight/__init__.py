@@ -23,4 +23,5 @@ INSIGHTS = Registry(
         "nearest-contexts": "elman.insight.nearest_contexts:NearestContexts",
         "training": "elman.insight.training_record:TrainingRecord",
     },
+    group="insights",
 )

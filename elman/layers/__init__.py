@@ -18,4 +18,5 @@ CONNECTIONS = Registry(
         "dense": "elman.layers.connections:Dense",
         "highway": "elman.layers.connections:Highway",
     },
+    group="connections",
 )

@@ -14,6 +14,7 @@ MODELS = Registry(
         "log-bilinear": "elman.models.log_bilinear:LogBilinear",
         "recurrent": "elman.models.recurrent:RecurrentModel",
     },
+    group="models",
 )
 
 SENTENCE_MODELS = Registry(
@@ -25,4 +26,5 @@ SENTENCE_MODELS = Registry(
         "answerer": "elman.models.answerer:Answerer",
         "encoder-decoder": "elman.models.encoder_decoder:EncoderDecoder",
     },
+    group="sentence_models",
 )

@@ -28,6 +28,7 @@ TASKS = Registry(
         "answerer": "elman.tasks.answering:Answering",
         "encoder-decoder": "elman.tasks.translation:Translation",
     },
+    group="tasks",
 )
 
 

@@ -16,6 +16,7 @@ from elman.evaluation.reading import STREAM, Progress, Reading, silent
 from elman.models import MODELS, SENTENCE_MODELS
 from elman.models.contract import LanguageModel
 from elman.runs.folder import read_run, write_run
+from elman.tasks.origins import explaining_what_is_missing
 from elman.tasks.recipes import RunConfig, saved_config
 from elman.text import tokenizer_from_data, tokenizer_to_data
 from elman.text.corpora import Corpus, open_corpus
@@ -249,8 +250,9 @@ def run_kind(path: str | Path) -> str:
 def saved_run(path: Path, contents: dict[str, Any]) -> TrainedModel:
     """The model in the contents of a run folder."""
     try:
-        config = saved_config(contents["config.json"])
-        tokenizer = tokenizer_from_data(contents["tokenizer.json"])
+        with explaining_what_is_missing(path, contents["facts.json"]):
+            config = saved_config(contents["config.json"])
+            tokenizer = tokenizer_from_data(contents["tokenizer.json"])
         facts = contents["facts.json"]
         model = MODELS.choose(config.kind).restore(
             config.model, contents["weights.safetensors"], facts["model"]

@@ -22,6 +22,7 @@ from elman.tasks.example_task import TASKS, ExampleTask
 from elman.tasks.fine_tuning import begin_with
 from elman.tasks.language_model import TrainedModel, run_kind
 from elman.tasks.machine import Machine
+from elman.tasks.origins import explaining_what_is_missing
 from elman.tasks.recipes import RunConfig, saved_config
 from elman.tasks.sentence_task import SentenceTask
 from elman.tasks.trained_task import TrainedTask
@@ -166,7 +167,8 @@ def load_task(path: Path) -> TrainedTask:
 def saved_task(path: Path, contents: dict[str, Any]) -> TrainedTask:
     """The model in the contents of a run folder."""
     try:
-        config = saved_config(contents["config.json"])
+        with explaining_what_is_missing(path, contents["facts.json"]):
+            config = saved_config(contents["config.json"])
         kind: type[ExampleTask] = TASKS.choose(config.kind)
         task = kind.restored(contents["vocabulary.json"], config)
         with torch.random.fork_rng(devices=[]):  # fresh weights, soon gone, leave no trace

@@ -17,6 +17,7 @@ from elman.models import MODELS, SENTENCE_MODELS
 from elman.runs.folder import refuse_existing
 from elman.tasks.language_model import TrainedModel, load
 from elman.tasks.machine import Machine
+from elman.tasks.origins import keep_origins
 from elman.tasks.recipes import RunConfig, load_recipe
 from elman.tasks.training_text import TrainingText, read_training_text
 
@@ -98,6 +99,7 @@ def _count(config: RunConfig, data: str, progress: Progress) -> TrainedModel:
         "validation": _validate(text, model),
         "seconds": round(time.perf_counter() - started, 3),
     }
+    keep_origins(facts, config)
     return TrainedModel(tokenizer, model, config, facts)
 
 

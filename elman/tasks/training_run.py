@@ -20,6 +20,7 @@ from elman.runs.folder import update_run, write_run
 from elman.runs.lock import only_writer
 from elman.tasks.checkpoints import arrays, checkpoint
 from elman.tasks.machine import Machine
+from elman.tasks.origins import keep_origins
 from elman.tasks.recipes import RunConfig
 from elman.training.history import CURVES, History, Record, draw_curves
 from elman.training.loop import Loop, Stopped, shown
@@ -52,6 +53,7 @@ class TrainingRun:
         self.out = out
         self._folder = out if self.processes.rank == 0 else None  # that this process writes to
         self.facts["model"] = trainer.model.facts()
+        keep_origins(self.facts, config)
         self._history: History | None = None
         self._saved_best = -1  # the step of the best weights in the folder
         self._since = time.perf_counter()

@@ -22,6 +22,7 @@ TOKENIZERS = Registry(
         "bpe": "elman.text.subwords:BytePairs",
         "unigram": "elman.text.subwords:Unigram",
     },
+    group="tokenizers",
 )
 
 # In tokenized English, abbreviations alone end in a mark: 3 % of Penn Treebank's words. In raw

@@ -34,6 +34,7 @@ CORPORA = Registry(
         "number-words": "elman.text.number_words:NumberWords",
         "tickets": "elman.text.tickets:Tickets",
     },
+    group="corpora",
 )
 SPLITS = ("train", "valid", "test")
 SPLIT_NAMES = {

@@ -86,4 +86,6 @@ class ForgettingMean(Averages):
         return max(super()._share(), 1 - self.config.average_decay)
 
 
-AVERAGES = Registry("average", {"none": Averages, "nt-asgd": TriggeredMean, "ema": ForgettingMean})
+AVERAGES = Registry(
+    "average", {"none": Averages, "nt-asgd": TriggeredMean, "ema": ForgettingMean}, group="averages"
+)

@@ -79,6 +79,7 @@ OPTIMIZERS = Registry(
             {**_EPSILON, "initial_accumulator_value": attrgetter("accumulator")},
         ),
     },
+    group="optimizers",
 )
 
 

@@ -168,4 +168,5 @@ SCHEDULES = Registry(
         "cosine": Cosine,
         "one-cycle": OneCycle,
     },
+    group="schedules",
 )

@@ -22,4 +22,5 @@ SMOOTHERS = Registry(
         "kneser-ney": "elman.counts.smoothers.kneser_ney:KneserNey",
         "modified-kneser-ney": "elman.counts.smoothers.modified_kneser_ney:ModifiedKneserNey",
     },
+    group="smoothers",
 )

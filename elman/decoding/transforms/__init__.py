@@ -8,7 +8,7 @@ the order is that in which they are applied when several are asked for.
 from elman.registry import Registry
 
 TRANSFORMS = Registry(
-    "transform",
+    "transform",  # no group: every command would have to read entry points, for its flags
     {
         "temperature": "elman.decoding.transforms.temperature:TEMPERATURE",
         "softmax-sampling": "elman.decoding.transforms.softmax_sampling:SOFTMAX_SAMPLING",

@@ -15,4 +15,5 @@ ATTENTIONS = Registry(
         "additive": "elman.layers.attentions.additive:AdditiveAttention",
         "location": "elman.layers.attentions.location:LocationAttention",
     },
+    group="attentions",
 )

@@ -11,4 +11,5 @@ INPUTS = Registry(
         "words": "elman.layers.inputs.words:WordVectors",
         "characters": "elman.layers.inputs.characters:CharacterFilters",
     },
+    group="inputs",
 )

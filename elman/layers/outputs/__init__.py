@@ -20,4 +20,5 @@ OUTPUTS = Registry(
         "maxent": "elman.layers.outputs.maxent:JointMaxent",
         "pointer": "elman.layers.outputs.pointer:PointerSentinel",
     },
+    group="outputs",
 )

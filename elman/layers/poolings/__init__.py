@@ -10,4 +10,5 @@ POOLINGS = Registry(
         "max": "elman.layers.poolings.maximum:Maximum",
         "attention": "elman.layers.poolings.attention:AttentionPooling",
     },
+    group="poolings",
 )

@@ -9,4 +9,5 @@ SPELLINGS = Registry(
         "cnn": "elman.layers.spellings.filters:Filters",
         "rnn": "elman.layers.spellings.recurrent:Reading",
     },
+    group="spellings",
 )

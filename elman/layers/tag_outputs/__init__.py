@@ -11,4 +11,5 @@ TAG_OUTPUTS = Registry(
         "softmax": "elman.layers.tag_outputs.softmax:TagSoftmax",
         "crf": "elman.layers.tag_outputs.crf:ConditionalField",
     },
+    group="tag_outputs",
 )

@@ -25,6 +25,7 @@ REGIMES = Registry(
         "professor-forcing": "elman.training.regimes.professor_forcing:ProfessorForcing",
         "minimum-risk": "elman.training.regimes.minimum_risk:MinimumRisk",
     },
+    group="regimes",
 )
 
 
