@@ -12,12 +12,14 @@ the weights anew at every call.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Generic, TypeVar
 
 import torch
 
 from elman.cells.cell import Cell, Product, States, Weights
 
 Linear = Callable[[torch.Tensor], torch.Tensor]
+Made = TypeVar("Made")
 
 
 def linear(weight: torch.Tensor, bias: torch.Tensor | None, int8: bool = False) -> Linear:
@@ -55,6 +57,28 @@ def quantise_rows(weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     scales = (weight.abs().amax(dim=1).clamp(min=1e-12) / 127).to(torch.bfloat16).float()
     quantised = torch.round(weight / scales[:, None]).clamp(-127, 127).to(torch.int8)
     return quantised.contiguous(), scales
+
+
+class Frozen(Generic[Made]):
+    """What was made of weights for single steps, for as long as these are the same weights.
+
+    A copy of a model, or one that goes on learning, has others: then there is nothing here.
+    """
+
+    def __init__(self, made: Made, *weights: torch.Tensor) -> None:
+        self._made = made
+        self._from = _marks(weights)
+
+    def of(self, *weights: torch.Tensor) -> Made | None:
+        """What was made of exactly these weights; None while something is being learned."""
+        if torch.is_grad_enabled() or _marks(weights) != self._from:
+            return None
+        return self._made
+
+
+def _marks(weights: tuple[torch.Tensor, ...]) -> list[tuple[int, int]]:
+    """Where they lie, and how often they were changed."""
+    return [(weight.data_ptr(), weight._version) for weight in weights]
 
 
 class Stepper:

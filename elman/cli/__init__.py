@@ -48,6 +48,7 @@ COMMANDS = {
     "summarise": "summarise",
     "caption": "caption",
     "serve": "serve",
+    "quantise": "quantise",
     "export": "export",
     "import": "import_",
     "data": "data",

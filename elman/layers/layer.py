@@ -96,7 +96,7 @@ class Layer(nn.Module):
 
     def weights(self, direction: Recurrent) -> Weights | None:
         """Weights with some recurrent connections taken out; None: the module's own."""
-        if self.weight_drop == 0:
+        if self.weight_drop == 0 or not self.training:
             return None
         weights = direction.own_weights()
         for name in direction.recurrent_names():

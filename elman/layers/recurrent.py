@@ -13,6 +13,7 @@ from elman.cells.cell import Cell, States, Weights
 from elman.cells.elman_rnn import ElmanRNN
 from elman.cells.engine import Run, run
 from elman.cells.lstm import LSTM
+from elman.cells.stepping import Frozen, Stepper
 from elman.cells.torch_gru import TorchGRU
 from elman.errors import InputError
 from elman.layers.dropout import check_rate, in_one_network
@@ -45,6 +46,12 @@ class Recurrent(nn.Module):
         )
         with torch.no_grad():
             cell.initialise(self.own_weights())
+        self._stepper: Frozen[Stepper] | None = None
+
+    def step_in_eight_bits(self) -> None:
+        """From now on, and until the weights change, single steps multiply by eight-bit weights."""
+        own = self.own_weights()
+        self._stepper = Frozen(Stepper(self.cell, own, int8=True), *own.values())
 
     def own_weights(self) -> dict[str, torch.Tensor]:
         """The parameters by the names that the cell gives them."""
@@ -70,6 +77,13 @@ class Recurrent(nn.Module):
         outputs_only: bool = False,
     ) -> Run:
         """Read (B, T, input_size); `weights` take the place of the module's own for this call."""
+        plain = lengths is None and weights is None and not (trace or reverse)
+        if self._stepper is not None and plain and inputs.shape[1] == 1:
+            stepper = self._stepper.of(*self.own_weights().values())
+            if stepper is not None and not self.training and not any(self.zoneout):
+                before = self.start(len(inputs)) if state is None else state
+                after = stepper.step(inputs[:, 0], before)
+                return Run(after[0].unsqueeze(1), after)
         return run(
             self.regularised(),
             self.own_weights() if weights is None else weights,

@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from torch import nn
 
+from elman.models.eight_bits import unpack
+
 
 class Kept(nn.Module):
     """A module whose weights go to disk and come back."""
@@ -18,7 +20,7 @@ class Kept(nn.Module):
 
     def load_arrays(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Take over arrays; every name and shape must fit."""
-        own = self.state_dict()
+        own, arrays = self.state_dict(), unpack(arrays)
         if own.keys() != arrays.keys():
             different = ", ".join(sorted(own.keys() ^ arrays.keys()))
             raise ValueError(f"these weights are not the model's: {different}")

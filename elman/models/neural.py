@@ -16,6 +16,7 @@ import torch
 from elman.layers.inputs import Material
 from elman.layers.outputs.output import Evidence
 from elman.models.contract import LanguageModel
+from elman.models.eight_bits import is_packed, step_in_eight_bits
 from elman.models.network import Network, rows
 from elman.models.neural_config import NeuralConfig
 from elman.state import State, replace_rows
@@ -126,6 +127,8 @@ class NeuralModel(Network, LanguageModel):
         with torch.random.fork_rng(devices=[]):  # fresh weights, soon gone, leave no trace
             model = cls(config, material)
         model.load_arrays(arrays)
+        if is_packed(arrays):
+            step_in_eight_bits(model, model.shared_table())
         return model.eval()
 
     def describe(self) -> dict[str, Any]:

@@ -203,15 +203,18 @@ class TrainedModel:
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the run folder."""
+        write_run(Path(path), self.contents(), overwrite=overwrite)
+
+    def contents(self) -> dict[str, Any]:
+        """What a run folder holds of it, by the names of the parts."""
         if not hasattr(self.model, "arrays"):
             raise InputError("adapters are not saved; save the model without them and load it")
-        contents = {
+        return {
             "config.json": self.config.to_data(),
             "tokenizer.json": tokenizer_to_data(self.tokenizer),
             "facts.json": self.facts,
             "weights.safetensors": self.model.arrays(),
         }
-        write_run(Path(path), contents, overwrite=overwrite)
 
     def describe(self) -> dict[str, Any]:
         """What a person wants to know about it, as plain data."""

@@ -22,12 +22,14 @@ from typing import ClassVar
 import torch
 from torch import nn
 
+from elman.cells.stepping import Frozen, Linear, linear
 from elman.errors import InputError
 from elman.layers.softmax import softmax_loss, softmax_scores
 from elman.state import State
 
 Evidence = tuple[torch.Tensor, ...]  # the first one is the hidden vector
 Table = torch.Tensor | None
+_FEW_ROWS = 8  # up to so many, reading the weights takes longer than multiplying by them
 
 
 class Output(nn.Module, ABC):
@@ -97,6 +99,12 @@ class SoftmaxOutput(Output):
         self.bias = nn.Parameter(log_frequencies(counts))
         if self.weight is not None:
             nn.init.uniform_(self.weight, -0.1, 0.1)
+        self._product: Frozen[Linear] | None = None
+
+    def step_in_eight_bits(self, table: Table) -> None:
+        """From now on, and until the weights change, few rows multiply by eight-bit weights."""
+        weights = self.matrix(table), self.bias
+        self._product = Frozen(linear(*weights, int8=True), *weights)
 
     def make_bridge(self, size: int) -> nn.Linear | None:
         """What leads from hidden vectors to the size of word vectors."""
@@ -122,7 +130,12 @@ class SoftmaxOutput(Output):
         return softmax_scores(evidence[0], self.matrix(table), self.bias, targets)
 
     def log_probs(self, evidence: Evidence, table: Table) -> torch.Tensor:
-        return torch.addmm(self.bias, evidence[0], self.matrix(table).t()).log_softmax(1)
+        hidden, matrix = evidence[0], self.matrix(table)
+        if self._product is not None and len(hidden) <= _FEW_ROWS:
+            product = self._product.of(matrix, self.bias)
+            if product is not None:
+                return product(hidden).log_softmax(1)
+        return torch.addmm(self.bias, hidden, matrix.t()).log_softmax(1)
 
     def rows_per_token(self, step_tokens: int) -> float:
         """How many rows of the matrix a token is multiplied with in training, on average."""

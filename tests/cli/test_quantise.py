@@ -1,0 +1,43 @@
+"""`elman quantise`: a smaller run that every command takes."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import elman
+
+
+@pytest.fixture
+def run(place: Path, tmp_path: Path) -> str:
+    """A tiny network, trained for a moment."""
+    out = tmp_path / "run"
+    settings = ["training.epochs=1", "model.hidden_size=16", "model.embedding_size=16"]
+    elman.train("small", data=str(place / "data"), out=str(out), overrides=settings)
+    return str(out)
+
+
+def test_the_new_run_is_smaller_and_nearly_as_good(
+    run: str, says: Any, gives: Any, tmp_path: Path
+) -> None:
+    out = str(tmp_path / "small")
+    assert f"saved in {out}" in says("quantise", run, "--out", out)
+    sizes = gives("quantise", run, "--out", out, "--overwrite")
+    assert sizes["bytes_after"] < 0.6 * sizes["bytes_before"]  # tiny: many biases and counts
+    before, after = (gives("evaluate", name, "--data", "data") for name in (run, out))
+    assert after["perplexity"] == pytest.approx(before["perplexity"], rel=0.02)
+    assert after["nats"] != before["nats"]
+    assert says("generate", out, "--prompt", "the cat", "--seed", "1")
+
+
+def test_a_count_model_has_no_weights(call: Any, tmp_path: Path) -> None:
+    result = call("quantise", "words", "--out", str(tmp_path / "out"))
+    assert result.code == 2
+    assert "is a count model" in result.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_nothing_is_overwritten_unasked(call: Any) -> None:
+    result = call("quantise", "words", "--out", "words")
+    assert result.code == 2
+    assert "exists already" in result.err
