@@ -90,6 +90,7 @@ class TranslateRequest(Strict):
     """Sentences to translate."""
 
     texts: list[str]
+    attention: bool = Field(False, description="Whether to tell where the model looked.")
 
 
 class EmbedRequest(TextRequest):
@@ -168,12 +169,16 @@ def translate(question: Question, asked: TranslateRequest) -> dict[str, Any]:
     """Every sentence in the other language."""
     refuse_above("the number of texts", len(asked.texts), question.limits.texts)
     question.check_text(*asked.texts)
-    translations = question.model.trained.translate(asked.texts)
-    return {
-        "translations": [
-            {"text": found} if isinstance(found, str) else vars(found) for found in translations
-        ]
-    }
+    trained = question.model.trained
+    found = trained.search(asked.texts)
+    translations: list[dict[str, Any]] = [{"text": best[0].text if best else ""} for best in found]
+    if asked.attention and trained.model.has_attention:
+        from elman.tasks.attending import attention_maps
+
+        maps = attention_maps(trained, asked.texts, [best[0].ids if best else () for best in found])
+        for translation, looked in zip(translations, maps, strict=True):
+            translation["attention"] = looked.to_data()
+    return {"translations": translations}
 
 
 def embed(question: Question, asked: EmbedRequest) -> dict[str, Any]:

@@ -164,9 +164,8 @@ def embedder_of(trained: Any, name: str) -> Embedder:
         if not hasattr(trained.model, "hidden_vectors"):
             raise InputError(f"{name}: an n-gram model counts words and has no vectors of them")
         return LanguageModelEmbedder(trained)
-    reader = trained.task.reader
     if isinstance(trained.model, BidirectionalModel):
-        return BidirectionalEmbedder(trained.model, reader)
+        return BidirectionalEmbedder(trained.model, trained.task.reader)
     contextual = getattr(getattr(trained.model, "encoder", trained.model), "contextual", None)
     if contextual is None:
         kind = trained.config.kind
@@ -174,4 +173,4 @@ def embedder_of(trained: Any, name: str) -> Embedder:
             f"{name}: a {kind} has vectors of words in context only if it was trained with "
             "--set model.elmo=RUN; or give a run of the recipe elmo-small"
         )
-    return BidirectionalEmbedder(contextual.model, reader, contextual.mixes[0])
+    return BidirectionalEmbedder(contextual.model, trained.task.reader, contextual.mixes[0])

@@ -10,7 +10,8 @@ from tagged import train_tagger, write_tagged
 
 from elman.studio.app import build
 from elman.studio.limits import Limits
-from elman.studio.served import Served, as_served, load_served
+from elman.studio.served import Served, load_served
+from elman.tasks.training import train
 
 TEXT = "the cat sees a dog .\nthe bird zzz"
 
@@ -91,23 +92,25 @@ def test_what_cannot_be_is_refused(refuses: Any, path: str, asked: Any, message:
     assert message in refuses(f"/v1/{path}", **asked)
 
 
-class Translator:
-    """What a model of two languages must offer."""
-
-    def __init__(self, like: Any) -> None:
-        self.config, self.facts, self.model = like.config, like.facts, object()
-        self.name = ""
-
-    def translate(self, texts: list[str]) -> list[str]:
-        return [text.upper() for text in texts]
-
-
-def test_whatever_can_translate_is_asked_to(served: Served) -> None:
-    translator = as_served("upper", Translator(served.find("words").trained))
-    with TestClient(build(Served([translator])), base_url="http://127.0.0.1:8000") as client:
+def test_translate(tmp_path: Any, without_curves: None) -> None:
+    settings = ["model.hidden_size=8", "model.embedding_size=8", "training.epochs=0.2"]
+    corpus = "reverse:lines=400,longest=3,symbols=12"
+    trained = train("reverse", data=corpus, out=tmp_path / "reversed", overrides=settings)
+    served = load_served([str(tmp_path / "reversed")])
+    texts = ["a b c", "", "never seen"]
+    with TestClient(build(served), base_url="http://127.0.0.1:8000") as client:
         assert client.get("/v1/models").json()["data"][0]["tasks"] == ["translate"]
-        response = client.post("/v1/translate", json={"texts": ["a b"]})
-    assert response.json() == {"model": "upper", "translations": [{"text": "A B"}]}
+        response = client.post("/v1/translate", json={"texts": texts})
+        looking = client.post("/v1/translate", json={"texts": texts, "attention": True})
+    expected = [{"text": text} for text in trained.translate(texts)]
+    assert response.json() == {"model": "reversed", "translations": expected}
+    assert expected[1] == {"text": ""}
+    first, empty, _ = looking.json()["translations"]
+    assert first["text"] == expected[0]["text"]
+    assert first["attention"]["source"] == ["a", "b", "c", "<eos>"]
+    for row in first["attention"]["weights"]:
+        assert sum(row) == pytest.approx(1, abs=1e-4)
+    assert empty["attention"]["weights"] == []
 
 
 def test_tag(tmp_path: Any, without_curves: None) -> None:

@@ -1,7 +1,7 @@
 /* Try: served models that tag, classify, answer or translate, each with a form of its own. */
 
 import * as api from "../api.js";
-import { bars, colouredText, short } from "../draw.js";
+import { bars, colouredText, heatMap, short } from "../draw.js";
 import { examples, key, make, textArea, trouble } from "../elements.js";
 import { can, card } from "../models.js";
 import { recall, remember } from "../remember.js";
@@ -82,7 +82,10 @@ function answering(model) {
 
 function translating(model) {
   return asking(model, "Translate", { text: ["Sentences, one per line", ""] }, async ({ text }, signal) => {
-    const { translations } = await api.translate({ model: model.id, texts: text.split("\n").filter((line) => line.trim()) }, signal);
-    return translations.map((one) => make("p", { class: "translation" }, one.text));
+    const texts = text.split("\n").filter((line) => line.trim());
+    const { translations } = await api.translate({ model: model.id, texts, attention: true }, signal);
+    return translations.flatMap(({ text: written, attention }) => [make("p", { class: "translation" }, written),
+      attention?.target.length ? heatMap({ title: "Where it looked", rows: attention.target, columns: attention.source,
+        values: attention.weights, rowLabel: "written", columnLabel: "read", low: 0, high: 1 }) : null]).filter(Boolean);
   });
 }
