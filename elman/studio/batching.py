@@ -28,9 +28,9 @@ from elman.models.contract import LanguageModel
 from elman.state import State, join, select
 from elman.studio.errors import Busy, DeadlinePassed
 from elman.studio.limits import Limits
-from elman.studio.rows import Drawn, Event, Failed, Finished, Inbox, Row, Scored, Work
+from elman.studio.prompts import Reading, told_of
+from elman.studio.rows import Event, Failed, Finished, Inbox, Row, Scored, Work
 
-_CHUNK = 128  # tokens of a prompt that are read at once; always the same, so that bits are too
 _PROMPT_TOKENS = 512  # read per step, so that those who are writing do not wait long
 _IDLE = 3600.0  # seconds; there is nothing to look after
 
@@ -188,7 +188,7 @@ class Batcher:
                 self._tell(row, Failed(token))
                 going.append(False)
                 continue
-            self._tell(row, _told(token, log_probs[place], row.likeliest))
+            self._tell(row, told_of(token, log_probs[place], row.likeliest))
             reason = row.add(token)
             if reason is not None:
                 self._tell(row, Finished(reason))
@@ -251,47 +251,6 @@ class Batcher:
         told, self._told = self._told, []
         if told and self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(_put, told)
-
-
-class Reading:
-    """A prompt while it is read, chunk by chunk."""
-
-    def __init__(self, work: Work) -> None:
-        self.work = work
-        self.state: State | None = None
-        self.scored: list[Drawn] = []
-        self._next = 0
-
-    @property
-    def is_done(self) -> bool:
-        """Whether all of it was read."""
-        return self.state is not None and self._next >= len(self.work.prompt)
-
-    def read(self, model: LanguageModel) -> int:
-        """Read one more chunk; how many tokens it had."""
-        if self.state is None:
-            self.state = model.start(1)
-        chunk = self.work.prompt[self._next : self._next + _CHUNK]
-        self._next += len(chunk)
-        if not len(chunk):
-            return 0
-        ids = torch.tensor([list(chunk)])
-        if self.work.scores is None:
-            self.state = model.read(ids, self.state)
-            return len(chunk)
-        log_probs, self.state = model.predict_all(ids, self.state)
-        for token, row in zip(chunk, log_probs[0].cpu().double(), strict=True):
-            self.scored.append(_told(int(token), row, self.work.scores))
-        return len(chunk)
-
-
-def _told(token: int, log_probs: torch.Tensor, likeliest: int | None) -> Drawn:
-    """What is told of a token: its log probability, (V,), and the likeliest ones beside it."""
-    if likeliest is None:
-        return Drawn(token)
-    values, ids = log_probs.topk(min(likeliest, len(log_probs)))
-    top = tuple(zip(ids.tolist(), values.tolist(), strict=True))
-    return Drawn(token, float(log_probs[token]), top)
 
 
 def _shaping(options: DecodingOptions) -> DecodingOptions:
