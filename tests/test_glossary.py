@@ -18,6 +18,7 @@ READ = [
 THEIRS = {
     "logprob": {
         "docs/api.md",
+        "docs/engineer.md",
         "elman/studio/completion_request.py",
         "elman/studio/completion_shape.py",
         "elman/studio/completions.py",

@@ -59,6 +59,11 @@ class Batches(ABC):
         """Tokens that are learned; all of them, unless some are only read."""
         return self.tokens_per_epoch
 
+    @property
+    def steps_per_epoch(self) -> int | None:
+        """How many batches an epoch has; None where that is left to chance."""
+        return None
+
     @abstractmethod
     def next(self) -> Batch | None:
         """The next batch; None at the end of an epoch, after which the next one begins."""

@@ -32,6 +32,10 @@ class Buckets(Batches):
     def _batch(self, rows: np.ndarray) -> Any:
         """The batch of these rows."""
 
+    @property
+    def steps_per_epoch(self) -> int:
+        return len(self._plan)
+
     def next(self) -> Any:
         if self._number == len(self._plan):
             self._epoch, self._number = self._epoch + 1, 0

@@ -81,7 +81,9 @@ def _plan(
 ) -> Plan:
     training, model = config.training, trainer.model
     tokens = trainer.batches.tokens_per_epoch
-    steps_per_epoch = trainer.counters.step / trainer.epochs_done
+    steps_per_epoch = trainer.batches.steps_per_epoch or (
+        trainer.counters.step / trainer.epochs_done
+    )
     per_step = tokens / steps_per_epoch
     per_token = model.multiplications(round(per_step))
     validated = 0.0

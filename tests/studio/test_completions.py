@@ -32,8 +32,9 @@ def test_a_seed_says_what_elman_generate_says(gives: Any, served: Served, model:
 
 
 def test_without_a_seed_texts_differ_and_the_drawn_seed_brings_one_back(gives: Any) -> None:
-    asked = {"model": "letters", "prompt": "the ", "max_tokens": 30}
+    asked = {"model": "letters", "prompt": "the ", "max_tokens": 120}
     first, second = gives(PATH, **asked), gives(PATH, **asked)
+    assert first["seed"] != second["seed"]
     assert first["choices"][0]["text"] != second["choices"][0]["text"]
     again = gives(PATH, **asked, seed=first["seed"])
     assert again["choices"][0]["text"] == first["choices"][0]["text"]
