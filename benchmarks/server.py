@@ -78,7 +78,7 @@ class Server:
 
     def __exit__(self, *_: Any) -> None:
         self.process.send_signal(signal.SIGINT)
-        self.process.wait(10)
+        self.process.communicate(timeout=10)  # and closes its pipe
 
     def resident_megabytes(self) -> float:
         """How much memory the process holds."""

@@ -7,6 +7,9 @@ import re
 import subprocess
 import sys
 import tarfile
+import time
+import urllib.error
+import urllib.request
 import zipfile
 from pathlib import Path
 
@@ -103,3 +106,34 @@ def test_the_wheel_works_far_from_here(environment: Path, tmp_path: Path) -> Non
 def test_the_tour_far_from_here(environment: Path, tmp_path: Path) -> None:
     assert "LSTM" in run(environment / "elman", "tour", cwd=tmp_path)
     assert (tmp_path / "elman-tour.html").stat().st_size > 10_000
+
+
+def fetch(address: str) -> str:
+    """What stands at an address, which may not be listened at yet."""
+    for _ in range(100):
+        try:
+            with urllib.request.urlopen(address, timeout=30) as answer:
+                found: str = answer.read().decode()
+                return found
+        except urllib.error.URLError:
+            time.sleep(0.2)
+    raise AssertionError(f"nobody answers at {address}")
+
+
+@pytest.mark.slow
+def test_the_server_far_from_here(environment: Path, tmp_path: Path) -> None:
+    elman = environment / "elman"
+    run(elman, "train", "ngram", "--data", "grammar", "--out", "counts", cwd=tmp_path)
+    command = [str(elman), "serve", "counts", "--port", "0"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        address = next(line for line in server.stderr if line.startswith("http")).split()[0]
+        try:
+            for path, expected in (
+                ("", "elman"),
+                ("draw.js", "heatMap"),
+                ("v1/models", "counts"),
+            ):
+                assert expected in fetch(f"{address}{path}")
+        finally:
+            server.terminate()
