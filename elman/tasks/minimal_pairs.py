@@ -21,8 +21,8 @@ from elman.evaluation.suites import JudgedItem, judge_suite
 from elman.tasks.language_model import TrainedModel
 from elman.text.minimal_pairs import MinimalPair, read_minimal_pairs
 from elman.text.reader import Document, read_document
-from elman.text.splitting import split_text
 from elman.text.syntax_suites import Condition, Suite, read_suite
+from elman.text.tokenizer import Tokenizer
 
 BUILT_IN = "grammar"
 _ENDINGS = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
@@ -88,7 +88,7 @@ def judge(
 ) -> PairScores:
     """All of them under one model."""
     items: list[JudgedPair | JudgedItem] = []
-    for material in _apart(materials) if model.tokenizer.name == "words" else materials:
+    for material in _prepared(materials, model.tokenizer):
         if isinstance(material, Suite):
             items += judge_suite(model.model, model.tokenizer, material, progress=progress)
         else:
@@ -116,11 +116,9 @@ def _term(judgement: Judgement) -> str:
     return judgement.term
 
 
-def _apart(materials: Sequence[Material]) -> list[Material]:
-    """The same with marks apart from words, as in a tokenized text."""
-
-    def apart(text: str) -> str:
-        return " ".join(split_text(text, tokenized=True))
+def _prepared(materials: Sequence[Material], tokenizer: Tokenizer) -> list[Material]:
+    """The same sentences in the form that the training text has."""
+    apart = tokenizer.prepare
 
     def condition_apart(given: Condition) -> Condition:
         return replace(given, regions=tuple(apart(region) for region in given.regions))

@@ -116,6 +116,10 @@ class Tokenizer(ABC):
         """The text as its tokens stand for it: what decoding brings back of known words."""
         return _cased(text, self.lowercase)
 
+    def prepare(self, text: str) -> str:
+        """Raw text, as people type it, in the form that the training text has."""
+        return text
+
     def single_id(self, text: str) -> int:
         """The id of a text that is one known token, like `=` among characters."""
         ids = self.encode(text)

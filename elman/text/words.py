@@ -84,6 +84,11 @@ class Words(Tokenizer):
         lines = super().normalise(text).split("\n")
         return "\n".join(" ".join(line.split()) for line in lines)
 
+    def prepare(self, text: str) -> str:
+        from elman.text.splitting import split_text
+
+        return " ".join(split_text(text, tokenized=True))
+
     def to_data(self) -> dict[str, Any]:
         return {"tokens": self.tokens, "lowercase": self.lowercase}
 
