@@ -24,7 +24,7 @@ from elman.tasks.recipes import RunConfig
 from elman.tasks.sentence_task import SentenceTask, learn_words
 from elman.text.labelled import Example, read_labelled
 from elman.text.reader import Document
-from elman.text.splitting import is_tokenized, split_text
+from elman.text.splitting import is_tokenized, is_typed, split_text
 from elman.text.word_list import WordList
 
 if TYPE_CHECKING:
@@ -121,7 +121,13 @@ class Classification(SentenceTask):
             if not all(text.strip() for text in given):
                 raise InputError(f"text {number} is empty; leave it out")
         parts = range(self.texts)
-        return [[split_text(given[part], self.tokenized) for given in texts] for part in parts]
+        return [[self._split(given[part]) for given in texts] for part in parts]
+
+    def _split(self, text: str) -> list[str]:
+        """The words of a text; typed text as the training text has it."""
+        if self.tokenized and is_typed(text):
+            return self.form.split(text)
+        return split_text(text, self.tokenized)
 
     def build(self) -> Classifier:
         counts, labels = self.counts(), len(self.labels)

@@ -109,7 +109,9 @@ def config_from_data(data: dict[str, Any]) -> RunConfig:
 
 
 def saved_config(data: dict[str, Any]) -> RunConfig:
-    """The settings that a run folder keeps, also of a run older than the options of smoothers."""
+    """The settings that a run folder keeps, also of an older run, which has fewer of them."""
+    if isinstance(data.get("text"), dict):  # version 0.1 took text as it is
+        data = {**data, "text": {"normalise": "none", **data["text"]}}
     model = data.get("model")
     if isinstance(model, dict) and not NgramConfig.moved.keys().isdisjoint(model):
         smoother = SMOOTHERS.get(model.get("smoothing", ""))
