@@ -50,7 +50,7 @@ def fit(predictors: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarr
     residuals = times - predictors @ coefficients
     variance = residuals @ residuals / len(times)
     free = len(times) - predictors.shape[1]
-    covariance = np.linalg.inv(predictors.T @ predictors) * variance * len(times) / free
+    covariance = np.linalg.pinv(predictors.T @ predictors) * variance * len(times) / free
     likelihood = -len(times) / 2 * (math.log(2 * math.pi * variance) + 1)
     return coefficients, np.sqrt(np.diag(covariance)), likelihood
 

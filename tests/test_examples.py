@@ -56,7 +56,7 @@ def test_surnames(tmp_path: Path, corpus: Callable[[str], Path]) -> None:
 
 def test_reading_times_find_the_slopes_that_were_put_in(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
-    words = [f"w{number % 40}" + "x" * (number % 5) for number in range(3000)]
+    words = [f"w{number}" + "x" * (number % 5) for number in random.geometric(0.1, 3000)]
     surprisal = random.gamma(4, 2, 3000)
     unknown = random.random(3000) < 0.02
     times = 300 + 0.5 * surprisal + random.normal(0, 5, 3000)
