@@ -64,7 +64,7 @@ class Choice:
         self._continuation = continuation
         self._growing = GrowingText(continuation)
         self._tells = asked.logprobs is not None
-        self._offsets = _Offsets(tokenizer, continuation.prompt_ids.tolist(), bool(asked.echo))
+        self._offsets = _Offsets(tokenizer, continuation, bool(asked.echo))
         self._text = ""  # told in pieces up to now, or all of it
         self._sent = 0  # characters of it, of a stream
         self._tokens: list[dict[str, Any]] = []
@@ -137,16 +137,21 @@ def _logprobs(tokens: list[dict[str, Any]]) -> dict[str, Any]:
 class _Offsets:
     """Where in the text each token begins, told one by one; of the prompt first if it is echoed."""
 
-    def __init__(self, tokenizer: Tokenizer, prompt: list[int], echo: bool) -> None:
+    def __init__(self, tokenizer: Tokenizer, continuation: Continuation, echo: bool) -> None:
         self._tokenizer = tokenizer
-        self._before = [] if echo else [*tokenizer.context(prompt)]
-        self._place = 0
+        self._echoed = continuation.prompt_places() if echo else []
+        self._before = tokenizer.context(continuation.prompt_ids.tolist())
+        self._place = len(continuation.prompt) if echo else 0
+        self._given = 0
 
     def add(self, number: int) -> int:
         """The place of the next token."""
+        self._given += 1
+        if self._given <= len(self._echoed):
+            return self._echoed[self._given - 1]
         place = self._place
         self._place += len(self._tokenizer.write([number], self._before))
-        self._before = [*self._tokenizer.context([*self._before, number])]
+        self._before = self._tokenizer.context([*self._before, number])
         return place
 
 

@@ -31,13 +31,31 @@ class Continuation:
         if not all(self.stop):
             raise InputError("an empty stop sequence would stop at once; leave it out")
         if isinstance(prompt, str):
-            text = prompt.rstrip(" ") if tokenizer.space_before_words else prompt
+            text = (
+                prompt.rstrip(" ")
+                if tokenizer.space_before_words or tokenizer.whole_words
+                else prompt
+            )
             self.prompt_ids = tokenizer.encode_typed(text)  # the next word brings its own space
+            self.prompt = text
         else:
             self.prompt_ids = np.array(prompt, dtype=np.int64)
-        self.prompt = tokenizer.write(self.prompt_ids.tolist())
+            self.prompt = tokenizer.write(prompt)
+        self._typed = isinstance(prompt, str)
         self._prompt_end = [*tokenizer.context(self.prompt_ids.tolist())]
         self._longest_stop = max(map(len, self.stop), default=0)
+
+    def prompt_places(self) -> list[int]:
+        """Where in the prompt each of its tokens begins."""
+        if self._typed:
+            return self.tokenizer.typed_spans(self.prompt).starts.tolist()
+        places, place = [], 0
+        before: Sequence[int] = []
+        for number in self.prompt_ids.tolist():
+            places.append(place)
+            place += len(self.tokenizer.write([number], before))
+            before = self.tokenizer.context([*before, number])
+        return places
 
     def text(self, ids: Sequence[int]) -> str:
         """All that ids add to the prompt, a stop sequence and what follows it included."""

@@ -59,4 +59,4 @@ def test_generate_measures(gives: Any, says: Any) -> None:
 def test_generate_says_when_the_prompt_is_unknown(call: Any) -> None:
     result = call("generate", "words", "--prompt", "the zebra", "--max-tokens", "2")
     assert result.code == 0
-    assert "1 of 2 tokens of the prompt are unknown" in result.err
+    assert "1 of 2 tokens of the prompt are out of vocabulary" in result.err

@@ -90,7 +90,7 @@ def test_offsets_say_where_a_token_begins(gives: Any) -> None:
 
 
 def test_a_stop_sequence_ends_a_text_and_is_left_out(gives: Any) -> None:
-    data = gives(PATH, model="words", prompt="the", max_tokens=50, seed=1, stop=[" .", "zebra"])
+    data = gives(PATH, model="words", prompt="the", max_tokens=50, seed=1, stop=[".", "zebra"])
     choice = data["choices"][0]
     assert choice["finish_reason"] == "stop"
     assert "." not in choice["text"]

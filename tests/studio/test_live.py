@@ -62,7 +62,7 @@ def test_the_openai_client_streams_what_it_completes(openai_client: Any) -> None
 
 def test_the_openai_client_stops(openai_client: Any) -> None:
     done = openai_client.completions.create(
-        model="words", prompt="the", max_tokens=60, seed=1, stop=" ."
+        model="words", prompt="the", max_tokens=60, seed=1, stop="."
     )
     assert done.choices[0].finish_reason == "stop"
     with openai_client.completions.create(

@@ -30,9 +30,10 @@ def tokenizer_of(name: str) -> Tokenizer:
 
 def whole_text(continuation: Continuation, ids: Sequence[int]) -> str:
     """All decoded at once, and the prompt taken off."""
-    text = continuation.tokenizer.write([*continuation.prompt_ids.tolist(), *ids])
-    assert text.startswith(continuation.prompt)
-    return text[len(continuation.prompt) :]
+    prompt = continuation.prompt_ids.tolist()
+    text, before = map(continuation.tokenizer.write, ([*prompt, *ids], prompt))
+    assert text.startswith(before)
+    return text[len(before) :]
 
 
 prompts = st.sampled_from(["", "the", "the ", "the cat\n", "a café", "🐈", "the \ufffd", "\n "])
