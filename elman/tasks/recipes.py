@@ -17,6 +17,7 @@ from elman.counts.smoothers import SMOOTHERS
 from elman.errors import InputError, nearest
 from elman.models import MODELS, SENTENCE_MODELS
 from elman.options import known_options
+from elman.text.example_splits import ORDERED
 from elman.text.tokenizer import TextConfig
 
 _FOLDER = Path(__file__).parent.parent / "recipes"
@@ -109,8 +110,13 @@ def config_from_data(data: dict[str, Any]) -> RunConfig:
 
 
 def saved_config(data: dict[str, Any]) -> RunConfig:
-    """The settings that a run folder keeps, also of a run older than the options of smoothers."""
+    """The settings that a run folder keeps, also of an older run: of one older than the options of
+    smoothers, and of one of 0.1.0, whose examples were split in their order.
+    """
     model = data.get("model")
+    kind = str(model.get("kind")) if isinstance(model, dict) else ""
+    if kind in SENTENCE_MODELS and hasattr(SENTENCE_MODELS[kind].text_class, "split"):
+        data = {**data, "text": {"split": ORDERED, **data.get("text", {})}}
     if isinstance(model, dict) and not NgramConfig.moved.keys().isdisjoint(model):
         smoother = SMOOTHERS.get(model.get("smoothing", ""))
         known = known_options(smoother) if smoother else {}

@@ -29,6 +29,7 @@ class TextConfig:
     min_count: int = 0  # words seen less often are unknown or spelled; 0: as the tokenizer likes
     lowercase: bool = False
     labelled: bool = False  # the data is a folder of lists; each line gets its file's name
+    plain: bool = False  # read the file as text even if it looks like a table or annotation
 
     def __post_init__(self) -> None:
         if self.vocabulary_size is not None and self.vocabulary_size < 3:

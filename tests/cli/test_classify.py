@@ -105,7 +105,7 @@ LABELLED_WITH_ODD = "label\ttext\n" + LABELLED + "odd\ta film .\n"
     [
         (("--text", "a", "--all", "--explain"), "--all and --explain are two tables"),
         (("--text", ""), "--text is empty"),
-        (("--text", " "), "text 1 is empty; leave it out"),
+        (("--text", " "), "--text is empty; give some text"),
         ((), "give either a file or --text"),
         (("nowhere.txt",), "nowhere.txt: no such file"),
         (("--text", "a", "--batch-size", "0"), "--batch-size 0: must be at least 1"),

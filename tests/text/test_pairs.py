@@ -55,12 +55,16 @@ def test_other_line_ends_of_unicode_are_no_line_ends() -> None:
     [
         ("x.tsv", "a\tb\nc\n", "x.tsv, line 2: has 1 columns instead of 2"),
         ("x.tsv", "en\tde\na\tb\tc\n", "x.tsv, line 2: has 3 columns instead of 2"),
-        ("x.tsv", "a\tb\tc\n", "x.tsv, line 1: has 3 columns; .*text.source"),
+        ("x.tsv", "a\tb\tc\n", "x.tsv, line 1: has 3 columns; .*--columns source="),
         ("x.txt", "a b\n", "x.txt, line 1: has 1 columns"),
         ("x.tsv", "a\t\n\tb\n", "x.tsv: no line has both a source and a target"),
         ("x.jsonl", '{"en": "a", "de": "b"}\n{"en"\n', "x.jsonl, line 2: is not JSON"),
         ("x.jsonl", "[1]\n", "x.jsonl, line 1: must be an object"),
-        ("x.jsonl", '{"en": "a", "dee": "b"}', "no field 'de'; did you mean 'dee'.*text.target"),
+        (
+            "x.jsonl",
+            '{"en": "a", "dee": "b"}',
+            "no field 'de'; did you mean 'dee'.*--columns",
+        ),
         ("x.jsonl", '{"en": 1, "de": "b"}', "field 'en' is not a text"),
     ],
 )

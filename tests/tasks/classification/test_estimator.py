@@ -33,5 +33,5 @@ def _parted(setting: str) -> tuple[str, float]:
 
 
 def test_an_estimator_wants_a_label_for_every_text() -> None:
-    with pytest.raises(InputError, match="a label is empty"):
+    with pytest.raises(InputError, match=r"y\[1\] is an empty label"):
         elman.Classifier().fit(["a film .", "a cast ."] * 5, ["good", ""] * 5)
