@@ -62,7 +62,7 @@ def classify(
     if text is not None and found == [None]:
         raise InputError("--text is empty; give some text")
     if empty := found.count(None):
-        note(f"{empty:,} of {len(found):,} texts are empty and have no label")
+        note(f"empty texts, which get no label: {empty:,} of {len(found):,}")
     if explain:
         _explain(trained, texts, found, batch_size, json)
     elif json:

@@ -239,7 +239,10 @@ def _examples(kind: type[ExampleTask], corpus: Corpus, config: RunConfig) -> Spl
         note = f"one file: the first 90 % of its {kind.unit} are train, then 5 % valid, 5 % test"
         if not ordered:
             counts = ", ".join(f"{len(part):,} {name}" for name, part in parts.items())
-            note = f"one file: its {len(every):,} {kind.unit} were split at random into {counts}"
+            note = (
+                f"one file: its {len(every):,} {kind.unit} were split at random into {counts}; "
+                "the seed is fixed, so all runs on this file share the split"
+            )
         return Split(
             kind.learned(parts["train"]), parts["valid"] or parts["train"], [note], columns
         )

@@ -28,6 +28,7 @@ _KNOWN = {"text": FIRST, "text2": SECOND, "label": LABELS}
 _NAME = re.compile(r"[^\W\d][\w-]*( [\w-]+)?")  # a word or two, as headers have them
 _IDENTIFIER = re.compile(r"\w*\d+\w*")
 _FEWEST_ROWS = 4  # below this the content of columns says nothing
+_SHOWN = 60  # characters of a first row in a message
 _HOW = "--columns text=…,label=…"
 
 
@@ -195,10 +196,11 @@ def _by_content(table: Table, first: list[str], known: dict[str, tuple[int, ...]
     if width > 3:
         if half_known and known["label"]:
             return _longest_is_text(rows[1:], first, known["label"][0])
-        shown = f"named {', '.join(first)}" if _all_names(first) else "and no header that is known"
+        shown = ", ".join(first)
+        shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
         raise InputError(
-            f"{table.document.name}: has {width} columns {shown}; say which have the text and the "
-            f"label: {_HOW} (names or numbers)"
+            f"{table.document.name}: has {width} columns and no header that says which have the "
+            f"text and the label (first row: {shown}); say it with {_HOW} (names or numbers)"
         )
     layout = _told_apart(rows[1:] or rows, first, header=True)
     (label,) = layout.label
@@ -234,7 +236,7 @@ def _told_apart(
         identifiers = [place for place in texts if _is_identifier(_values(rows, place))]
         if len(identifiers) == 1:
             texts.remove(identifiers[0])
-            unused = f"; column {names[identifiers[0]]} looks like a number of the row: not read"
+            unused = f"; column {names[identifiers[0]]} looks like row numbers and is not read"
     second = tuple(texts[1:])
     return Layout((texts[0],), second, (label,), names, header, unused)
 
@@ -253,8 +255,11 @@ def _label_place(rows: Sequence[tuple[int, list[Any]]], width: int) -> int:
     fewer = [
         place
         for place in range(last)
-        if counts[place] * clearly <= counts[last]
-        or (counts[place] < counts[last] and lengths[place] < lengths[last])
+        if counts[place] > 1
+        and (
+            counts[place] * clearly <= counts[last]
+            or (counts[place] < counts[last] and lengths[place] < lengths[last])
+        )
     ]
     return min(fewer, key=lambda place: counts[place], default=last)
 
@@ -264,9 +269,13 @@ def _is_header(first: Sequence[str], rows: Sequence[tuple[int, list[Any]]], labe
     labels = _values(rows, label)
     if len(rows) < _FEWEST_ROWS or not _all_names(first) or first[label] in labels:
         return False
-    texts = [_values(rows, place) for place in range(len(first)) if place != label]
-    several_words = any(_mean_words(column) >= 2 for column in texts)
-    return len({*labels}) * 2 <= len(labels) and several_words
+    texts = [place for place in range(len(first)) if place != label]
+    longer = any(
+        _mean_words(_values(rows, place)) >= 2
+        or _mean_length(_values(rows, place)) >= 3 * len(first[place])
+        for place in texts
+    )
+    return len({*labels}) * 2 <= len(labels) and longer
 
 
 def _all_names(cells: Sequence[str]) -> bool:

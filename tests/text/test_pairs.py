@@ -94,3 +94,19 @@ def test_the_hash_is_that_of_texts_and_vectors() -> None:
 def test_wrong_settings(wrong: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
         PairConfig(**wrong)
+
+
+def test_columns_may_be_named() -> None:
+    named = PairConfig(columns={"source": "English", "target": "German"})
+    for name, text in (
+        ("x.tsv", "id\tGerman\tEnglish\n1\tein Hund\ta dog\n"),
+        ("x.csv", 'id,German,English\n1,"ein Hund","a dog"\n'),
+        ("x.jsonl", '{"German": "ein Hund", "English": "a dog"}\n'),
+    ):
+        assert read_pairs(Document(name, text), named) == [Pair("a dog", "ein Hund")]
+    numbers = PairConfig(columns={"source": "3", "target": "2"})
+    assert read_pairs(Document("x.tsv", "1\tein Hund\ta dog\n"), numbers) == [
+        Pair("a dog", "ein Hund")
+    ]
+    with pytest.raises(InputError, match="has no column 'English'; its first row is a, b"):
+        read_pairs(Document("x.tsv", "a\tb\n"), named)
