@@ -87,7 +87,7 @@ def read_unlabelled(
     if columns and separator is None:
         raise InputError(f"{document.name}: is not a table; leave out --columns")
     if separator is not None and (columns or separator != "\t"):
-        table = read_table(document, separator)
+        table = read_table(document, separator, with_empty=True)
         text_only = {role: name for role, name in (columns or {}).items() if role != "label"}
         layout = find_layout(table, text_only, labelled=False)
         return [Example(_required_texts(table, *row, layout)) for row in _body(table, layout)]

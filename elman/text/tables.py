@@ -57,14 +57,20 @@ def table_separator(document: Document) -> str | None:
     return csv_separator(document.text)
 
 
-def read_table(document: Document, separator: str) -> Table:
-    """The rows of a table; all must have as many cells as the first. Empty lines are left out."""
+def read_table(document: Document, separator: str, *, with_empty: bool = False) -> Table:
+    """The rows of a table; all must have as many cells as the first.
+
+    Empty lines are left out; `with_empty`: between tabs they are rows without anything in them.
+    """
     if separator == _JSON:
         return _read_json(document)
-    rows = [(number, row) for number, row in _cells(document, separator) if any(row)]
+    every = [*_cells(document, separator)]
+    rows = [(number, row) for number, row in every if any(row)]
     if not rows:
         raise InputError(f"{document.name}: has no rows; give a text and its label per line")
     width = len(rows[0][1])
+    if with_empty and separator == "\t":
+        rows = [(number, row if any(row) else [""] * width) for number, row in every]
     for number, row in rows:
         if len(row) != width:
             raise InputError(

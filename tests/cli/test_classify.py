@@ -139,7 +139,9 @@ def test_an_empty_line_stays_a_line_without_a_label(call: Any, runs: Path, tmp_p
     assert found[1] == {"text": "", "label": None, "probability": None, "probabilities": {}}
     assert "(empty)" in call("classify", f"{runs}/run-films", str(file), "--explain").out
     file.write_text("\na fine film .\ta dull film .\n")
-    assert rows(call("classify", f"{runs}/run-pairs", str(file)).out)[1] == ["", "", ""]
+    _, first, second = rows(call("classify", f"{runs}/run-pairs", str(file)).out)
+    assert {*first} == {""}
+    assert second[0] in ("same", "other")
 
 
 def test_texts_come_from_the_column_of_a_table(call: Any, runs: Path, tmp_path: Path) -> None:
