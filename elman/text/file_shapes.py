@@ -36,7 +36,7 @@ def refuse_other_shapes(document: Document) -> None:
         return
     name = document.name
     raise InputError(
-        f"{name}: looks like {shape}, not running text; a language model would learn the format. "
+        f"{name}: looks like {shape}, not running text; its format would be taken for text. "
         f"{_remedy(shape, name)}; or train with --set text.plain=true to read any file as it is"
     )
 
