@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from elman.cli.arguments import Adapters, Columns, Data, Json, Reset, Run, Split, WholeNumber
 from elman.cli.evaluate_task import evaluate_task, refuse_for_task
-from elman.cli.output import counted, note, print_json, print_table
+from elman.cli.output import MANY_UNKNOWN, counted, note, print_json, print_table
 from elman.errors import InputError
 from elman.evaluation.reading import Reading
 
@@ -142,6 +142,12 @@ def _note(measurement: "Measurement", *, seen: bool) -> None:
         note("this is the text that the run was trained on; measure on text it has not seen")
     if measurement.unknown:
         note("unknown words count as one word <unk>, so bits per byte look better than they are")
+    if measurement.unknown > MANY_UNKNOWN * measurement.tokens:
+        share = measurement.unknown / measurement.tokens
+        note(
+            f"WARNING: {share:.1%} of the tokens are out of vocabulary. Is the text tokenized like "
+            "the training text, with punctuation apart from words?"
+        )
     if measurement.impossible:
         note(f"{measurement.impossible:,} tokens have probability zero: the perplexity is infinite")
 

@@ -102,7 +102,7 @@ def generate(
 def _in_ids(trained: Any, wishes: Wishes) -> dict[str, Any]:
     """The wishes as options of the model, which bans and forces ids."""
     banned = tuple(number for word in wishes.ban for number in _tokens_of(trained, word))
-    forced = tuple(trained.tokenizer.encode(wishes.force).tolist())
+    forced = tuple(trained.tokenizer.encode_typed(wishes.force).tolist())
     if trained.tokenizer.unknown_id in forced:
         raise InputError(f"--force {wishes.force}: has words that this model does not know")
     return {
@@ -158,10 +158,9 @@ def _tokens_of(trained: Any, word: str) -> list[int]:
 
 
 def _note_unknown(trained: Any, prompt: str) -> None:
-    ids = trained.tokenizer.encode(prompt).tolist()
-    unknown = ids.count(trained.tokenizer.unknown_id)
-    if unknown:
-        note(f"{unknown} of {len(ids)} tokens of the prompt are unknown to this model")
+    ids = trained.tokenizer.encode_typed(prompt).tolist()
+    if unknown := ids.count(trained.tokenizer.unknown_id):
+        note(f"{unknown} of {len(ids)} tokens of the prompt are out of vocabulary")
 
 
 def _print_measures(measures: Any) -> None:

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from typing import Any
 
 _NUMBER = re.compile(r"[-+−]?[\d.,]+(e-?\d+)?|[–∞]")
+MANY_UNKNOWN = 0.05  # of the words
 _PATIENCE = 1.0  # seconds before a progress line appears
 
 
@@ -36,6 +37,19 @@ def plain(data: Any) -> Any:
     if isinstance(data, float) and not math.isfinite(data):
         return None
     return data
+
+
+def note_unknown(unknown: int, words: int, run: str = "") -> None:
+    """The share of out-of-vocabulary words, with a warning if it is large."""
+    of_run = f" for {run}" if run else ""
+    share = f"{unknown:,} of {words:,} words ({unknown / max(words, 1):.1%}) are out of vocabulary"
+    if unknown > MANY_UNKNOWN * words:
+        note(
+            f"WARNING: {share}{of_run}: their surprisal is that of <unk>, not of the word. Do not "
+            "analyse them; train on more text, or with --set text.tokenizer=raw-words"
+        )
+    else:
+        note(f"{share}{of_run}" + (": their surprisal is that of <unk>" if unknown else ""))
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from elman.cli.arguments import Adapters, Json, Reset, Run
 from elman.cli.given import GivenText, InputFile, read_given
-from elman.cli.output import counted, note, print_json
+from elman.cli.output import counted, note_unknown, print_json
 from elman.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ def surprisal(
     A file that ends in .tsv is a table of stimuli, and comes back row for row with the columns
     surprisal, entropy, tokens and unknown added, for several runs as surprisal_RUN and so on. It
     has a column with a sentence per row (then surprisal is the sum, entropy the mean over its
-    words) or with a word per row; NA where a row has no text.
+    words) or with a word per row; NA where a row has no text. Typed text is split as the training
+    text is: marks apart, clitics as in the corpus. The share of out-of-vocabulary words is always
+    reported.
 
     For example:
       elman surprisal runs/ptb --text "the price of gold rose"
@@ -68,6 +70,7 @@ def surprisal(
         word per row; else item, condition and the like.
     """
     from elman.tasks.language_model import load
+    from elman.text.tokenizer import EOS
 
     if base not in _BASES:
         raise InputError(f"--base {base}: choose 2, e or 10")
@@ -86,8 +89,8 @@ def surprisal(
             _print_joined(models, document, _BASES[base], column, by, json, progress)
             return
         rows = models[0].surprisal(document.text, base=_BASES[base], reset=reset, progress=progress)
-    if unknown := sum(row.unknown for row in rows):
-        note(f"{unknown} of {len(rows)} words are unknown: their surprisal is that of <unk>")
+    if models[0].tokenizer.unknown_id is not None:
+        note_unknown(sum(row.unknown for row in rows), sum(row.word != EOS for row in rows))
     if json:
         print_json(rows)
         return
@@ -109,11 +112,14 @@ def _print_joined(
 
     names = [name.strip() for name in by.split(",") if name.strip()]
     stimuli = read_stimuli(document, column=column, by=names)
-    lines = join(models, stimuli, base=base, progress=progress)
+    table = join(models, stimuli, base=base, progress=progress)
+    for model, count in zip(models, table.unknown, strict=True):
+        if model.tokenizer.unknown_id is not None:
+            note_unknown(count.unknown, count.words, count.run if len(models) > 1 else "")
     if not json:
-        print("\n".join(lines))
+        print("\n".join(table.lines))
         return
-    header, *rows = [line.split("\t") for line in lines]
+    header, *rows = [line.split("\t") for line in table.lines]
     own = len(stimuli.columns())
     print_json(
         [

@@ -33,7 +33,8 @@ def tag(
     Parameters
     ----------
     file
-        Sentences, one per line, words between spaces; - for standard input.
+        Sentences, one per line; - for standard input. Punctuation and clitics are split off as in
+        the training data.
     columns
         The file is in columns (CoNLL, CoNLL-U), one word per line: its other columns stay.
     """
@@ -52,7 +53,6 @@ def tag(
 def _tag_lines(trained: "TrainedTagger", document: "Document", batch_size: int, json: bool) -> None:
     from elman.tasks.tagging import tagged_sentences
     from elman.text.columns import looks_like_columns
-    from elman.text.tagged import read_untagged
 
     if features := trained.config.text.features:
         raise InputError(
@@ -61,7 +61,7 @@ def _tag_lines(trained: "TrainedTagger", document: "Document", batch_size: int, 
         )
     if looks_like_columns(document):
         note(f"{document.name}: looks like a file in columns; tag it as one with --columns")
-    sentences = read_untagged(document)
+    sentences = trained.split_lines(document.text)
     tagged = trained.tag(sentences, batch_size=batch_size)
     if json:
         print_json(tagged_sentences(trained, sentences, tagged))

@@ -26,6 +26,7 @@ class Protocol:
     counts_eos: bool = True
     unknown: str = ""  # what happens to words outside the vocabulary
     text: str = ""  # which text
+    normalise: str = ""  # the form that text was brought into before it was cut: nfc
     vocabulary: str = ""  # fingerprint of the tokens: as many are not the same
 
     def comparable(self, other: Protocol) -> bool:
@@ -38,7 +39,8 @@ class Protocol:
 
     def __str__(self) -> str:
         eos = "<eos> counted" if self.counts_eos else "<eos> not counted"
-        parts = (self.unit, f"vocabulary {self.vocabulary_size:,}", self.state, eos, self.unknown)
+        size = f"vocabulary {self.vocabulary_size:,}"
+        parts = (self.unit, size, self.state, eos, self.unknown, self.normalise)
         return " · ".join(part for part in parts if part)
 
 

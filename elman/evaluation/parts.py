@@ -46,7 +46,7 @@ def part_surprisals(
 ) -> list[list[Part | None]]:
     """For every sentence its parts; None for a part of blanks, and for one that no token is in."""
     text, ends = _joined(sentences)
-    spans = tokenizer.spans(text)
+    spans = tokenizer.typed_spans(text)
     if not len(spans.ids):
         return [[None for _ in sentence] for sentence in sentences]
     reading = Reading("line", batch_size=_SIDE_BY_SIDE)

@@ -37,6 +37,7 @@ def measure_document(
         state="every line by itself" if anew else "state carried from line to line",
         unknown="" if tokenizer.unknown_id is None else "what is unknown counts as <unk>",
         text=f"{document.name} sha256:{document.sha256()[:12]}",
+        normalise="" if tokenizer.normaliser.form == "none" else tokenizer.normaliser.form,
         vocabulary=hashlib.sha256("\n".join(tokenizer.tokens).encode()).hexdigest()[:12],
     )
     unknown = tokenizer.count_unknown(document.text, ids)

@@ -46,7 +46,7 @@ def word_surprisals(
 ) -> list[WordSurprisal]:
     """The table of a text; `base` of the logarithm: 2 for bits, e for nats."""
     reading = Reading(reset)
-    spans = tokenizer.spans(text)
+    spans = tokenizer.typed_spans(text)
     if len(spans.ids) == 0:
         return []
     log_probs, entropies, ranks = each_distribution(

@@ -17,7 +17,6 @@ from elman.tasks.continuation import Continuation, GrowingText
 from elman.text.tokenizer import Tokenizer
 
 IMPOSSIBLE = -9999.0  # the log probability of what cannot be; JSON has no infinity
-_NEAR = 4  # tokens that can decide how the next one is written
 
 
 @dataclass
@@ -140,15 +139,14 @@ class _Offsets:
 
     def __init__(self, tokenizer: Tokenizer, prompt: list[int], echo: bool) -> None:
         self._tokenizer = tokenizer
-        self._near = [] if echo else prompt[-_NEAR:]
+        self._before = [] if echo else [*tokenizer.context(prompt)]
         self._place = 0
 
     def add(self, number: int) -> int:
         """The place of the next token."""
         place = self._place
-        before = self._tokenizer.decode(self._near)
-        self._place += len(self._tokenizer.decode([*self._near, number])) - len(before)
-        self._near = [*self._near, number][-_NEAR:]
+        self._place += len(self._tokenizer.write([number], self._before))
+        self._before = [*self._tokenizer.context([*self._before, number])]
         return place
 
 

@@ -41,7 +41,7 @@ class Question:
         """The same for a language model, in tokens as well; and that it has these ids."""
         tokenizer = self.model.trained.tokenizer
         check_prompt(prompt, len(tokenizer), self.limits)
-        ids = tokenizer.encode(prompt) if isinstance(prompt, str) else prompt
+        ids = tokenizer.encode_typed(prompt) if isinstance(prompt, str) else prompt
         refuse_above("the number of tokens", len(ids), self.limits.prompt_tokens)
 
 
@@ -139,9 +139,9 @@ def tag(question: Question, asked: TextRequest) -> dict[str, Any]:
     from elman.tasks.tagging import tagged_sentences
 
     question.check_text(asked.text)
-    sentences = [line.split() for line in asked.text.removesuffix("\n").split("\n")]
-    refuse_above("the number of sentences", len(sentences), question.limits.texts)
     trained = question.model.trained
+    sentences = trained.split_lines(asked.text)
+    refuse_above("the number of sentences", len(sentences), question.limits.texts)
     return {"sentences": tagged_sentences(trained, sentences, trained.tag(sentences))}
 
 

@@ -36,7 +36,7 @@ def tokenize(model: ServedModel, asked: TokenizeRequest, limits: Limits) -> dict
     """The ids of a text."""
     refuse_above("the prompt's number of characters", len(asked.prompt), limits.text_characters)
     tokenizer = tokenizer_of(model)
-    ids = tokenizer.encode(asked.prompt).tolist()
+    ids = tokenizer.encode_typed(asked.prompt).tolist()
     names = [tokenizer.tokens[number] for number in ids] if asked.return_token_strs else None
     return {
         "count": len(ids),
@@ -53,7 +53,7 @@ def detokenize(model: ServedModel, asked: DetokenizeRequest, limits: Limits) -> 
     for number in asked.tokens:
         if number >= len(tokenizer):
             raise InputError(f"tokens: id {number} is not below the model's {len(tokenizer)}")
-    return {"prompt": tokenizer.decode(asked.tokens)}
+    return {"prompt": tokenizer.write(asked.tokens)}
 
 
 def tokenizer_info(model: ServedModel, limits: Limits) -> dict[str, Any]:

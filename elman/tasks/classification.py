@@ -25,7 +25,7 @@ from elman.tasks.sentence_task import SentenceTask, learn_words
 from elman.text.example_splits import Splitter
 from elman.text.labelled import Example, columns_of, read_labelled
 from elman.text.reader import Document
-from elman.text.splitting import is_tokenized, split_text
+from elman.text.splitting import is_tokenized, is_typed, split_text
 from elman.text.word_list import WordList
 
 if TYPE_CHECKING:
@@ -145,11 +145,17 @@ class Classification(SentenceTask):
         whole = [all(text.strip() for text in given) for given in texts]
         return [
             [
-                split_text(given[part], self.tokenized) if there else []
+                self._split(given[part]) if there else []
                 for given, there in zip(texts, whole, strict=True)
             ]
             for part in range(self.texts)
         ]
+
+    def _split(self, text: str) -> list[str]:
+        """The words of a text; typed text as the training text has it."""
+        if self.tokenized and is_typed(text):
+            return self.form.split(text)
+        return split_text(text, self.tokenized)
 
     def build(self) -> Classifier:
         counts, labels = self.counts(), len(self.labels)

@@ -32,11 +32,11 @@ class Continuation:
             raise InputError("an empty stop sequence would stop at once; leave it out")
         if isinstance(prompt, str):
             text = prompt.rstrip(" ") if tokenizer.space_before_words else prompt
-            self.prompt_ids = tokenizer.encode(text)  # the next word brings its own space
+            self.prompt_ids = tokenizer.encode_typed(text)  # the next word brings its own space
         else:
             self.prompt_ids = np.array(prompt, dtype=np.int64)
-        self.prompt = tokenizer.decode(self.prompt_ids)
-        self._prompt_end = self.prompt_ids[-_TOKENS_OF_A_CHARACTER:].tolist()
+        self.prompt = tokenizer.write(self.prompt_ids.tolist())
+        self._prompt_end = [*tokenizer.context(self.prompt_ids.tolist())]
         self._longest_stop = max(map(len, self.stop), default=0)
 
     def text(self, ids: Sequence[int]) -> str:
@@ -78,8 +78,11 @@ class Continuation:
     def _added(self, ids: Sequence[int], since: int, characters_back: int = 0) -> str:
         """What the ids from place `since` on add to the text before; or from characters earlier."""
         since = max(since, 0)
-        near = ids[max(since - _TOKENS_OF_A_CHARACTER, 0) : since]
-        before = [*self._prompt_end, *near][-_TOKENS_OF_A_CHARACTER:]
+        before = self.tokenizer.context(ids[:since])
+        if len(before) == since:  # the prompt's end still matters
+            before = self.tokenizer.context([*self._prompt_end, *before])
+        if not characters_back:
+            return self.tokenizer.write(ids[since:], before)
         text = self.tokenizer.decode([*before, *ids[since:]])
         return text[len(self.tokenizer.decode(before)) - characters_back :]
 

@@ -34,7 +34,7 @@ def explain_text(trained: TrainedModel, text: str) -> list[Explanation]:
     interpolated = smoother is not None and smoother.interpolated
     read = [int(number) for number in model.start_context]
     explanations = []
-    for number in trained.tokenizer.encode(text).tolist():
+    for number in trained.tokenizer.encode_typed(text).tolist():
         rows = explain(model.tables, read, number, interpolated=interpolated)
         answered = next(row.order for row in rows if row.answered)
         token = trained.tokenizer.tokens[number]

@@ -135,7 +135,7 @@ def make_subject(
         )
     if limit < 2:
         raise InputError(f"tokens={limit}: must be at least 2")
-    spans = trained.tokenizer.spans(text)
+    spans = trained.tokenizer.typed_spans(text)
     if len(spans.ids) == 0:
         raise InputError("the text is empty; give some text to look at")
     ends = [int(end) for end in spans.ends[:limit]]

@@ -110,12 +110,13 @@ def config_from_data(data: dict[str, Any]) -> RunConfig:
 
 
 def saved_config(data: dict[str, Any]) -> RunConfig:
-    """The settings that a run folder keeps, also of an older run: of one older than the options of
-    smoothers, and of one of 0.1.0, whose examples were split in their order.
-    """
+    """The settings that a run folder keeps, also of an older run, which has fewer of them."""
+    if isinstance(data.get("text"), dict):  # version 0.1 took text as it is
+        data = {**data, "text": {"normalise": "none", **data["text"]}}
     model = data.get("model")
     kind = str(model.get("kind")) if isinstance(model, dict) else ""
     if kind in SENTENCE_MODELS and hasattr(SENTENCE_MODELS[kind].text_class, "split"):
+        # version 0.1 split examples in their order
         data = {**data, "text": {"split": ORDERED, **data.get("text", {})}}
     if isinstance(model, dict) and not NgramConfig.moved.keys().isdisjoint(model):
         smoother = SMOOTHERS.get(model.get("smoothing", ""))

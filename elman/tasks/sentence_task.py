@@ -7,6 +7,7 @@ language model beside them. Called by one file per task, which says the rest.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, Self
 
 import torch
@@ -16,6 +17,7 @@ from elman.models.bidirectional import BidirectionalModel
 from elman.tasks.elmo import Elmo
 from elman.tasks.example_task import ExampleTask
 from elman.tasks.recipes import RunConfig
+from elman.text.corpus_form import CorpusForm
 from elman.text.word_list import WordList
 
 
@@ -49,6 +51,11 @@ class SentenceTask(ExampleTask):
         """Sentences ready to be put side by side."""
         return self.reader.index(sentences)
 
+    @cached_property
+    def form(self) -> CorpusForm:
+        """How the training text writes what people type."""
+        return CorpusForm(self.words.words[1:], self.words.normalise, keeps_marks=True)
+
     def counts(self) -> torch.Tensor:
         """How often each word came in training."""
         return torch.from_numpy(self.words.counts)
@@ -62,4 +69,5 @@ def learn_words(sentences: Sequence[Sequence[str]], config: RunConfig) -> WordLi
         min_count=text.min_count,
         lowercase=text.lowercase,
         digits_alike=text.digits_alike,
+        normalise=text.normalise,
     )

@@ -5,15 +5,16 @@
     tokens      how many tokens the row was cut into: a rare word may be spelled in many
     unknown     how many words of the row are not in the vocabulary
 
-Takes trained models and `Stimuli`, gives the lines of the table with these columns added; called by
-`elman surprisal`. Of several models, each column is named after its run as well. NA stands where
-there is nothing to say: a row without text.
+Takes trained models and `Stimuli`, gives the table with these columns added and the number of
+out-of-vocabulary words; called by `elman surprisal`. Of several models, each column is named after
+its run as well. NA stands where there is nothing to say: a row without text.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -26,22 +27,43 @@ from elman.text.stimuli import NOTHING, Stimuli
 _COLUMNS = ("surprisal", "entropy", "tokens", "unknown")
 
 
+@dataclass(frozen=True)
+class UnknownWords:
+    """How many words of a table a model does not know."""
+
+    run: str
+    unknown: int
+    words: int
+
+
+@dataclass(frozen=True)
+class JoinedTable:
+    """The lines of a table with new columns, the header first."""
+
+    lines: list[str]
+    unknown: list[UnknownWords]  # by model
+
+
 def join(
     models: Sequence[TrainedModel],
     stimuli: Stimuli,
     *,
     base: float = 2.0,
     progress: Progress = silent,
-) -> list[str]:
-    """The lines of the table, the header first."""
+) -> JoinedTable:
+    """The table with the columns of every model."""
     names: list[str] = []
     values: list[list[str]] = []
+    unknown: list[UnknownWords] = []
     for model, ending in zip(models, _endings([model.name for model in models]), strict=True):
         names += [name + ending for name in _COLUMNS]
         rows = _rows(model, stimuli, progress)
+        parts_of_all = [part for parts in rows for part in parts]
+        count = sum(part.unknown for part in parts_of_all)
+        unknown.append(UnknownWords(model.name, count, len(parts_of_all)))
         cells = [_cells(parts, math.log(base)) for parts in rows]
         values += [list(column) for column in zip(*cells, strict=True)]
-    return stimuli.with_columns(names, values)
+    return JoinedTable(stimuli.with_columns(names, values), unknown)
 
 
 def _endings(runs: list[str]) -> list[str]:

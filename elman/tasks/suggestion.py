@@ -54,7 +54,7 @@ def _take_last_word(text: str) -> tuple[str, str]:
 
 def _whole_words(trained: TrainedModel, text: str, begun: str, top: int) -> list[Suggestion]:
     tokenizer = trained.tokenizer
-    state = read_prompt(trained, tokenizer.encode(text))
+    state = read_prompt(trained, tokenizer.encode_typed(text))
     probabilities = trained.model.predict(state)[0].exp()
     found: dict[str, float] = {}
     for number, probability in enumerate(probabilities.tolist()):
@@ -94,7 +94,7 @@ def _spelled_words(trained: TrainedModel, text: str, begun: str, top: int) -> li
     tokens = _Tokens(trained)
     # Within a line, a word is spelled from the space before it.
     wanted = (" " if text and not text.endswith("\n") else "") + begun
-    state = read_prompt(trained, trained.tokenizer.encode(text))
+    state = read_prompt(trained, trained.tokenizer.encode_typed(text))
     live = _Spelling([()], [""], torch.zeros(1, dtype=torch.float64), state)
     found: dict[str, float] = {}
     for _ in range(_LONGEST):

@@ -182,6 +182,10 @@ class TrainedTagger(TrainedTask):
                 tagged[row] = self._as_written(tags)
         return tagged
 
+    def split_lines(self, text: str) -> list[list[str]]:
+        """The words of each line, with marks and clitics apart as in the training data."""
+        return [self.task.form.split(line) for line in text.removesuffix("\n").split("\n")]
+
     def _as_written(self, tags: Sequence[str]) -> list[str]:
         return convert_scheme(tags, self.facts["task"]["scheme"]) if self._converts() else [*tags]
 

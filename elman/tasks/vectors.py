@@ -106,7 +106,7 @@ class LanguageModelEmbedder(Embedder):
         self.size = int(self._hidden([[]]).shape[2])
 
     def embed(self, lines: Sequence[str]) -> list[Line]:
-        spans = [self._tokenizer.spans(line) for line in lines]
+        spans = [self._tokenizer.typed_spans(line) for line in lines]
         found = []
         for first in range(0, len(lines), _BATCH):
             some = spans[first : first + _BATCH]

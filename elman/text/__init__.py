@@ -10,6 +10,7 @@ import numpy as np
 
 from elman.errors import InputError
 from elman.registry import Registry
+from elman.text.normalising import normaliser_from_data
 from elman.text.tokenizer import TextConfig, Tokenizer, no_surrogates
 
 TOKENIZERS = Registry(
@@ -51,13 +52,17 @@ def guess_tokenizer(text: str) -> str:
 
 def tokenizer_to_data(tokenizer: Tokenizer) -> dict[str, Any]:
     """A tokenizer as plain data, for a run folder."""
-    return {"tokenizer": tokenizer.name, **tokenizer.to_data()}
+    normalise = tokenizer.normaliser.to_data()
+    return {"tokenizer": tokenizer.name, "normalise": normalise, **tokenizer.to_data()}
 
 
 def tokenizer_from_data(data: dict[str, Any]) -> Tokenizer:
     """The tokenizer that gave this data."""
     data = dict(data)
     try:
-        return TOKENIZERS.choose(data.pop("tokenizer")).from_data(data)
+        normaliser = normaliser_from_data(data.pop("normalise", None))
+        tokenizer: Tokenizer = TOKENIZERS.choose(data.pop("tokenizer")).from_data(data)
+        tokenizer.normaliser = normaliser
+        return tokenizer
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"tokenizer.json: not a tokenizer of elman ({error})") from None

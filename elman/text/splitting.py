@@ -28,9 +28,9 @@ def is_tokenized(texts: Iterable[str]) -> bool:
 
 def split_text(text: str, tokenized: bool) -> list[str]:
     """The words of a text; `tokenized`: the training text was."""
-    return text.split() if tokenized and not _is_typed(text) else split_raw(text)
+    return text.split() if tokenized and not is_typed(text) else split_raw(text)
 
 
-def _is_typed(text: str) -> bool:
+def is_typed(text: str) -> bool:
     """Whether more marks end a word than stand alone."""
     return len(_ATTACHED.findall(text)) > len(_ALONE.findall(text))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from elman.errors import InputError, nearest
 from elman.text.reader import Document
@@ -23,7 +24,7 @@ _IDENTIFY = (
     "item", "item_id", "item_number", "condition", "sentence_id", "sentence_number", "sent_id",
     "list", "passage", "story", "trial", "line",
 )  # fmt: skip
-_MISSING = ("", "NA", "NaN", "nan", "None")
+_FEWEST_FOR_ORDER = 20  # rows: fewer may be in alphabetical order by chance
 NOTHING = "NA"  # as R writes it
 
 
@@ -70,12 +71,14 @@ def read_stimuli(document: Document, *, column: str = "", by: Sequence[str] = ()
     if not rows:
         raise InputError(f"{document.name}: has a header but no rows")
     place, per_word = _column_of_text(document.name, names, column, by)
-    cells = ["" if (cell := row[place].strip()) in _MISSING else cell for row in rows]
+    # NA, nan and None are words: only an empty cell has no text.
+    cells = [row[place].strip() for row in rows]
     if not any(cells):
         raise InputError(f"{document.name}: the column {names[place]!r} holds no text")
     sentences = [[number] for number in range(len(rows))]
     if per_word:
         sentences = _grouped(rows, _places(document.name, names, by))
+        _refuse_disorder(document.name, cells, sentences)
     return Stimuli(document.name, header, lines, cells, sentences, per_word)
 
 
@@ -114,6 +117,23 @@ def _places(file: str, names: list[str], by: Sequence[str]) -> list[int]:
             f"within one: --by {names[0]}"
         )
     return found
+
+
+def _refuse_disorder(file: str, cells: list[str], sentences: list[list[int]]) -> None:
+    """Refuse a table that was sorted by word, or whose sentences lie in pieces."""
+    words = [cell.casefold() for cell in cells]
+    falling = sum(one > next_one for one, next_one in pairwise(words))
+    if len(words) >= _FEWEST_FOR_ORDER and falling <= 0.02 * len(words):
+        raise InputError(
+            f"{file}: is sorted by word, so its words are not in the order of their sentences; "
+            "sort it by sentence and position"
+        )
+    if len(words) >= _FEWEST_FOR_ORDER and len(sentences) > 0.9 * len(words):
+        raise InputError(
+            f"{file}: nearly every row begins a new sentence, so the rows are not in the order of "
+            "the text; sort them by sentence and position, or name the columns that stay the same "
+            "within a sentence: --by"
+        )
 
 
 def _grouped(rows: list[list[str]], places: list[int]) -> list[list[int]]:

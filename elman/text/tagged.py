@@ -104,11 +104,6 @@ def _refuse_nothing(name: str, sentences: list[TaggedSentence]) -> None:
         raise InputError(f"{name}: has no tags, only {_NONE}; name their column in text.column")
 
 
-def read_untagged(document: Document) -> list[list[str]]:
-    """Sentences to be tagged, one per line, words between spaces; an empty line has none."""
-    return [line.split() for line in document.text.removesuffix("\n").split("\n")]
-
-
 def blocks(document: Document) -> Iterator[tuple[int, list[list[str]]]]:
     """The rows of each sentence, in columns, and the number of the first one's line.
 

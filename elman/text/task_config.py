@@ -9,6 +9,7 @@ from elman.errors import InputError, choose
 from elman.text.entities import SCHEMES
 from elman.text.example_splits import ORDERED, SHUFFLED, WAYS
 from elman.text.named_columns import check_columns
+from elman.text.normalising import FORMS
 from elman.text.tokenizer import TextConfig
 
 MEASURES = ("bleu", "chrf", "rouge-1", "rouge-2", "rouge-l", "exact")
@@ -21,10 +22,12 @@ class SentenceConfig:
     lowercase: bool = False  # of the words that are looked up; characters stay as they are
     digits_alike: bool = False  # every digit counts as 0
     min_count: int = 1  # words seen less often are unknown
+    normalise: str = "nfc"  # none, nfc, or nfc+quotes: ’ and ' alike, as in the training text
     split: str = SHUFFLED  # of a lone file, or without a valid file: shuffled or ordered
 
     def __post_init__(self) -> None:
         check_types(self)
+        choose(FORMS, self.normalise, "text.normalise")
         choose(dict.fromkeys(WAYS), self.split, "text.split")
         if self.min_count < 1:
             raise InputError(f"text.min_count={self.min_count}: must be at least 1")
@@ -88,6 +91,7 @@ class PairConfig:
     vocabulary_size: int | None = None  # largest number of tokens of a side; None: all
     min_count: int = 0  # tokens seen less often are unknown or spelled; 0: as the tokenizer likes
     lowercase: bool = False
+    normalise: str = "nfc"  # none, nfc, or nfc+quotes: ’ and ' alike, as in the training text
     longest: int = 100  # tokens of a side; longer pairs are not learned from
     measure: str = "bleu"  # which one matters: bleu, chrf, rouge-1, rouge-2, rouge-l, exact
     split: str = SHUFFLED  # of a lone file, or without a valid file: shuffled or ordered
@@ -116,4 +120,5 @@ class PairConfig:
             vocabulary_size=self.vocabulary_size,
             min_count=self.min_count,
             lowercase=self.lowercase,
+            normalise=self.normalise,
         )

@@ -8,13 +8,14 @@ way and a text comes back as it was.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from elman.errors import InputError
+from elman.errors import InputError, choose
+from elman.text.normalising import AS_IT_IS, FORMS, Normaliser
 
 EOS = "<eos>"
 UNKNOWN = "<unk>"
@@ -28,6 +29,7 @@ class TextConfig:
     vocabulary_size: int | None = None  # largest number of tokens; None: as many as there are
     min_count: int = 0  # words seen less often are unknown or spelled; 0: as the tokenizer likes
     lowercase: bool = False
+    normalise: str = "nfc"  # none, nfc, or nfc+quotes: ’ and ' alike, as in the training text
     labelled: bool = False  # the data is a folder of lists; each line gets its file's name
     plain: bool = False  # read the file as text even if it looks like a table or annotation
 
@@ -36,6 +38,7 @@ class TextConfig:
             raise InputError(f"text.vocabulary_size={self.vocabulary_size}: at least 3 are needed")
         if self.min_count < 0:
             raise InputError(f"text.min_count={self.min_count}: cannot be negative")
+        choose(FORMS, self.normalise, "text.normalise")
 
 
 @dataclass
@@ -59,6 +62,7 @@ class Tokenizer(ABC):
     tokens: list[str]  # a readable form of every token, by id
     eos_id: int = 0
     unknown_id: int | None = None
+    normaliser: Normaliser = AS_IT_IS
 
     def __init__(self, lowercase: bool = False) -> None:
         self.lowercase = lowercase
@@ -66,12 +70,18 @@ class Tokenizer(ABC):
     @classmethod
     def train(cls, text: str, config: TextConfig) -> Self:
         """The tokenizer of a training text."""
-        return cls._train(_cased(text, config.lowercase), config)
+        normaliser = Normaliser.learn(text, config.normalise)
+        tokenizer = cls._train(_cased(normaliser(text), config.lowercase), config)
+        tokenizer.normaliser = normaliser
+        return tokenizer
 
     @classmethod
     def learn(cls, text: str, config: TextConfig) -> tuple[Self, np.ndarray]:
         """The tokenizer of a training text, and the ids of that text."""
-        return cls._learn(_cased(text, config.lowercase), config)
+        normaliser = Normaliser.learn(text, config.normalise)
+        tokenizer, ids = cls._learn(_cased(normaliser(text), config.lowercase), config)
+        tokenizer.normaliser = normaliser
+        return tokenizer, ids
 
     # What is done in one way for each kind, with text that is in the right case already.
 
@@ -106,20 +116,56 @@ class Tokenizer(ABC):
     def encode(self, text: str) -> np.ndarray:
         """Ids of a text, int64."""
         no_surrogates(text)
-        return self._encode(_cased(text, self.lowercase))
+        return self._encode(self._in_form(text))
 
     def spans(self, text: str) -> Spans:
         """Ids with their places. Slower than `encode`, for texts a person will look at."""
         no_surrogates(text)
-        return self._spans(_cased(text, self.lowercase))
+        return self._located(text, self._spans(self._in_form(text)))
 
     def normalise(self, text: str) -> str:
         """The text as its tokens stand for it: what decoding brings back of known words."""
-        return _cased(text, self.lowercase)
+        return self._in_form(text)
+
+    # Text as people type and read it. A tokenizer of raw text makes no difference; one of tokenized
+    # text (`words.py`) puts marks and clitics apart, and together again.
+
+    def typed_spans(self, text: str) -> Spans:
+        """Ids of a typed text, and the place in it of each."""
+        no_surrogates(text)
+        return self._located(text, self._typed_spans(self._in_form(text)))
+
+    def encode_typed(self, text: str) -> np.ndarray:
+        """Ids of a typed text."""
+        return self.encode(text)
+
+    def _typed_spans(self, text: str) -> Spans:
+        return self._spans(text)
 
     def prepare(self, text: str) -> str:
-        """Raw text, as people type it, in the form that the training text has."""
+        """A typed text as the training text would have it."""
         return text
+
+    def context(self, ids: Sequence[int]) -> Sequence[int]:
+        """The last of these ids, as many as decide how the next one is written."""
+        # A character is at most four tokens, its bytes in UTF-8. A space before a word, which its
+        # neighbour decides, takes one.
+        return ids[-4:]
+
+    def write(self, ids: Sequence[int], before: Sequence[int] = ()) -> str:
+        """What ids add to the text of those before them, as people write it."""
+        before = self.context(before)
+        return self.decode([*before, *ids])[len(self.decode(before)) :]
+
+    def _in_form(self, text: str) -> str:
+        return _cased(self.normaliser(text), self.lowercase)
+
+    def _located(self, text: str, spans: Spans) -> Spans:
+        """Places in the text as it was given, not in its normal form."""
+        if len(self.normaliser(text)) == len(text):
+            return spans
+        places = self.normaliser.places(text)
+        return Spans(spans.ids, places[spans.starts], places[spans.ends])
 
     def single_id(self, text: str) -> int:
         """The id of a text that is one known token, like `=` among characters."""

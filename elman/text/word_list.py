@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from elman.text.normalising import AS_IT_IS, Normaliser, normaliser_from_data
 from elman.text.tokenizer import UNKNOWN, Ids
 
 _DIGIT = re.compile(r"\d")
@@ -23,12 +24,19 @@ class WordList:
     """Words to ids."""
 
     def __init__(
-        self, words: Sequence[str], counts: Sequence[int], *, lowercase: bool, digits_alike: bool
+        self,
+        words: Sequence[str],
+        counts: Sequence[int],
+        *,
+        lowercase: bool,
+        digits_alike: bool,
+        normaliser: Normaliser = AS_IT_IS,
     ) -> None:
         self.words = [UNKNOWN, *words]
         self.counts = np.array([0, *counts])
         self.lowercase = lowercase
         self.digits_alike = digits_alike
+        self.normaliser = normaliser
         self._ids = Ids(self.words, 0)
 
     @classmethod
@@ -39,20 +47,28 @@ class WordList:
         min_count: int = 1,
         lowercase: bool = False,
         digits_alike: bool = False,
+        normalise: str = "none",
     ) -> WordList:
         """The words of a training text that come at least so often, most frequent first."""
-        empty = cls([], [], lowercase=lowercase, digits_alike=digits_alike)
+        sentences = [*sentences]
+        text = " ".join(map(" ".join, sentences)) if normalise == "nfc+quotes" else ""
+        looked_up: dict[str, Any] = {
+            "lowercase": lowercase,
+            "digits_alike": digits_alike,
+            "normaliser": Normaliser.learn(text, normalise),
+        }
+        empty = cls([], [], **looked_up)
         counts = Counter(word for sentence in sentences for word in map(empty.normalise, sentence))
         known = sorted((-count, word) for word, count in counts.items() if count >= min_count)
         return cls(
             [word for _, word in known],
             [-count for count, _ in known],
-            lowercase=lowercase,
-            digits_alike=digits_alike,
+            **looked_up,
         )
 
     def normalise(self, word: str) -> str:
         """The word as it is looked up."""
+        word = self.normaliser(word)
         if self.lowercase:
             word = word.lower()
         return _DIGIT.sub("0", word) if self.digits_alike else word
@@ -71,6 +87,7 @@ class WordList:
             "counts": self.counts[1:].tolist(),
             "lowercase": self.lowercase,
             "digits_alike": self.digits_alike,
+            "normalise": self.normaliser.to_data(),
         }
 
     @classmethod
@@ -81,4 +98,5 @@ class WordList:
             data["counts"],
             lowercase=data["lowercase"],
             digits_alike=data["digits_alike"],
+            normaliser=normaliser_from_data(data.get("normalise")),
         )

@@ -7,12 +7,15 @@ the text is that same word, as these corpora mean it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from elman.errors import InputError
+from elman.text.corpus_form import CorpusForm
+from elman.text.detokenise import Line
 from elman.text.tokenizer import (
     EOS,
     UNKNOWN,
@@ -84,10 +87,51 @@ class Words(Tokenizer):
         lines = super().normalise(text).split("\n")
         return "\n".join(" ".join(line.split()) for line in lines)
 
-    def prepare(self, text: str) -> str:
-        from elman.text.splitting import split_text
+    @cached_property
+    def form(self) -> CorpusForm:
+        """How the training text writes what people type."""
+        return CorpusForm([token for token in self.tokens if token not in (EOS, UNKNOWN)])
 
-        return " ".join(split_text(text, tokenized=True))
+    def prepare(self, text: str) -> str:
+        lines = self._in_form(text).split("\n")
+        return "\n".join(" ".join(self.form.split(line)) for line in lines)
+
+    def encode_typed(self, text: str) -> np.ndarray:
+        return self.typed_spans(text).ids
+
+    def _typed_spans(self, text: str) -> Spans:
+        refuse_reserved(text)
+        tokens: list[str] = []
+        places: list[tuple[int, int]] = []
+        start = 0
+        for line in text.split("\n"):
+            for token, first, last in self.form.pieces(line):
+                tokens.append(token)
+                places.append((start + first, start + last))
+            start += len(line) + 1
+            tokens.append(EOS)
+            places.append((start - 1, start))
+        # No line end follows the last line.
+        starts, ends = np.array(places[:-1], dtype=np.int64).reshape(-1, 2).T
+        return Spans(self.ids.of(tokens[:-1]), starts, ends)
+
+    def context(self, ids: Sequence[int]) -> Sequence[int]:
+        """The line so far: whether a quotation mark opens or closes depends on those before."""
+        for place in range(len(ids) - 1, -1, -1):
+            if ids[place] == self.eos_id:
+                return ids[place + 1 :]
+        return ids
+
+    def write(self, ids: Sequence[int], before: Sequence[int] = ()) -> str:
+        line = Line([self.tokens[number] for number in self.context(before)])
+        written = []
+        for number in ids:
+            if number == self.eos_id:
+                written.append("\n")
+                line = Line()
+            else:
+                written.append(line.add(self.tokens[number]))
+        return "".join(written)
 
     def to_data(self) -> dict[str, Any]:
         return {"tokens": self.tokens, "lowercase": self.lowercase}

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-SENTENCES = "item\tsentence\n1\tthe cat likes a dog .\n2\tNA\n3\tthe zebra .\n"
-WORDS = "item\tword\trt\n1\tthe\t300\n1\tcat\t310\n1\tNA\t320\n1\tlikes\t330\n2\ta\t290\n"
+SENTENCES = "item\tsentence\n1\tthe cat likes a dog .\n2\t\n3\tthe zebra .\n"
+WORDS = "item\tword\trt\n1\tthe\t300\n1\tcat\t310\n1\t\t320\n1\tlikes\t330\n2\ta\t290\n"
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,7 @@ def tokenizer_of(name: str) -> Tokenizer:
 
 def whole_text(continuation: Continuation, ids: Sequence[int]) -> str:
     """All decoded at once, and the prompt taken off."""
-    text = continuation.tokenizer.decode([*continuation.prompt_ids, *ids])
+    text = continuation.tokenizer.write([*continuation.prompt_ids.tolist(), *ids])
     assert text.startswith(continuation.prompt)
     return text[len(continuation.prompt) :]
 
@@ -104,7 +104,8 @@ def test_it_stops_with_the_first_id_that_completes_a_stop_sequence(name: str) ->
     for_any_text(check)
 
 
-@pytest.mark.parametrize("name", TOKENIZERS)
+# `words` looks at the line so far, which says whether a quotation mark opens or closes.
+@pytest.mark.parametrize("name", [name for name in TOKENIZERS if name != "words"])
 def test_a_step_looks_at_a_few_ids_however_long_the_text(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,9 +11,21 @@ def read(text: str, **options: object) -> Stimuli:
     return read_stimuli(Document("s.tsv", text), **options)  # type: ignore[arg-type]
 
 
+TEXT = "a dog that the old man saw ran to the house where no one had lived for many a long year"
+
+
+def _table(words: list[str], alternating: bool = False) -> str:
+    rows = [f"{number % 2 if alternating else 1}\t{word}" for number, word in enumerate(words)]
+    return "\n".join(["item\tword", *rows, ""])
+
+
+def test_a_text_in_its_order_is_taken() -> None:
+    assert read(_table(TEXT.split())).sentences == [[*range(21)]]
+
+
 def test_a_sentence_per_row() -> None:
     stimuli = read("item\tSentence\n1\tthe cat\n2\tNA\n3\t\n")
-    assert stimuli.cells == ["the cat", "", ""]
+    assert stimuli.cells == ["the cat", "NA", ""]  # NA, None and nan are words
     assert stimuli.sentences == [[0], [1], [2]]
     assert not stimuli.per_word
 
@@ -45,7 +57,9 @@ def test_columns_are_added_row_for_row() -> None:
         ("item\ttext\n1\ta\n", {"column": "txt"}, "did you mean 'text'"),
         ("x\tword\n1\ta\n", {}, "--by x"),
         ("item\tword\n1\ta\n", {"by": ["itm"]}, "did you mean 'item'"),
-        ("item\ttext\n1\tNA\n", {}, "holds no text"),
+        ("item\ttext\n1\t\n", {}, "holds no text"),
+        (_table(sorted(TEXT.split())), {}, "is sorted by word"),
+        (_table(TEXT.split(), alternating=True), {}, "nearly every row begins a new sentence"),
     ],
 )
 def test_refused(text: str, options: dict[str, object], reason: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from elman.errors import InputError
 from elman.text.entities import check_scheme, find_entities, scheme_of, tags_in
 from elman.text.reader import Document, read_document
-from elman.text.tagged import TaggedSentence, read_tagged, read_untagged
+from elman.text.tagged import TaggedSentence, read_tagged
 
 CONLLU = """# sent_id = 1
 # text = I didn't
@@ -108,10 +108,6 @@ def test_schemes_and_what_tags_become() -> None:
     assert scheme_of([["O"], ["S-A"]]) == "bioes"
     assert tags_in(["O", "S-A", "E-B"], "bio") == {"O", "B-A", "I-B"}
     assert tags_in(["O", "B-A", "I-A"], "bioes") == {"O", "B-A", "S-A", "I-A", "E-A"}
-
-
-def test_plain_lines() -> None:
-    assert read_untagged(Document("x", "a b\n\n c\n")) == [["a", "b"], [], ["c"]]
 
 
 # What the READMEs beside the corpora say ----------------------------------------------------------
