@@ -20,6 +20,10 @@ class InputError(ElmanError):
     exit_code = 2
 
 
+class DataWarning(UserWarning):
+    """Something in the data is probably not as the user thinks; the work goes on."""
+
+
 class UnknownName(InputError):
     """A name that is neither elman's own nor brought by an installed package."""
 

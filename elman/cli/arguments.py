@@ -25,6 +25,15 @@ def _at_least_one(_: Any, value: int) -> None:
         raise InputError(f"--batch-size {value}: must be at least 1")
 
 
+def with_columns(settings: tuple[str, ...], columns: str | None) -> tuple[str, ...]:
+    """Settings with the columns of a table, if they were given."""
+    if columns is None:
+        return settings
+    from elman.text.named_columns import columns_setting
+
+    return (*settings, columns_setting(columns))
+
+
 WholeNumber = Annotated[int, Parameter(converter=_whole)]
 
 Run = Annotated[str, Parameter(help="A run folder.")]
@@ -61,6 +70,14 @@ Settings = Annotated[
     Parameter(
         name="--set",
         help="Change a setting of the recipe: section.field=value. May be given several times.",
+    ),
+]
+Columns = Annotated[
+    str | None,
+    Parameter(
+        help="The columns of a table to read: text=utterance,label=intent for labelled texts, "
+        "source=en,target=de for pairs. Names in the header, keys of JSON lines, or numbers, the "
+        "first column being 1. By default well-known names and the content of the columns decide."
     ),
 ]
 Seed = Annotated[

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elman.cli.arguments import Json, Run, SideBySide
+from elman.cli.arguments import Columns, Json, Run, SideBySide
 from elman.cli.given import GivenText, InputFile, read_given
-from elman.cli.output import print_json, print_table
+from elman.cli.output import note, print_json, print_table
 from elman.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ def classify(
     text: GivenText = None,
     all: bool = False,
     explain: bool = False,
+    columns: Columns = None,
     batch_size: SideBySide = 32,
     json: Json = False,
 ) -> None:
@@ -29,12 +30,16 @@ def classify(
       elman classify runs/films --text "a funny and stirring film"
       elman classify runs/films --text "a dull film" --explain
       elman classify runs/films reviews.txt --all > labels.tsv
+      elman classify runs/bank queries.csv --columns text=utterance
       cat reviews.txt | elman classify runs/films - --json
+
+    An empty line has no label; it stays a line of the output, so that line n answers line n.
 
     Parameters
     ----------
     file
-        Texts, one per line, of pairs with a tab between the two; - for standard input.
+        Texts, one per line, of pairs with a tab between the two; or a table (CSV, JSON lines, or
+        any with --columns). - for standard input.
     all
         The probability of every label, in a column each.
     explain
@@ -43,12 +48,21 @@ def classify(
     """
     from elman.tasks.sentence_training import load_kind
     from elman.text.labelled import read_unlabelled
+    from elman.text.named_columns import parse_columns
 
     if all and explain:
         raise InputError("--all and --explain are two tables; give one of them")
-    texts = [example.texts for example in read_unlabelled(read_given(file, text))]
     trained: TrainedClassifier = load_kind(Path(run), "classifier")
-    found = trained.classify(texts, batch_size=batch_size)
+    document = read_given(file, text)
+    named = {} if columns is None else parse_columns(columns)
+    if text is None:
+        named = trained.text_columns(document, named)
+    texts = [example.texts for example in read_unlabelled(document, named, tables=text is None)]
+    found = trained.classify_lines(texts, batch_size=batch_size)
+    if text is not None and found == [None]:
+        raise InputError("--text is empty; give some text")
+    if empty := found.count(None):
+        note(f"empty texts, which get no label: {empty:,} of {len(found):,}")
     if explain:
         _explain(trained, texts, found, batch_size, json)
     elif json:
@@ -57,38 +71,48 @@ def classify(
         _print(trained, texts, found, all)
 
 
-def _as_data(texts: tuple[str, ...], found: "Classified") -> dict[str, Any]:
-    return {"text": texts[0] if len(texts) == 1 else texts, **vars(found)}
+def _as_data(texts: tuple[str, ...], found: "Classified | None") -> dict[str, Any]:
+    nothing: dict[str, Any] = {"label": None, "probability": None, "probabilities": {}}
+    answer = nothing if found is None else vars(found)
+    return {"text": texts[0] if len(texts) == 1 else texts, **answer}
 
 
 def _print(
     trained: "TrainedClassifier",
     texts: list[tuple[str, ...]],
-    found: list["Classified"],
+    found: list["Classified | None"],
     every: bool,
 ) -> None:
     labels = trained.task.labels if every else []
     print("\t".join(["label", *(labels or ["probability"]), "text"]))
     for given, one in zip(texts, found, strict=True):
-        shown = [one.probabilities[label] for label in labels] or [one.probability]
-        print("\t".join([one.label, *(f"{value:.4f}" for value in shown), *given]))
+        cells = [""] * (1 + (len(labels) or 1))
+        if one is not None:
+            shown = [one.probabilities[label] for label in labels] or [one.probability]
+            cells = [one.label, *(f"{value:.4f}" for value in shown)]
+        print("\t".join([*cells, *(" ".join(text.split()) for text in given)]))
 
 
 def _explain(
     trained: "TrainedClassifier",
     texts: list[tuple[str, ...]],
-    found: list["Classified"],
+    found: list["Classified | None"],
     batch_size: int,
     json: bool,
 ) -> None:
-    words = [trained.explain(given, batch_size=batch_size) for given in texts]
+    words = [
+        [] if one is None else trained.explain(given, batch_size=batch_size)
+        for given, one in zip(texts, found, strict=True)
+    ]
     together = list(zip(texts, found, words, strict=True))
     if json:
         print_json([{**_as_data(given, one), "words": parts} for given, one, parts in together])
         return
     for number, (_, one, parts) in enumerate(together):
-        print(f"{chr(10) * (number > 0)}{one.label} ({one.probability:.4f})")
-        _print_words(parts)
+        title = "(empty)" if one is None else f"{one.label} ({one.probability:.4f})"
+        print(f"{chr(10) * (number > 0)}{title}")
+        if parts:
+            _print_words(parts)
 
 
 def _print_words(words: list["Contribution"]) -> None:

@@ -39,12 +39,15 @@ def data(
         return
     from elman.text import guess_tokenizer
     from elman.text.corpora import open_corpus
+    from elman.text.file_shapes import looks_like
 
     corpus = open_corpus(name)
     documents = corpus.documents
     splits = {split: _facts(document) for split, document in documents.items()}
     notes = [*corpus.notes, *(n for document in documents.values() for n in document.notes)]
     tokenizer = guess_tokenizer(next(iter(documents.values())).text)
+    if shape := looks_like(corpus.whole or next(iter(documents.values()))):
+        notes.append(f"this looks like {shape}, not running text")
     if write is not None:
         _write(Path(write), {split: document.text for split, document in documents.items()})
     if json:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from elman.cli.arguments import Adapters, Data, Json, Reset, Run, Split, WholeNumber
+from elman.cli.arguments import Adapters, Columns, Data, Json, Reset, Run, Split, WholeNumber
 from elman.cli.evaluate_task import evaluate_task, refuse_for_task
 from elman.cli.output import MANY_UNKNOWN, counted, note, print_json, print_table
 from elman.errors import InputError
@@ -21,6 +21,7 @@ def evaluate(
     *,
     data: Data,
     split: Split = None,
+    columns: Columns = None,
     with_: Adapters = (),
     reset: Reset = "stream",
     batch_size: WholeNumber | None = None,
@@ -71,8 +72,12 @@ def evaluate(
         refuse_for_task(run, given)
         written = {"beam": beam, "tokenize": tokenize, "batch_size": batch_size}
         options = {name: value for name, value in written.items() if value is not None}
-        evaluate_task(run, data, split, confusion=confusion, json=json, options=options)
+        evaluate_task(
+            run, data, split, columns=columns, confusion=confusion, json=json, options=options
+        )
         return
+    if columns is not None:
+        raise InputError(f"--columns is for tables, and {run} reads running text; leave it out")
     if beam is not None or tokenize is not None:
         raise InputError(f"--beam and --tokenize are for runs that write texts; {run} does not")
     if confusion:

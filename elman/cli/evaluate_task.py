@@ -21,14 +21,18 @@ def evaluate_task(
     data: str,
     split: str | None,
     *,
+    columns: str | None,
     confusion: bool,
     json: bool,
     options: dict[str, Any],
 ) -> None:
     """Measure, and print; `options`: of the task's own `evaluate`, like `beam`."""
     from elman.tasks.sentence_training import load_task
+    from elman.text.named_columns import parse_columns
 
     trained: Any = load_task(Path(run))
+    if columns is not None:
+        trained.use_columns(parse_columns(columns))
     writes = trained.config.kind == _WRITER
     if options and not writes:
         name = next(iter(options)).replace("_", "-")

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elman.cli.arguments import Data, Json, Split, WholeNumber
+from elman.cli.arguments import Columns, Data, Json, Split, WholeNumber
 from elman.cli.output import note, print_json, print_table, stages
 from elman.errors import InputError
 
@@ -17,6 +17,7 @@ def lengths(
     *others: str,
     data: Data,
     split: Split = None,
+    columns: Columns = None,
     measure: str | None = None,
     bands: WholeNumber = 3,
     bounds: str = "",
@@ -56,6 +57,7 @@ def lengths(
     from elman.tasks.lengths import compare_lengths
     from elman.tasks.lengths_figure import draw_lengths
     from elman.tasks.picture_files import check_file
+    from elman.text.named_columns import parse_columns
 
     place = None if out is None else check_file(out, "a picture")
     limits = _whole_numbers(bounds)
@@ -63,6 +65,8 @@ def lengths(
         runs = [load_translator(each) for each in (run, *others)]
         for each, name in zip(runs, _names((run, *others)), strict=True):
             each.name = name
+            if columns is not None:
+                each.use_columns(parse_columns(columns))
         found = compare_lengths(
             runs,
             data,

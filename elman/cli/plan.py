@@ -2,8 +2,18 @@
 
 from typing import TYPE_CHECKING
 
-from elman.cli.arguments import Data, Device, Json, Recipe, Seed, Settings, Threads
-from elman.cli.output import duration, print_json, print_table, stages
+from elman.cli.arguments import (
+    Columns,
+    Data,
+    Device,
+    Json,
+    Recipe,
+    Seed,
+    Settings,
+    Threads,
+    with_columns,
+)
+from elman.cli.output import duration, note, print_json, print_table, stages
 
 if TYPE_CHECKING:
     from elman.tasks.planning import Plan
@@ -15,6 +25,7 @@ def plan(
     *,
     data: Data,
     set: Settings = (),
+    columns: Columns = None,
     seed: Seed = None,
     device: Device = "cpu",
     threads: Threads = None,
@@ -35,7 +46,7 @@ def plan(
         cost = make_plan(
             recipe,
             data=data,
-            overrides=set,
+            overrides=with_columns(set, columns),
             seed=seed,
             machine=Machine(device=device, threads=threads),
             progress=progress,
@@ -43,6 +54,8 @@ def plan(
     if json:
         print_json(cost)
         return
+    for message in cost.notes:
+        note(message)
     _print(cost)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from elman.cli.arguments import (
+    Columns,
     Data,
     Device,
     Json,
@@ -15,6 +16,7 @@ from elman.cli.arguments import (
     Seed,
     Settings,
     Threads,
+    with_columns,
 )
 from elman.cli.output import note, print_json, print_table, stages
 from elman.cli.watching import watched
@@ -33,6 +35,7 @@ def train(
     data: Data | None = None,
     out: RunToWrite | None = None,
     set: Settings = (),
+    columns: Columns = None,
     seed: Seed = None,
     resume: str | None = None,
     start_from: Annotated[str | None, Parameter(name="--from")] = None,
@@ -50,6 +53,7 @@ def train(
       elman train ngram --data grammar --out runs/grammar
       elman train quick --data my-text.txt --out runs/mine --set model.hidden_size=300
       elman train tagger --data conll2000 --out runs/chunks
+      elman train classifier --data bank.csv --columns text=utterance,label=intent --out runs/bank
       elman train --resume runs/mine
       torchrun --nproc-per-node 2 -m elman train quick --data my-text.txt --out runs/mine
 
@@ -68,7 +72,8 @@ def train(
     with joined(device) as processes:
         machine: dict[str, Any] = {"device": processes.device(device), "threads": threads}
         machine |= {"tensorboard": tensorboard, "processes": processes}
-        options = {"data": data, "out": out, "overrides": set, "seed": seed}
+        overrides = with_columns(set, columns)
+        options = {"data": data, "out": out, "overrides": overrides, "seed": seed}
         options["start_from"] = start_from
         if resume is None:
             trained = _train(recipe or "ngram", {**options, "overwrite": overwrite}, machine)
@@ -94,7 +99,12 @@ def _train(recipe: str, options: dict[str, Any], machine: dict[str, Any]) -> "Tr
         return train_model(recipe, **options, machine=watched_machine, progress=progress)
 
 
-_WRITTEN = {"out": "--out", "overrides": "--set", "seed": "--seed", "start_from": "--from"}
+_WRITTEN = {
+    "out": "--out",
+    "overrides": "--set and --columns",
+    "seed": "--seed",
+    "start_from": "--from",
+}
 
 
 def _resume(run: str, options: dict[str, Any], machine: dict[str, Any]) -> "TrainedModel":
@@ -147,8 +157,6 @@ def _print(run: str, trained: "TrainedModel", json: bool) -> None:
 
 def _print_task(run: str, facts: dict[str, Any]) -> None:
     data, training, validation = facts["data"], facts["training"], facts["validation"]
-    for message in data["notes"]:
-        note(message)
     known = {"words": "different words", "source_tokens": "source tokens"}
     known |= {"target_tokens": "target tokens", "features": "numbers per vector"}
     counts = [f"{data[name]:,} {what}" for name, what in known.items() if name in data]

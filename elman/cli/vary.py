@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from elman.cli.arguments import (
+    Columns,
     Data,
     Device,
     Json,
@@ -16,6 +17,7 @@ from elman.cli.arguments import (
     Split,
     Threads,
     WholeNumber,
+    with_columns,
 )
 from elman.cli.output import note, print_json, print_table
 from elman.cli.watching import watched
@@ -36,6 +38,7 @@ def vary(
     try_: Tries = (),
     seeds: WholeNumber = 1,
     set: Settings = (),
+    columns: Columns = None,
     split: Split = None,
     write: str | None = None,
     device: Device = "cpu",
@@ -67,7 +70,8 @@ def vary(
     if seeds < 1:
         raise InputError(f"--seeds {seeds}: must be at least 1")
     place = None if write is None else _writable(Path(write))
-    options: dict[str, Any] = {"data": data, "out": out, "tries": try_, "overrides": set}
+    overrides = with_columns(set, columns)
+    options: dict[str, Any] = {"data": data, "out": out, "tries": try_, "overrides": overrides}
     options |= {"split": split, "seeds": range(1, seeds + 1)}
     variants = _train(recipe, options, {"device": device, "threads": threads})
     header, rows = _table(variants)

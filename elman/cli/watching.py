@@ -27,9 +27,21 @@ def watched(settings: dict[str, Any]) -> Iterator[tuple["Machine", Callable[[str
     if settings["processes"].rank:
         yield Machine(**settings), lambda what: None
         return
+    told: set[str] = set()
+
+    def note_once(message: str) -> None:
+        """Several trainings on one text have the same to say."""
+        if message not in told:
+            told.add(message)
+            note(message)
+
     with live_line(_PROGRESS_SECONDS) as line:
         machine = Machine(
-            **settings, watch=lambda progress: line(_progress_line(progress)), record=_warn
+            **settings,
+            watch=lambda progress: line(_progress_line(progress)),
+            record=_warn,
+            note=note_once,
+            warn=note_once,
         )
         yield machine, lambda what: line(f"{what} …")
 

@@ -67,9 +67,10 @@ class Classifier(SentenceModel):
         self.scores = nn.Linear(size if texts == 1 else 4 * size, labels)
 
     def loss(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:
-        """Nats of the right labels."""
+        """Nats of the right labels; one that training never saw has none (`errors` counts it)."""
         scores = self.score(batch.inputs)
-        nats = cross_entropy(scores, batch.targets, reduction="sum")
+        unseen = scores.shape[1]  # its number
+        nats = cross_entropy(scores, batch.targets, reduction="sum", ignore_index=unseen)
         return Loss(nats, batch.tokens, self.encoder.penalty()), ()
 
     def errors(self, batch: ExampleBatch) -> int:

@@ -23,6 +23,7 @@ from elman.models.answerer import Answerer
 from elman.tasks.recipes import RunConfig
 from elman.tasks.sentence_task import SentenceTask, learn_words
 from elman.tasks.trained_task import TrainedTask
+from elman.text.example_splits import Splitter
 from elman.text.questions import Question, Words, read_questions
 from elman.text.reader import Document
 from elman.text.word_list import WordList
@@ -37,6 +38,11 @@ class Answering(SentenceTask):
     @classmethod
     def read(cls, document: Document, config: RunConfig) -> list[Question]:
         return read_questions(document)
+
+    @classmethod
+    def splitter(cls, config: RunConfig) -> Splitter:
+        """Questions on one passage stay together, so that the test part has passages of its own."""
+        return Splitter(config.text.split, group=lambda question: question.passage.text)
 
     @classmethod
     def learn(cls, examples: Sequence[Question], config: RunConfig) -> Self:

@@ -22,13 +22,18 @@ from elman.evaluation.labels import unseen_notes
 from elman.models.classifier import Classifier
 from elman.tasks.recipes import RunConfig
 from elman.tasks.sentence_task import SentenceTask, learn_words
-from elman.text.labelled import Example, read_labelled
+from elman.text.example_splits import Splitter
+from elman.text.labelled import Example, columns_of, read_labelled
 from elman.text.reader import Document
 from elman.text.splitting import is_tokenized, is_typed, split_text
 from elman.text.word_list import WordList
 
 if TYPE_CHECKING:
     from elman.tasks.trained_classifier import TrainedClassifier
+
+
+_FEWEST_TEXTS = 10  # with fewer, nothing follows from the number of labels
+_MOST_LABELS = 0.6  # labels per text
 
 
 class Classification(SentenceTask):
@@ -58,11 +63,26 @@ class Classification(SentenceTask):
     @classmethod
     def read(cls, document: Document, config: RunConfig) -> list[Example]:
         """Examples under their new labels; those that are left out have none."""
-        read = read_labelled(document, phrases=config.text.phrases)
+        text = config.text
+        read = read_labelled(document, phrases=text.phrases, columns=text.columns)
         examples = [_renamed(example, config.text.rename) for example in read]
         if not any(example.label for example in examples):
             raise InputError(f"{document.name}: text.rename leaves out every example")
         return examples
+
+    @classmethod
+    def splitter(cls, config: RunConfig) -> Splitter:
+        """Every label keeps its share of each part."""
+        return Splitter(config.text.split, label=lambda example: example.label)
+
+    @classmethod
+    def columns(
+        cls, document: Document, examples: Sequence[Example], config: RunConfig
+    ) -> dict[str, str]:
+        columns = columns_of(document, config.text.columns)
+        taken = f"column {columns['label']}" if columns else "the beginning of every line"
+        refuse_labels_like_texts(examples, f"{document.name}: ", f", taken from {taken}")
+        return columns
 
     @classmethod
     def learned(cls, examples: Sequence[Example]) -> list[Example]:
@@ -81,6 +101,7 @@ class Classification(SentenceTask):
             raise InputError(
                 f"every training text has the label {labels[0]!r}; give texts of at least two"
             )
+        refuse_labels_like_texts(examples)
         texts = _texts_of(examples)
         tokenized = is_tokenized(text for example in examples for text in example.texts)
         words = [split_text(text, tokenized) for example in examples for text in example.texts]
@@ -109,19 +130,26 @@ class Classification(SentenceTask):
         return dict(unseen.most_common())
 
     def split(self, texts: Sequence[Sequence[str]]) -> list[list[list[str]]]:
-        """The words of texts; of pairs, those of the first ones, then those of the second."""
+        """The words of texts; of pairs, those of the first ones, then those of the second.
+
+        A text without anything, or a pair of which a side is empty, has no words.
+        """
         for number, given in enumerate(texts, 1):
-            if len(given) != self.texts:
+            if any(text.strip() for text in given) and len(given) != self.texts:
                 wanted = "a text" if self.texts == 1 else "a pair of texts"
                 how = "a tab parts them" if len(given) > 1 else "give two, with a tab between"
                 raise InputError(
                     f"example {number} has {len(given)} texts; this classifier labels {wanted} "
                     f"({how})"
                 )
-            if not all(text.strip() for text in given):
-                raise InputError(f"text {number} is empty; leave it out")
-        parts = range(self.texts)
-        return [[self._split(given[part]) for given in texts] for part in parts]
+        whole = [all(text.strip() for text in given) for given in texts]
+        return [
+            [
+                self._split(given[part]) if there else []
+                for given, there in zip(texts, whole, strict=True)
+            ]
+            for part in range(self.texts)
+        ]
 
     def _split(self, text: str) -> list[str]:
         """The words of a text; typed text as the training text has it."""
@@ -177,6 +205,19 @@ class Classification(SentenceTask):
 def labelled(examples: Sequence[Example]) -> list[Example]:
     """Those that are not left out."""
     return [example for example in examples if example.label]
+
+
+def refuse_labels_like_texts(examples: Sequence[Example], where: str = "", taken: str = "") -> None:
+    """Refuse to learn labels that are nearly as many as texts; `taken`: where they were read."""
+    given = [example.label for example in labelled(examples)]
+    labels = len({*given})
+    if len(given) < _FEWEST_TEXTS or labels < _MOST_LABELS * len(given):
+        return
+    raise InputError(
+        f"{where}{labels:,} different labels for {len(given):,} texts{taken}; a classifier needs "
+        "several texts for each label. If this is not the label, name the columns: "
+        "--columns text=…,label=…"
+    )
 
 
 def _renamed(example: Example, rename: dict[str, str]) -> Example:

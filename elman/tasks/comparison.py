@@ -17,7 +17,7 @@ from elman.evaluation.bootstrap import PairedBootstrap, paired_bootstrap
 from elman.evaluation.measurement import Measurement
 from elman.evaluation.reading import Reading
 from elman.tasks.language_model import TrainedModel
-from elman.text.corpora import open_corpus
+from elman.text.running_text import open_running_text
 
 FEWEST_LINES = 10  # drawing from fewer lines again and again says nothing
 
@@ -54,7 +54,8 @@ def compare(
     if not models:
         raise InputError("name at least one run to compare")
     reading = Reading(reset)
-    corpus = open_corpus(str(data))
+    plain = all(model.config.text.plain for model in models)
+    corpus = open_running_text(str(data), plain=plain)
     # One text for all: if any of them has used a part of a lone file, its test part.
     chosen = [model.choose_split(corpus, split) for model in models]
     document = next((d for d in chosen if d is not corpus.whole), chosen[0])

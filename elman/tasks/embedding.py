@@ -20,8 +20,10 @@ from elman.models.bidirectional import BidirectionalModel
 from elman.tasks.recipes import RunConfig
 from elman.tasks.sentence_task import SentenceTask, learn_words
 from elman.tasks.trained_task import TrainedTask
+from elman.text.corpora import Corpus
 from elman.text.plain_lines import read_plain_lines
 from elman.text.reader import Document
+from elman.text.running_text import open_running_text
 from elman.text.tokenizer import UNKNOWN
 from elman.text.word_list import WordList
 
@@ -39,6 +41,10 @@ class Embedding(SentenceTask):
         """`unknown`: how often training met the unknown word; None: nothing can be predicted."""
         super().__init__(config, words)
         self.unknown = unknown
+
+    @classmethod
+    def open(cls, data: str, config: RunConfig) -> Corpus:
+        return open_running_text(data, plain=config.text.plain)
 
     @classmethod
     def read(cls, document: Document, config: RunConfig) -> list[Words]:

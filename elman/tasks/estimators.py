@@ -18,11 +18,12 @@ from importlib import import_module
 from typing import Any, Self
 
 from elman.errors import InputError
+from elman.tasks.example_task import TASKS
 from elman.tasks.machine import Machine
 from elman.tasks.recipes import RunConfig, load_recipe
-from elman.tasks.sentence_training import hold_out, train_examples
+from elman.tasks.sentence_training import train_examples
 from elman.tasks.tagging import TrainedTagger, refuse_features, refuse_lengths
-from elman.tasks.trained_classifier import TrainedClassifier
+from elman.tasks.trained_classifier import Classified, TrainedClassifier
 from elman.text.entities import check_scheme
 from elman.text.labelled import Example
 from elman.text.tagged import TaggedSentence, Word
@@ -88,11 +89,16 @@ class Estimator(ABC):
     # Work -----------------------------------------------------------------------------------------
 
     def fit(self, X: Sequence[Any], y: Sequence[Any], validation: Any = None) -> Self:
-        """Train; `validation`: a pair of examples and answers, else the last tenth is held out."""
+        """Train; `validation`: a pair of examples and answers, else a random tenth is held out.
+
+        Labels that only validation has are reported by a `DataWarning` before training begins.
+        """
         config = self._config()
-        train, valid = hold_out(self._paired(X, y))
-        if validation is not None:
-            train, valid = self._paired(X, y), self._paired(*validation)
+        train = self._paired(X, y)
+        if validation is None:
+            train, valid = TASKS[config.kind].splitter(config).hold_out(train)
+        else:
+            valid = self._paired(*validation)
         source: dict[str, Any] = {"name": "examples", "sha256": {}, "notes": []}
         machine = Machine(threads=self._parameters["threads"])
         self.trained_ = train_examples(config, train, valid, source, machine=machine)
@@ -177,12 +183,19 @@ class Classifier(Estimator):
     trained_: TrainedClassifier
 
     def predict(self, X: Sequence[str | Sequence[str]]) -> list[str]:
-        return [found.label for found in self._fitted().classify(X)]
+        return [found.label for found in self._classified(X)]
 
     def predict_proba(self, X: Sequence[str | Sequence[str]]) -> list[list[float]]:
         """The probability of every label, in the order of `classes_`."""
-        found = self._fitted().classify(X)
+        found = self._classified(X)
         return [[one.probabilities[label] for label in self.classes_] for one in found]
+
+    def _classified(self, X: Sequence[str | Sequence[str]]) -> list[Classified]:
+        found = self._fitted().classify_lines(X)
+        for number, one in enumerate(found):
+            if one is None:
+                raise InputError(f"X[{number}] is an empty text; leave it out")
+        return list(found)
 
     @property
     def classes_(self) -> list[str]:
@@ -190,9 +203,13 @@ class Classifier(Estimator):
         return list(self._fitted().task.labels)
 
     def _examples(self, X: Sequence[str | Sequence[str]], y: Sequence[str]) -> list[Example]:
-        if not all(str(label) for label in y):
-            raise InputError("a label is empty; give every text one")
-        return [
+        examples = [
             Example((given,) if isinstance(given, str) else tuple(given), str(label))
             for given, label in zip(X, y, strict=True)
         ]
+        for number, example in enumerate(examples):
+            if not example.label:
+                raise InputError(f"y[{number}] is an empty label; give every text one")
+            if not all(text.strip() for text in example.texts):
+                raise InputError(f"X[{number}] is an empty text; leave it and its label out")
+        return examples

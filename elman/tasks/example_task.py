@@ -16,6 +16,7 @@ from elman.batches.batch import Batches
 from elman.registry import Registry
 from elman.tasks.recipes import RunConfig
 from elman.text.corpora import Corpus, open_corpus
+from elman.text.example_splits import ORDERED, Splitter
 from elman.text.reader import Document
 
 # Of the model, which names the task in a recipe.
@@ -50,6 +51,21 @@ class ExampleTask(ABC):
     @abstractmethod
     def read(cls, document: Document, config: RunConfig) -> list[Any]:
         """The examples of a document."""
+
+    @classmethod
+    def splitter(cls, config: RunConfig) -> Splitter:
+        """How the examples of one file are split."""
+        return Splitter(getattr(config.text, "split", ORDERED))
+
+    @classmethod
+    def columns(
+        cls, document: Document, examples: Sequence[Any], config: RunConfig
+    ) -> dict[str, str]:
+        """The columns that a table of training examples was read from; others are read alike.
+
+        Refuses what cannot be meant, like a label of its own for every text.
+        """
+        return {}
 
     @classmethod
     def learned(cls, examples: Sequence[Any]) -> list[Any]:

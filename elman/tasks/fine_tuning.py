@@ -12,6 +12,7 @@ How the rest is thawed and at which rates is said by `training.unfreeze` and `tr
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -22,9 +23,16 @@ from elman.tasks.language_model import TrainedModel
 from elman.tasks.sentence_task import SentenceTask
 from elman.text.tokenizer import UNKNOWN
 
+_FEWEST_FOUND = 0.5  # share of the words; below it, something is probably wrong
 
-def begin_with(before: TrainedModel, task: SentenceTask, model: Any) -> str:
-    """Copy what fits, or say why nothing does; a note on what was taken over."""
+
+def begin_with(
+    before: TrainedModel, task: SentenceTask, model: Any, warn: Callable[[str], None]
+) -> str:
+    """Copy what fits, or say why nothing does; a note on what was taken over.
+
+    `warn` is called if less than half of the words have a vector.
+    """
     language_model = before.model
     name = before.name
     if not isinstance(language_model, RecurrentModel) or not before.tokenizer.whole_words:
@@ -43,9 +51,21 @@ def begin_with(before: TrainedModel, task: SentenceTask, model: Any) -> str:
         raise InputError(f"--from {name}: that language model has no table of word vectors")
     _compare(name, language_model.config, task.config.model)
     with torch.no_grad():
-        known = _copy_vectors(before, table, task, encoder.features.vectors.weight)
+        found = _copy_vectors(before, table, task, encoder.features.vectors.weight)
         _copy_layers(name, language_model.stack, encoder.stack)
-    return f"{known:,} of {len(task.words):,} words begin with their vectors of {name}"
+    known, words = len(found), len(task.words) - 1  # without the unknown word
+    counts = task.words.counts
+    running = counts[found].sum() / max(counts.sum(), 1)
+    note = (
+        f"{known:,} of {words:,} words ({running:.0%} of the running words) begin with their "
+        f"vectors of {name}"
+    )
+    if known < _FEWEST_FOUND * words:
+        warn(
+            f"--from {name}: it knows only {known:,} of the {words:,} words; the others begin "
+            "alike. Was it trained on text of the same language, tokenized alike?"
+        )
+    return note
 
 
 def _compare(name: str, old: Any, new: Any) -> None:
@@ -70,17 +90,34 @@ def _sizes(config: Any) -> str:
 
 def _copy_vectors(
     before: TrainedModel, table: torch.Tensor, task: SentenceTask, vectors: torch.Tensor
-) -> int:
-    """Vectors of words by their spelling; how many were found."""
-    ids = {token: number for number, token in enumerate(before.tokenizer.tokens)}
+) -> list[int]:
+    """Vectors of words by their spelling; the numbers of words that were found."""
+    find = _finder(before.tokenizer.tokens)
     vectors.copy_(table.mean(0))
-    known = 0
+    known = []
     for number, word in enumerate(task.words.words):
-        found = ids.get(word, ids.get(word.lower()))
+        found = find(word)
         if found is not None:
             vectors[number] = table[found]
-            known += word != UNKNOWN
+            known += [number] if word != UNKNOWN else []
     return known
+
+
+def _finder(tokens: Sequence[str]) -> Callable[[str], int | None]:
+    """Looks a word up as it is written, then in lower case, then in the case it mostly has.
+
+    The tokens of a language model of words come in the order of their frequency.
+    """
+    ids = {token: number for number, token in enumerate(tokens)}
+    any_case: dict[str, int] = {}
+    for number, token in enumerate(tokens):
+        any_case.setdefault(token.lower(), number)
+
+    def find(word: str) -> int | None:
+        lower = word.lower()
+        return ids.get(word, ids.get(lower, any_case.get(lower)))
+
+    return find
 
 
 def _copy_layers(name: str, old: torch.nn.Module, new: torch.nn.Module) -> None:

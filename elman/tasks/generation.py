@@ -21,7 +21,6 @@ from elman.errors import InputError
 from elman.evaluation.generated import GeneratedText, measure_generated
 from elman.state import State, select
 from elman.tasks.continuation import Continuation
-from elman.text.corpora import open_corpus
 
 if TYPE_CHECKING:
     from elman.tasks.language_model import TrainedModel
@@ -58,7 +57,7 @@ def measure_samples(
     """Variety, repetition and length; with `against`, what was copied from its train split."""
     training = None
     if against is not None:
-        ids = trained.tokenizer.encode(open_corpus(against).split("train").text)
+        ids = trained.tokenizer.encode(trained.open(against).split("train").text)
         training = [trained.tokenizer.tokens[number] for number in ids.tolist()]
     return measure_generated([sample.tokens for sample in samples], training)
 

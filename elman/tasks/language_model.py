@@ -19,8 +19,9 @@ from elman.runs.folder import read_run, write_run
 from elman.tasks.origins import explaining_what_is_missing
 from elman.tasks.recipes import RunConfig, saved_config
 from elman.text import tokenizer_from_data, tokenizer_to_data
-from elman.text.corpora import Corpus, open_corpus
+from elman.text.corpora import Corpus
 from elman.text.reader import Document, named
+from elman.text.running_text import open_running_text
 from elman.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ class TrainedModel:
 
     def open(self, data: str) -> Corpus:
         """A corpus, read as the one that the model was trained on."""
-        return open_corpus(str(data), labelled=self.config.text.labelled)
+        text = self.config.text
+        return open_running_text(str(data), labelled=text.labelled, plain=text.plain)
 
     def choose_split(self, corpus: Corpus, split: str | None) -> Document:
         """The text to measure on: a lone file as a whole, unless it was trained or fitted on."""

@@ -6,12 +6,13 @@ training is, so it is no part of a recipe.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elman.errors import InputError
+from elman.errors import DataWarning, InputError
 from elman.training.history import Record
 from elman.training.processes import Processes
 
@@ -19,6 +20,10 @@ if TYPE_CHECKING:  # count models are trained without torch
     import torch
 
     from elman.training.loop import Progress
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, DataWarning, stacklevel=5)
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,8 @@ class Machine:
     tensorboard: bool = False  # log to a folder `tensorboard` in the run folder
     watch: Callable[[Progress], None] = lambda progress: None
     record: Callable[[Record], None] = lambda record: None  # what the history is told too
+    note: Callable[[str], None] = lambda message: None  # on the data, before training begins
+    warn: Callable[[str], None] = _warn  # the same, where something is probably wrong
     processes: Processes = field(default_factory=Processes)  # that train together
 
     def prepare(self) -> torch.device:

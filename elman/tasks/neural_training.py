@@ -26,7 +26,7 @@ from elman.tasks.trainers import build_trainer
 from elman.tasks.training_run import TrainingRun
 from elman.tasks.training_text import TrainingText, encode_training_text, read_training_text
 from elman.text import tokenizer_from_data, tokenizer_to_data
-from elman.text.corpora import Corpus
+from elman.text.corpora import Corpus, open_corpus
 from elman.text.tokenizer import Tokenizer
 from elman.training.processes import Processes, refuse_other_count
 
@@ -115,7 +115,9 @@ def _same_text(path: Path, saved: TrainedModel, data: str | None) -> Corpus:
     """The text of a run: to go on bit for bit, it must be the same, that of validation too."""
     facts = saved.facts
     try:
-        corpus = saved.open(data or facts["data"]["name"])
+        # Not `saved.open`: what was trained on before its format was checked is trained on.
+        named, labelled = data or facts["data"]["name"], saved.config.text.labelled
+        corpus = open_corpus(named, labelled=labelled)
     except InputError as error:
         moved = "" if data else "; if the text has moved, say where to with --data"
         raise InputError(f"{error}{moved}") from None

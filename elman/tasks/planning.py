@@ -11,7 +11,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import torch
 
@@ -49,6 +49,7 @@ class Plan:
     disk_megabytes: float  # of the run folder
     seconds: float  # of the whole training, validations included
     threads: int
+    notes: list[str] = field(default_factory=list)  # on the data
 
 
 def plan(
@@ -67,13 +68,15 @@ def plan(
     device = (machine or Machine()).prepare()
     if config.kind in SENTENCE_MODELS:
         progress("reading")
-        trainer = prepare(config, str(data), device)
+        trainer, notes = prepare(config, str(data), device)
     else:
+        notes = []
         trainer = build_trainer(config, read_training_text(str(data), config, progress), device)
     progress("measuring a few steps")
     speed = _tokens_per_second(trainer)
     validation_speed = _validation_speed(trainer)
-    return _plan(config, str(data), trainer, speed, validation_speed)
+    cost = _plan(config, str(data), trainer, speed, validation_speed)
+    return replace(cost, notes=notes)
 
 
 def _plan(

@@ -17,6 +17,7 @@ from elman.counts.smoothers import SMOOTHERS
 from elman.errors import InputError, nearest
 from elman.models import MODELS, SENTENCE_MODELS
 from elman.options import known_options
+from elman.text.example_splits import ORDERED
 from elman.text.tokenizer import TextConfig
 
 _FOLDER = Path(__file__).parent.parent / "recipes"
@@ -113,6 +114,10 @@ def saved_config(data: dict[str, Any]) -> RunConfig:
     if isinstance(data.get("text"), dict):  # version 0.1 took text as it is
         data = {**data, "text": {"normalise": "none", **data["text"]}}
     model = data.get("model")
+    kind = str(model.get("kind")) if isinstance(model, dict) else ""
+    if kind in SENTENCE_MODELS and hasattr(SENTENCE_MODELS[kind].text_class, "split"):
+        # version 0.1 split examples in their order
+        data = {**data, "text": {"split": ORDERED, **data.get("text", {})}}
     if isinstance(model, dict) and not NgramConfig.moved.keys().isdisjoint(model):
         smoother = SMOOTHERS.get(model.get("smoothing", ""))
         known = known_options(smoother) if smoother else {}

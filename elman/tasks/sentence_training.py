@@ -8,7 +8,7 @@ said by `example_task.py`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +25,14 @@ from elman.tasks.machine import Machine
 from elman.tasks.origins import explaining_what_is_missing
 from elman.tasks.recipes import RunConfig, saved_config
 from elman.tasks.sentence_task import SentenceTask
-from elman.tasks.trained_task import TrainedTask
+from elman.tasks.trained_task import TrainedTask, reading_alike
 from elman.tasks.training_run import TrainingRun
-from elman.text.corpora import Corpus, split_examples
+from elman.text.corpora import Corpus
+from elman.text.example_splits import ORDERED
 from elman.text.reader import Document
 from elman.training.trainer import Trainer
 
 _PARTS = ("config.json", "vocabulary.json", "facts.json", "weights.safetensors")
-_HELD_OUT = 0.1  # of the training examples, the last ones, where there is no valid split
 
 
 def train_sentences(
@@ -51,10 +51,19 @@ def train_sentences(
     kind: type[ExampleTask] = TASKS[config.kind]
     progress("reading")
     corpus = kind.open(data, config)
-    train, valid, notes = _examples(kind, corpus, config)
-    source = _source_facts(corpus, notes)
+    read = _examples(kind, corpus, config)
+    source = _source_facts(corpus, read.notes)
+    if read.columns:
+        source["columns"] = read.columns
     return train_examples(
-        config, train, valid, source, before=before, out=out, overwrite=overwrite, machine=machine
+        config,
+        read.train,
+        read.valid,
+        source,
+        before=before,
+        out=out,
+        overwrite=overwrite,
+        machine=machine,
     )
 
 
@@ -75,11 +84,14 @@ def train_examples(
     task = kind.learn(train, config)
     _add_language_model(task)
     trainer = _trainer(task, train, valid, device)
-    source["notes"] += [f"validation: {note}" for note in task.notes(valid)]
+    unseen = _unseen_notes(task, valid)
+    source["notes"] += unseen
     if before is not None:
         if not isinstance(task, SentenceTask):
             raise InputError(f"--from {before.name}: {kind.unit} are learned from the start")
-        source["notes"].append(begin_with(before, task, trainer.model))
+        source["notes"].append(begin_with(before, task, trainer.model, machine.warn))
+    for message in source["notes"]:
+        (machine.warn if message in unseen else machine.note)(message)
     about = {"examples": len(train), "unit": kind.unit, **task.vocabulary()}
     facts = {
         "data": source | about,
@@ -93,13 +105,19 @@ def train_examples(
     return _trained(task, trainer.model, run.facts, run.name)
 
 
-def prepare(config: RunConfig, data: str, device: torch.device) -> Trainer:
-    """A trainer as training begins with, for a plan of it."""
+def prepare(config: RunConfig, data: str, device: torch.device) -> tuple[Trainer, list[str]]:
+    """A trainer as training begins with, for a plan of it, and notes on the data."""
     kind: type[ExampleTask] = TASKS[config.kind]
-    train, valid, _ = _examples(kind, kind.open(data, config), config)
-    task = kind.learn(train, config)
+    corpus = kind.open(data, config)
+    read = _examples(kind, corpus, config)
+    task = kind.learn(read.train, config)
     _add_language_model(task)
-    return _trainer(task, train, valid, device)
+    notes = [*_source_facts(corpus, read.notes)["notes"], *_unseen_notes(task, read.valid)]
+    return _trainer(task, read.train, read.valid, device), notes
+
+
+def _unseen_notes(task: ExampleTask, valid: list[Any]) -> list[str]:
+    return [f"validation: {note}" for note in task.notes(valid)]
 
 
 def _add_language_model(task: ExampleTask) -> None:
@@ -125,8 +143,8 @@ def resume_sentences(
     device = machine.prepare()
     progress("reading")
     corpus = _same_text(path, saved, data)
-    train, valid, _ = _examples(type(saved.task), corpus, saved.config)
-    trainer = _trainer(saved.task, train, valid, device)
+    read = _examples(type(saved.task), corpus, saved.config)
+    trainer = _trainer(saved.task, read.train, read.valid, device)
     trainer.restore(read_checkpoint(contents, machine.processes))
     parts = {"vocabulary.json": saved.task.kept()}
     run = TrainingRun(trainer, saved.config, parts, saved.facts, machine, path)
@@ -199,26 +217,44 @@ def _trainer(
     return Trainer(model, batches, config.training, validation)
 
 
-def _examples(
-    kind: type[ExampleTask], corpus: Corpus, config: RunConfig
-) -> tuple[list[Any], list[Any], list[str]]:
-    """What is trained on, what is validated on, and what there is to say about it."""
+@dataclass
+class Split:
+    """Examples to learn from and to validate on."""
+
+    train: list[Any]
+    valid: list[Any]
+    notes: list[str]  # on how they were split
+    columns: dict[str, str]  # of the table that was learned from
+
+
+def _examples(kind: type[ExampleTask], corpus: Corpus, config: RunConfig) -> Split:
+    """Read a corpus; of one file a part is held out."""
+    splitter = kind.splitter(config)
+    document = corpus.whole or corpus.split("train")
+    every = kind.read(document, config)
+    columns = kind.columns(document, every, config)
+    ordered = splitter.way == ORDERED
     if corpus.whole is not None:  # one file: cut between examples, not between its lines
-        parts = split_examples(kind.read(corpus.whole, config))
+        parts = splitter.split(every)
         note = f"one file: the first 90 % of its {kind.unit} are train, then 5 % valid, 5 % test"
-        return kind.learned(parts["train"]), parts["valid"] or parts["train"], [note]
-    train = kind.read(corpus.split("train"), config)
+        if not ordered:
+            counts = ", ".join(f"{len(part):,} {name}" for name, part in parts.items())
+            note = (
+                f"one file: its {len(every):,} {kind.unit} were split at random into {counts}; "
+                "the seed is fixed, so all runs on this file share the split"
+            )
+        return Split(
+            kind.learned(parts["train"]), parts["valid"] or parts["train"], [note], columns
+        )
     if "valid" in corpus.documents:
-        return kind.learned(train), kind.read(corpus.documents["valid"], config), []
-    kept, held_out = hold_out(train)
-    note = f"no valid file: the last {len(held_out):,} of {len(train):,} {kind.unit} of train"
-    return kind.learned(kept), held_out, [f"{note} are held out for validation"]
-
-
-def hold_out(train: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Examples to learn from and to validate on, where these are not given; never none."""
-    kept = max(1, round((1 - _HELD_OUT) * len(train)))
-    return train[:kept], train[kept:] or train
+        given = corpus.documents["valid"]
+        valid = kind.read(given, reading_alike(given, config, columns))
+        return Split(kind.learned(every), valid, [], columns)
+    train, held_out = splitter.hold_out(every)
+    drawn = "the last" if ordered else "a random"
+    note = f"no valid file: {drawn} {len(held_out):,} of {len(every):,} {kind.unit} of train"
+    notes = [f"{note} are held out for validation"]
+    return Split(kind.learned(train), held_out, notes, columns)
 
 
 def _hashes(corpus: Corpus) -> dict[str, str]:

@@ -15,12 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from elman.errors import InputError
 from elman.evaluation.labels import LabelMeasures, Score, measure_labels, unseen_notes
 from elman.evaluation.task_measures import TaskMeasures
 from elman.models.classifier import Classifier
 from elman.tasks.classification import Classification, labelled
 from elman.tasks.trained_task import TrainedTask
-from elman.text.labelled import Example
+from elman.text.labelled import Example, has_columns
+from elman.text.reader import Document
 
 Text = str | Sequence[str]  # of pairs, both
 
@@ -74,9 +76,29 @@ class TrainedClassifier(TrainedTask):
 
     def classify(self, texts: Iterable[Text], *, batch_size: int = 32) -> list[Classified]:
         """The label of each text, or pair of texts, and the probabilities of all labels."""
+        found = []
+        for number, one in enumerate(self.classify_lines(texts, batch_size=batch_size), 1):
+            if one is None:
+                raise InputError(f"text {number} is empty; leave it out")
+            found.append(one)
+        return found
+
+    def classify_lines(
+        self, texts: Iterable[Text], *, batch_size: int = 32
+    ) -> list[Classified | None]:
+        """The same of texts that may be empty, like the lines of a file: such a one has None."""
         parts = self.task.split([_as_texts(text) for text in texts])
         probabilities = np.exp(self._log_probabilities(parts, batch_size))
-        return [self._classified(row) for row in probabilities]
+        return [
+            self._classified(row) if all(words) else None
+            for row, *words in zip(probabilities, *parts, strict=True)
+        ]
+
+    def text_columns(self, document: Document, named: dict[str, str]) -> dict[str, str]:
+        """Where a table has its texts: as `named`, or as the training table had them."""
+        given = named or self.config.text.columns or self.facts["data"].get("columns", {})
+        texts = {role: column for role, column in given.items() if role != "label"}
+        return texts if named or (texts and has_columns(document, texts)) else {}
 
     def _classified(self, probabilities: np.ndarray) -> Classified:
         order = np.argsort(-probabilities, kind="stable")
@@ -87,6 +109,8 @@ class TrainedClassifier(TrainedTask):
     def explain(self, text: Text, *, batch_size: int = 32) -> list[Contribution]:
         """What each word of a text, or of both, contributes to its likeliest label."""
         given = [words for (words,) in self.task.split([_as_texts(text)])]
+        if not all(given):
+            raise InputError("the text is empty; give some words to explain")
         places = [
             (part, place)
             for part, words in enumerate(given)

@@ -11,6 +11,7 @@ evaluate` needs: it calls `evaluate(data, split=…)`, which reads the examples 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,16 @@ from elman.evaluation.task_measures import TaskMeasures
 from elman.runs.folder import write_run
 from elman.tasks.example_task import ExampleTask
 from elman.tasks.recipes import RunConfig
-from elman.text.corpora import split_examples
+from elman.text.labelled import has_columns
+from elman.text.reader import Document
+
+
+def reading_alike(document: Document, config: RunConfig, columns: dict[str, str]) -> RunConfig:
+    """Settings that read a table by the columns of the training table, where it has them too."""
+    text = config.text
+    if not columns or text.columns or not has_columns(document, columns):
+        return config
+    return replace(config, text=replace(text, columns=columns))
 
 
 class TrainedTask:
@@ -53,14 +63,28 @@ class TrainedTask:
         """
         corpus = self.task.open(data, self.config)
         document = corpus.split(split or "test") if corpus.whole is None else corpus.whole
-        every: list[Any] = [*self.task.read(document, self.config)]
+        config = reading_alike(document, self.config, self.facts["data"].get("columns", {}))
+        every: list[Any] = [*self.task.read(document, config)]
         self.notes = document.notes
         if corpus.whole is None:
             return every
         if split is None and self._trained_on() != [corpus.whole.sha256()]:
             return every
         corpus.split(split or "test")  # is refused if there is none
-        return split_examples(every)[split or "test"]
+        found = self.task.splitter(self.config).split(every)[split or "test"]
+        if not found:
+            raise InputError(
+                f"{data}: its {len(every):,} {self.task.unit} are too few for a {split or 'test'} "
+                "part; give another file"
+            )
+        return found
+
+    def use_columns(self, columns: dict[str, str]) -> None:
+        """Read tables by these columns from now on."""
+        config = self.config
+        if not hasattr(config.text, "columns"):
+            raise InputError(f"--columns is for tables, and a {config.kind} reads none")
+        self.task.config = replace(config, text=replace(config.text, columns=columns))
 
     def has_seen(self, data: str, split: str | None = None) -> bool:
         """Whether the examples of this text were trained on."""

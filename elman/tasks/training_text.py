@@ -14,8 +14,9 @@ import numpy as np
 
 from elman.tasks.recipes import RunConfig
 from elman.text import train_tokenizer
-from elman.text.corpora import Corpus, open_corpus
+from elman.text.corpora import Corpus
 from elman.text.reader import named
+from elman.text.running_text import open_running_text
 from elman.text.tokenizer import Tokenizer
 
 Told = Callable[[str], None]  # of what is being done
@@ -61,7 +62,7 @@ def read_training_text(
     The settings then name the one that was learned.
     """
     progress("reading")
-    corpus = open_corpus(data, labelled=config.text.labelled)
+    corpus = open_running_text(data, labelled=config.text.labelled, plain=config.text.plain)
     progress("tokenizing")
     if tokenizer is not None:
         return encode_training_text(corpus, tokenizer)

@@ -9,11 +9,9 @@ from __future__ import annotations
 import os
 import random
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from elman.config import apply_overrides, build
 from elman.errors import InputError, nearest
@@ -199,12 +197,6 @@ def split_document(document: Document) -> Corpus:
     unit = "lines" if by_lines else "its text, cut between words,"
     note = f"one file: the first 90 % of {unit} are train, then 5 % valid, 5 % test"
     return Corpus(document.name, documents, document, [*document.notes, note])
-
-
-def split_examples(examples: Sequence[Any]) -> dict[str, list[Any]]:
-    """Train, valid and test examples out of those of one file, in the same parts."""
-    ends = [0, *(round(share * len(examples)) for share in _SPLIT_ENDS)]
-    return {split: [*examples[ends[i] : ends[i + 1]]] for i, split in enumerate(SPLITS)}
 
 
 def _ends_of_lines(text: str) -> list[int]:

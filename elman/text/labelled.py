@@ -8,20 +8,18 @@ Takes a document, gives `Example`s; called by the tasks. A pair of texts is an e
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from elman.errors import InputError
-from elman.text.json_lines import read_json_lines
+from elman.text.labelled_columns import FIRST, LABELS, Layout, find_layout, fits
 from elman.text.reader import Document
+from elman.text.tables import Table, read_table, table_separator
 
-_LABELS = ("label", "class", "category", "sentiment", "gold_label", "target")
-_FIRST = ("text", "sentence", "premise", "sentence1", "question", "review")
-_SECOND = ("hypothesis", "sentence2", "passage", "answer", "text2")
+_KNOWN_TEXTS, _KNOWN_LABELS = ", ".join(FIRST[:3]), ", ".join(LABELS[:3])
+_HOW = "which column has it with --columns text=…,label=…"
 _TREE = re.compile(r"\(|\)|[^\s()]+")
 
 
@@ -34,17 +32,24 @@ class Example:
     phrases: tuple[Example, ...] = ()  # of a tree, every node under the root
 
 
-def read_labelled(document: Document, *, phrases: bool = False) -> list[Example]:
-    """The examples of a document, in whatever form it is; `phrases`: those of trees come along."""
-    suffix = Path(document.name.removesuffix(".gz")).suffix
-    text = document.text
-    if suffix in (".jsonl", ".json") or text.lstrip().startswith("{"):
-        examples = _read_json_lines(document)
-    elif suffix == ".csv":
-        examples = _read_table(document, ",")
-    elif suffix == ".tsv" or "\t" in text.split("\n", 1)[0]:
-        examples = _read_table(document, "\t")
-    elif re.match(r"\s*\(\S+ \(", text):
+def read_labelled(
+    document: Document, *, phrases: bool = False, columns: dict[str, str] | None = None
+) -> list[Example]:
+    """The examples of a document, in whatever form it is.
+
+    `phrases`: those of trees come along; `columns`: where a table has the text and the label, like
+    {"text": "utterance", "label": "intent"}. What was understood is put in the document's notes.
+    """
+    separator = table_separator(document)
+    if separator is not None:
+        table = read_table(document, separator)
+        examples = _read_table(table, find_layout(table, columns or {}))
+    elif columns:
+        raise InputError(
+            f"{document.name}: is not a table, so it has no columns; leave out --columns, or give "
+            "a .tsv, .csv or .jsonl file"
+        )
+    elif re.match(r"\s*\(\S+ \(", document.text):
         examples = _read_trees(document, phrases)
     else:
         examples = _read_label_first(document)
@@ -53,57 +58,82 @@ def read_labelled(document: Document, *, phrases: bool = False) -> list[Example]
     return examples
 
 
-def read_unlabelled(document: Document) -> list[Example]:
-    """Texts to be labelled, one per line; a pair has a tab between its two."""
+def columns_of(document: Document, columns: dict[str, str]) -> dict[str, str]:
+    """The columns that a table is read from; {} if it is none, or if its well-known names say it.
+
+    Tables with other names, or without a header, are read alike in validation and test.
+    """
+    separator = table_separator(document)
+    if separator is None:
+        return {}
+    return find_layout(read_table(document, separator), columns).columns()
+
+
+def has_columns(document: Document, columns: dict[str, str]) -> bool:
+    """Whether a document is a table with these columns."""
+    separator = table_separator(document)
+    return separator is not None and fits(read_table(document, separator), columns)
+
+
+def read_unlabelled(
+    document: Document, columns: dict[str, str] | None = None, *, tables: bool = True
+) -> list[Example]:
+    """Texts to be labelled, one per line; a pair has a tab between its two.
+
+    With `columns`, and from CSV or JSON lines, the text column of a table; labels are not read.
+    `tables` False: whatever it looks like, lines are texts.
+    """
+    separator = table_separator(document) if tables else None
+    if columns and separator is None:
+        raise InputError(f"{document.name}: is not a table; leave out --columns")
+    if separator is not None and (columns or separator != "\t"):
+        table = read_table(document, separator, with_empty=True)
+        text_only = {role: name for role, name in (columns or {}).items() if role != "label"}
+        layout = find_layout(table, text_only, labelled=False)
+        return [Example(_required_texts(table, *row, layout)) for row in _body(table, layout)]
     lines = document.text.removesuffix("\n").split("\n")
     return [Example(tuple(line.split("\t")[:2])) for line in lines]
 
 
-def _read_json_lines(document: Document) -> list[Example]:
-    entries = read_json_lines(document, '{"text": "…", "label": "…"}')
-    return [_example(where, entry) for where, entry in entries if entry is not None]
+def _body(table: Table, layout: Layout) -> list[tuple[int, list[Any]]]:
+    return table.rows[1:] if layout.header and not table.names else table.rows
 
 
-def _read_table(document: Document, separator: str) -> list[Example]:
-    """Rows of columns, with a header that names them or as text and label."""
-    lines = document.text.split("\n")
-    table = csv.reader(lines) if separator == "," else (line.split(separator) for line in lines)
-    rows = [(number, row) for number, row in enumerate(table, 1) if any(row)]
-    names = [name.strip().lower() for name in rows[0][1]]
-    width = len(names)
-    if any(name in _LABELS for name in names) and any(name in _FIRST for name in names):
-        rows = rows[1:]
-    else:
-        if width not in (2, 3):
-            raise InputError(
-                f"{document.name}: has {width} columns and no header; "
-                "name them in the first line: text and label"
-            )
-        names = ["text", "label"] if width == 2 else ["premise", "hypothesis", "label"]
-    examples = []
-    for number, row in rows:
-        where = f"{document.name}, line {number}"
-        if len(row) != width:
-            raise InputError(f"{where}: has {len(row)} columns instead of {width}")
-        examples.append(_example(where, dict(zip(names, row, strict=True))))
+def _read_table(table: Table, layout: Layout) -> list[Example]:
+    examples = [_example(table, line, row, layout) for line, row in _body(table, layout)]
+    labels = len({example.label for example in examples})
+    note = f"{table.document.name}: {layout.describe(labels)}"
+    if examples and note not in table.document.notes:
+        table.document.notes.append(note)
     return examples
 
 
-def _example(where: str, entry: dict[str, Any]) -> Example:
-    """An example out of named values."""
-    first = next((entry[name] for name in _FIRST if name in entry), None)
-    second = next((entry[name] for name in _SECOND if name in entry), None)
-    label = next((entry[name] for name in _LABELS if name in entry), None)
-    if not isinstance(first, str) or not isinstance(second, str | None):
-        raise InputError(f"{where}: has no text; name it {', '.join(_FIRST[:3])} …")
+def _example(table: Table, line: int, row: list[Any], layout: Layout) -> Example:
+    """An example out of the cells of a row."""
+    where = table.where(line)
+    texts = _required_texts(table, line, row, layout)
+    label = _first_of(row, layout.label)
     if label is None:
-        raise InputError(f"{where}: has no label; name it {', '.join(_LABELS[:3])} …")
+        raise InputError(f"{where}: has no label; name it {_KNOWN_LABELS} …, or say {_HOW}")
     if str(label).strip() == "":
         raise InputError(f"{where}: the label is empty; write one, or leave the line out")
-    texts = (first,) if second is None else (first, second)
     if not all(text.strip() for text in texts):
         raise InputError(f"{where}: the text is empty; write one, or leave the line out")
     return Example(texts, str(label).strip())
+
+
+def _required_texts(table: Table, line: int, row: list[Any], layout: Layout) -> tuple[str, ...]:
+    """The text of a row, or both of a pair."""
+    first, second = _first_of(row, layout.text), _first_of(row, layout.text2)
+    if not isinstance(first, str) or not isinstance(second, str | None):
+        raise InputError(
+            f"{table.where(line)}: has no text; name it {_KNOWN_TEXTS} …, or say {_HOW}"
+        )
+    return (first,) if second is None else (first, second)
+
+
+def _first_of(row: list[Any], places: tuple[int, ...]) -> Any:
+    return next((row[place] for place in places if row[place] is not None), None)
 
 
 def _read_label_first(document: Document) -> list[Example]:

@@ -19,8 +19,10 @@ from typing import Any
 import numpy as np
 
 from elman.errors import InputError, nearest
+from elman.text.file_shapes import csv_separator
 from elman.text.json_lines import read_json_lines
 from elman.text.reader import Document
+from elman.text.tables import read_table
 from elman.text.task_config import PairConfig
 
 
@@ -75,6 +77,8 @@ def read_pairs(document: Document, config: PairConfig) -> list[Pair]:
     suffix = Path(document.name.removesuffix(".gz")).suffix
     if suffix in (".jsonl", ".json") or document.text.lstrip().startswith("{"):
         pairs = _read_json_lines(document, config)
+    elif suffix == ".csv":
+        pairs = _read_csv(document, config)
     else:
         pairs = _read_columns(document, config)
     document.notes += [note for note in empty_notes(pairs) if note not in document.notes]
@@ -84,22 +88,12 @@ def read_pairs(document: Document, config: PairConfig) -> list[Pair]:
 
 
 def _read_columns(document: Document, config: PairConfig) -> list[Pair]:
-    """Two columns, or those that a header names."""
+    """Two columns, or those that a header or the user names."""
     rows = [line.split("\t") for line in document.text.removesuffix("\n").split("\n")]
-    header = [name.strip() for name in rows[0]]
-    width, first = len(header), 1
-    if config.source in header and config.target in header:
-        places = header.index(config.source), header.index(config.target)
-        rows, first = rows[1:], 2
-    elif width == 2:
-        places = 0, 1
-    else:
-        raise InputError(
-            f"{document.name}, line 1: has {width} columns; give a source and a target with a tab "
-            "between them, or name the columns there and set text.source and text.target"
-        )
+    places, header = _places(document, rows[0], config)
+    width = len(rows[0])
     pairs = []
-    for number, row in enumerate(rows, first):
+    for number, row in enumerate(rows[header:], 1 + header):
         if row == [""]:
             row = [""] * width
         if len(row) != width:
@@ -111,13 +105,58 @@ def _read_columns(document: Document, config: PairConfig) -> list[Pair]:
     return pairs
 
 
+def _read_csv(document: Document, config: PairConfig) -> list[Pair]:
+    """A pair per row; a cell may hold commas and line ends in quotes."""
+    table = read_table(document, csv_separator(document.text, fewest=1) or ",")
+    places, header = _places(document, table.rows[0][1], config)
+    rows = [row for _, row in table.rows[header:]]
+    return [Pair(*(one_line(row[place]) for place in places)) for row in rows]
+
+
+def _places(
+    document: Document, first: list[str], config: PairConfig
+) -> tuple[tuple[int, int], bool]:
+    """Where source and target are, and whether the first row is a header; put in the notes."""
+    names, width = [name.strip() for name in first], len(first)
+    source = config.columns.get("source", config.source)
+    target = config.columns.get("target", config.target)
+    if source in names and target in names:
+        _note(document, f"{width} columns, source = {source}, target = {target}")
+        return (names.index(source), names.index(target)), True
+    numbers = [int(name) for name in (source, target) if name.isdigit() and 1 <= int(name) <= width]
+    if len(numbers) == 2:
+        _note(document, f"{width} columns, source = column {source}, target = column {target}")
+        return (numbers[0] - 1, numbers[1] - 1), False
+    if config.columns:
+        missing = source if source not in names else target
+        raise InputError(
+            f"{document.name}: has no column {missing!r}; its first row is {', '.join(names)}; "
+            "name columns with --columns source=…,target=…"
+        )
+    if width != 2:
+        raise InputError(
+            f"{document.name}, line 1: has {width} columns; give a source and a target with a tab "
+            "between them, or say which columns have them: --columns source=…,target=…"
+        )
+    return (0, 1), False
+
+
+def _note(document: Document, understood: str) -> None:
+    note = f"{document.name}: {understood}"
+    if note not in document.notes:
+        document.notes.append(note)
+
+
 def _read_json_lines(document: Document, config: PairConfig) -> list[Pair]:
     pairs = []
     for where, entry in read_json_lines(document, '{"source": "…", "target": "…"}'):
         if entry is None:
             pairs.append(Pair("", ""))
             continue
-        sides = (_field(entry, getattr(config, side), side, where) for side in ("source", "target"))
+        sides = (
+            _field(entry, config.columns.get(side, getattr(config, side)), side, where)
+            for side in ("source", "target")
+        )
         pairs.append(Pair(*sides))
     return pairs
 
@@ -125,7 +164,7 @@ def _read_json_lines(document: Document, config: PairConfig) -> list[Pair]:
 def _field(entry: dict[str, Any], name: str, side: str, where: str) -> str:
     if name not in entry:
         hint = nearest(name, map(str, entry))
-        raise InputError(f"{where}: has no field {name!r}; {hint}; choose with text.{side}")
+        raise InputError(f"{where}: has no field {name!r}; {hint}; choose with --columns {side}=…")
     if not isinstance(entry[name], str):
         raise InputError(f"{where}: the field {name!r} is not a text; write it in quotes")
     return one_line(entry[name])

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from elman.errors import InputError
 
+_PARQUET = b"PAR1"  # at both ends of such a file
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -96,6 +97,12 @@ def _decompress(path: Path, data: bytes) -> bytes:
 
 
 def _decode(name: str, data: bytes) -> str:
+    if data.startswith(_PARQUET) and data.endswith(_PARQUET):
+        raise InputError(
+            f"{name}: is a Parquet file, which is not read yet; write its columns as JSON lines "
+            "first, for example with pandas: read_parquet(…).to_json(…, orient='records', "
+            "lines=True)"
+        )
     place = data.find(b"\0")
     if place >= 0:
         line = data.count(b"\n", 0, place) + 1

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from elman.config import check_types, convert
 from elman.errors import InputError, choose
 from elman.text.entities import SCHEMES
+from elman.text.example_splits import ORDERED, SHUFFLED, WAYS
+from elman.text.named_columns import check_columns
 from elman.text.normalising import FORMS
 from elman.text.tokenizer import TextConfig
 
@@ -21,10 +23,12 @@ class SentenceConfig:
     digits_alike: bool = False  # every digit counts as 0
     min_count: int = 1  # words seen less often are unknown
     normalise: str = "nfc"  # none, nfc, or nfc+quotes: ’ and ' alike, as in the training text
+    split: str = SHUFFLED  # of a lone file, or without a valid file: shuffled or ordered
 
     def __post_init__(self) -> None:
         check_types(self)
         choose(FORMS, self.normalise, "text.normalise")
+        choose(dict.fromkeys(WAYS), self.split, "text.split")
         if self.min_count < 1:
             raise InputError(f"text.min_count={self.min_count}: must be at least 1")
 
@@ -50,6 +54,7 @@ class LabelledConfig(SentenceConfig):
 
     phrases: bool = False  # of trees: learn every phrase too, not only whole sentences
     rename: dict[str, str] = field(default_factory=dict)  # label to another; to "": left out
+    columns: dict[str, str] = field(default_factory=dict)  # of a table: {text = "…", label = "…"}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -57,6 +62,7 @@ class LabelledConfig(SentenceConfig):
             str(label): convert(new, str, f"text.rename.{label}")
             for label, new in self.rename.items()
         }
+        self.columns = check_columns(self.columns, ("text", "text2", "label"))
 
 
 @dataclass(kw_only=True)
@@ -64,6 +70,8 @@ class LinesConfig(SentenceConfig):
     """Plain text, for a model of its words."""
 
     longest: int = 60  # words; longer lines are cut at the end of a sentence, or there
+    split: str = ORDERED  # running text keeps its order
+    plain: bool = False  # read the file as text even if it looks like a table
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -86,10 +94,14 @@ class PairConfig:
     normalise: str = "nfc"  # none, nfc, or nfc+quotes: ’ and ' alike, as in the training text
     longest: int = 100  # tokens of a side; longer pairs are not learned from
     measure: str = "bleu"  # which one matters: bleu, chrf, rouge-1, rouge-2, rouge-l, exact
+    split: str = SHUFFLED  # of a lone file, or without a valid file: shuffled or ordered
+    columns: dict[str, str] = field(default_factory=dict)  # {source = "…", target = "…"}
 
     def __post_init__(self) -> None:
         check_types(self)
         choose(dict.fromkeys(MEASURES), self.measure, "text.measure")
+        choose(dict.fromkeys(WAYS), self.split, "text.split")
+        self.columns = check_columns(self.columns, ("source", "target"))
         if self.longest < 1:
             raise InputError(f"text.longest={self.longest}: must be at least 1")
         if self.source == self.target:

@@ -31,6 +31,7 @@ class TextConfig:
     lowercase: bool = False
     normalise: str = "nfc"  # none, nfc, or nfc+quotes: ’ and ' alike, as in the training text
     labelled: bool = False  # the data is a folder of lists; each line gets its file's name
+    plain: bool = False  # read the file as text even if it looks like a table or annotation
 
     def __post_init__(self) -> None:
         if self.vocabulary_size is not None and self.vocabulary_size < 3:

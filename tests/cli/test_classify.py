@@ -105,7 +105,7 @@ LABELLED_WITH_ODD = "label\ttext\n" + LABELLED + "odd\ta film .\n"
     [
         (("--text", "a", "--all", "--explain"), "--all and --explain are two tables"),
         (("--text", ""), "--text is empty"),
-        (("--text", " "), "text 1 is empty; leave it out"),
+        (("--text", " "), "--text is empty; give some text"),
         ((), "give either a file or --text"),
         (("nowhere.txt",), "nowhere.txt: no such file"),
         (("--text", "a", "--batch-size", "0"), "--batch-size 0: must be at least 1"),
@@ -125,3 +125,44 @@ def test_a_language_model_is_no_classifier(call: Any) -> None:
     result = call("classify", "words", "--text", "a")
     assert result.code == 2
     assert "words: is a run of the model 'ngram', not 'classifier'" in result.err
+
+
+def test_an_empty_line_stays_a_line_without_a_label(call: Any, runs: Path, tmp_path: Path) -> None:
+    file = tmp_path / "texts.txt"
+    file.write_text("a fine film .\n\na dull film .\n")
+    result = call("classify", f"{runs}/run-films", str(file))
+    assert result.code == 0
+    _, first, second, third = rows(result.out)
+    assert (first[0], second, third[0]) == ("good", ["", "", ""], "bad")
+    assert result.err == "note: empty texts, which get no label: 1 of 3\n"
+    found = json.loads(call("classify", f"{runs}/run-films", str(file), "--json").out)
+    assert found[1] == {"text": "", "label": None, "probability": None, "probabilities": {}}
+    assert "(empty)" in call("classify", f"{runs}/run-films", str(file), "--explain").out
+    file.write_text("\na fine film .\ta dull film .\n")
+    _, first, second = rows(call("classify", f"{runs}/run-pairs", str(file)).out)
+    assert {*first} == {""}
+    assert second[0] in ("same", "other")
+
+
+def test_texts_come_from_the_column_of_a_table(call: Any, runs: Path, tmp_path: Path) -> None:
+    run, file = f"{runs}/run-films", tmp_path / "texts.csv"
+    file.write_text('id,utterance,intent\n1,"a fine, fine film .",good\n2,a dull film .,bad\n')
+    result = call("classify", run, str(file), "--columns", "text=utterance")
+    assert [row[2:] for row in rows(result.out)[1:]] == [["a fine, fine film ."], ["a dull film ."]]
+    wrong = call("classify", run, str(file), "--columns", "text=words")
+    assert wrong.code == 2
+    assert "has no column 'words'; it has id, utterance, intent" in wrong.err
+
+
+def test_columns_of_evaluated_tables_may_be_named(call: Any, runs: Path, tmp_path: Path) -> None:
+    run, file = f"{runs}/run-films", tmp_path / "test.csv"
+    file.write_text("id,words,mood,year\n1,a fine film .,good,1999\n2,a dull film .,bad,2000\n")
+    given = ("evaluate", run, "--data", str(file), "--columns", "text=words,label=mood")
+    result = call(*given)
+    assert result.code == 0
+    assert "4 columns, text = words, label = mood, 2 labels" in result.err
+    assert call("evaluate", run, "--data", str(file)).code == 2
+    assert (
+        "--columns is for tables"
+        in call("evaluate", "words", "--data", "data", "--columns", "text=a").err
+    )

@@ -191,3 +191,22 @@ def test_wrong_input(
     assert out == ""
     assert code == 2
     assert {path: path.stat().st_mtime_ns for path in runs.rglob("*")} == before
+
+
+def test_columns_of_a_table_are_named_and_understood(
+    call: Any, tmp_path: Path, without_curves: None
+) -> None:
+    rows = [f"{n};a film {n};{'good' if n % 2 else 'bad'};{n % 3}\n" for n in range(20)]
+    (tmp_path / "films.csv").write_text("id;words;mood;shelf\n" + "".join(rows))
+    small = ("--set", "model.hidden_size=4", "--set", "training.epochs=0.2", "--threads", "1")
+    given = ("--data", str(tmp_path / "films.csv"), *small)
+    refused = call("train", "classifier", *given, "--out", str(tmp_path / "run"))
+    assert refused.code == 2
+    assert "first row: id, words, mood, shelf" in refused.err
+    given = (*given, "--columns", "text=words,label=mood")
+    result = call("train", "classifier", *given, "--out", str(tmp_path / "run"))
+    assert result.code == 0
+    understood = "films.csv: 4 columns, text = words, label = mood, 2 labels\n"
+    assert result.err.count(understood) == 1
+    assert understood in call("plan", "classifier", *given).err
+    assert "unknown setting text.columns" in call("plan", "quick", *given).err

@@ -28,7 +28,7 @@ def tagger(tmp_path: Path) -> elman.Tagger:
 
 
 def test_it_learns_and_answers(tagger: elman.Tagger, tmp_path: Path) -> None:
-    assert tagger.fit(*lists(80, 0)) is tagger
+    assert tagger.fit(*lists(160, 0)) is tagger
     sentences, tags = lists(20, 1)
     assert tagger.score(sentences, tags) > 0.98
     assert tagger.predict([["Ann", "Bobson", "sees", "."], []])[0] == ["B-PER", "I-PER", "O", "O"]
@@ -37,7 +37,7 @@ def test_it_learns_and_answers(tagger: elman.Tagger, tmp_path: Path) -> None:
     tagger.trained_.save(tmp_path / "run")
     assert elman.load(tmp_path / "run").tag(sentences) == tagger.predict(sentences)
     assert tagger.trained_.config.training.epochs == 3
-    assert tagger.trained_.facts["data"]["examples"] == 72  # a tenth is held out
+    assert tagger.trained_.facts["data"]["examples"] == 144  # a tenth is held out
 
 
 def test_validation_may_be_given(tagger: elman.Tagger) -> None:

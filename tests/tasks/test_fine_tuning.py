@@ -76,7 +76,8 @@ def test_vectors_and_layers_are_taken_over(place: Path) -> None:
     np.testing.assert_allclose(vectors[numbers["dee"]], table.mean(0), rtol=1e-5)
     known = sum(word in tokens for word in trained.task.words.words[1:])
     (note,) = trained.facts["data"]["notes"]
-    assert note.startswith(f"{known} of {len(numbers)} words begin with their vectors of ")
+    assert note.startswith(f"{known} of {len(numbers) - 1} words (")
+    assert "of the running words) begin with their vectors of " in note
 
 
 def test_what_is_wider_keeps_fresh_weights_for_the_rest(place: Path) -> None:

@@ -12,7 +12,7 @@ import torch
 from tagged import tagged_sentences, train_tagger, write_tagged
 
 import elman
-from elman.errors import InputError
+from elman.errors import DataWarning, InputError
 from elman.tasks.sentence_training import load_kind
 from elman.text.reader import Document
 from elman.text.tagged import TaggedSentence, read_tagged
@@ -162,10 +162,12 @@ def test_iob1_is_read_as_bio(data: Path, tmp_path: Path, plain: Any) -> None:
 def test_a_tag_only_in_validation_is_noted_once(tmp_path: Path) -> None:
     data = write_tagged(tmp_path / "data")
     (data / "valid.txt").write_text("Ann B-ORG\nsees O\nBob B-ORG\n\nCid B-NEW\n")
-    trained = train_tagger(data, None, "training.epochs=0.1")
+    with pytest.warns(DataWarning, match="3 words with tags that training never saw"):
+        trained = train_tagger(data, None, "training.epochs=0.1")
     note = "validation: 3 words with tags that training never saw (B-ORG, B-NEW): always wrong"
     assert trained.facts["data"]["notes"] == [note]
-    converted = train_tagger(data, None, "training.epochs=0.1", "text.scheme=bioes")
+    with pytest.warns(DataWarning, match="3 words with tags that training never saw"):
+        converted = train_tagger(data, None, "training.epochs=0.1", "text.scheme=bioes")
     assert converted.facts["data"]["notes"] == [note.replace("B-", "S-")]
 
 
@@ -178,8 +180,10 @@ def test_a_lone_file_is_cut_between_sentences(tmp_path: Path) -> None:
     trained = train_tagger(text, None, "training.epochs=0.1")
     assert trained.facts["data"]["examples"] == 90
     every = read_tagged(Document("all", text.read_text()))
-    assert trained.examples(str(text)) == every[95:]
-    assert trained.examples(str(text), "train") == every[:90]
+    parts = [trained.examples(str(text), split) for split in ("train", "valid", "test")]
+    assert [len(part) for part in parts] == [90, 5, 5]
+    assert trained.examples(str(text)) == parts[2] != every[95:]
+    assert sorted(map(repr, (s for part in parts for s in part))) == sorted(map(repr, every))
     other = tmp_path / "other.txt"
     other.write_text(tagged_sentences(10, 1))
     assert len(trained.examples(str(other))) == 10

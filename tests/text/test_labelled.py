@@ -64,7 +64,7 @@ def test_unlabelled_texts_are_lines_and_pairs_have_a_tab() -> None:
         ("a.jsonl", '{"text": "good"}\n', "line 1: has no label"),
         ("a.jsonl", '{"label": "pos"}\n', "line 1: has no text"),
         ("a.jsonl", '{"text": \n', "line 1: is not JSON"),
-        ("a.jsonl", "{}\n[1]\n", "line 1: has no text"),
+        ("a.jsonl", "{}\n[1]\n", "line 2: must be an object"),
         ("a.txt", "pos good\nneg\n", "line 2: has a label but no text"),
         ("a.txt", "(3 (2 The) (4 Rock)\n", r"line 1: a \) is missing"),
         ("a.txt", "(3 (2 The)))\n", r"line 1: a \) too many"),

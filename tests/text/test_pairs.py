@@ -55,12 +55,16 @@ def test_other_line_ends_of_unicode_are_no_line_ends() -> None:
     [
         ("x.tsv", "a\tb\nc\n", "x.tsv, line 2: has 1 columns instead of 2"),
         ("x.tsv", "en\tde\na\tb\tc\n", "x.tsv, line 2: has 3 columns instead of 2"),
-        ("x.tsv", "a\tb\tc\n", "x.tsv, line 1: has 3 columns; .*text.source"),
+        ("x.tsv", "a\tb\tc\n", "x.tsv, line 1: has 3 columns; .*--columns source="),
         ("x.txt", "a b\n", "x.txt, line 1: has 1 columns"),
         ("x.tsv", "a\t\n\tb\n", "x.tsv: no line has both a source and a target"),
         ("x.jsonl", '{"en": "a", "de": "b"}\n{"en"\n', "x.jsonl, line 2: is not JSON"),
         ("x.jsonl", "[1]\n", "x.jsonl, line 1: must be an object"),
-        ("x.jsonl", '{"en": "a", "dee": "b"}', "no field 'de'; did you mean 'dee'.*text.target"),
+        (
+            "x.jsonl",
+            '{"en": "a", "dee": "b"}',
+            "no field 'de'; did you mean 'dee'.*--columns",
+        ),
         ("x.jsonl", '{"en": 1, "de": "b"}', "field 'en' is not a text"),
     ],
 )
@@ -90,3 +94,19 @@ def test_the_hash_is_that_of_texts_and_vectors() -> None:
 def test_wrong_settings(wrong: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
         PairConfig(**wrong)
+
+
+def test_columns_may_be_named() -> None:
+    named = PairConfig(columns={"source": "English", "target": "German"})
+    for name, text in (
+        ("x.tsv", "id\tGerman\tEnglish\n1\tein Hund\ta dog\n"),
+        ("x.csv", 'id,German,English\n1,"ein Hund","a dog"\n'),
+        ("x.jsonl", '{"German": "ein Hund", "English": "a dog"}\n'),
+    ):
+        assert read_pairs(Document(name, text), named) == [Pair("a dog", "ein Hund")]
+    numbers = PairConfig(columns={"source": "3", "target": "2"})
+    assert read_pairs(Document("x.tsv", "1\tein Hund\ta dog\n"), numbers) == [
+        Pair("a dog", "ein Hund")
+    ]
+    with pytest.raises(InputError, match="has no column 'English'; its first row is a, b"):
+        read_pairs(Document("x.tsv", "a\tb\n"), named)

@@ -127,3 +127,10 @@ def test_one_line_of_100_megabytes_is_read_at_once(tmp_path: Path) -> None:
     assert time.monotonic() - started < 5
     assert len(document.text) == 100_000_000
     assert document.lines == 1
+
+
+def test_a_parquet_file_is_named_as_such(tmp_path: Path) -> None:
+    path = tmp_path / "train.parquet"
+    path.write_bytes(b"PAR1\x15\x04\x00\x00PAR1")
+    with pytest.raises(InputError, match="is a Parquet file, which is not read yet; write"):
+        read_document(path)

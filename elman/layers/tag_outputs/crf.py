@@ -28,7 +28,11 @@ class ConditionalField(TagOutput):
         self.last = nn.Parameter(torch.empty(tags).uniform_(-0.1, 0.1))
 
     def loss(self, scores: torch.Tensor, tags: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        return (self.total(scores, lengths) - self.score(scores, tags, lengths)).sum()
+        # A sentence with a tag that training never saw has no score, and so no loss.
+        seen = ((tags < self.tags) | ~real_tokens(scores, lengths)).all(1)
+        tags = tags.clamp(max=self.tags - 1)
+        nats = self.total(scores, lengths) - self.score(scores, tags, lengths)
+        return nats.where(seen, 0).sum()
 
     def score(
         self, scores: torch.Tensor, tags: torch.Tensor, lengths: torch.Tensor

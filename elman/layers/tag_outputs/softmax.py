@@ -16,7 +16,8 @@ class TagSoftmax(TagOutput):
 
     def loss(self, scores: torch.Tensor, tags: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         real = real_tokens(scores, lengths)
-        return cross_entropy(scores[real], tags[real], reduction="sum")
+        unseen = scores.shape[2]  # number of a tag that training never saw: no loss
+        return cross_entropy(scores[real], tags[real], reduction="sum", ignore_index=unseen)
 
     def best(self, scores: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         return scores.argmax(2)

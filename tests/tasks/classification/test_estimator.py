@@ -33,5 +33,14 @@ def _parted(setting: str) -> tuple[str, float]:
 
 
 def test_an_estimator_wants_a_label_for_every_text() -> None:
-    with pytest.raises(InputError, match="a label is empty"):
+    with pytest.raises(InputError, match=r"y\[1\] is an empty label"):
         elman.Classifier().fit(["a film .", "a cast ."] * 5, ["good", ""] * 5)
+
+
+def test_an_empty_text_is_named_by_its_place() -> None:
+    texts, labels = ["a fine film .", "a dull cast ."] * 10, ["good", "bad"] * 10
+    classifier = elman.Classifier(model__hidden_size=4, training__epochs=0.1, threads=1)
+    with pytest.raises(InputError, match=r"X\[20\] is an empty text"):
+        classifier.fit([*texts, " ", "a film ."], [*labels, "good", "bad"])
+    with pytest.raises(InputError, match=r"X\[1\] is an empty text"):
+        classifier.fit(texts, labels).predict(["a film .", ""])

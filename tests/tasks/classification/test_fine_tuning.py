@@ -12,7 +12,7 @@ from films import train_classifier
 from stopping import stop_at
 
 import elman
-from elman.errors import InputError
+from elman.errors import DataWarning, InputError
 from elman.tasks.neural_training import resume
 from elman.training.loop import Stopped
 
@@ -64,9 +64,8 @@ def test_vectors_and_layers_are_taken_over(data: str, words: Path) -> None:
     for word in ("film", "dull", "<unk>"):
         expected = old["input.weight"][before.tokenizer.tokens.index(word)]
         np.testing.assert_array_equal(vectors[numbers[word]], expected)
-    assert f"{len(numbers) - 1} of {len(numbers)} words begin with their vectors" in str(
-        trained.facts["data"]["notes"]
-    )
+    found = f"{len(numbers) - 1} of {len(numbers) - 1} words (100% of the running words)"
+    assert found in str(trained.facts["data"]["notes"])
 
 
 def test_it_learns_layer_by_layer(data: str, words: Path, tmp_path: Path) -> None:
@@ -110,3 +109,24 @@ def test_what_does_not_fit_is_refused(data: str, words: Path) -> None:
     for setting, problem in problems.items():
         with pytest.raises(InputError, match=problem):
             train_classifier(data, setting, *NO_STEP, start_from=words)
+
+
+def test_words_are_found_in_another_case(tmp_path: Path) -> None:
+    lines = ("The Film of Rome .", "THE film the Rome .", "A NATO film in Rome .")
+    for split in ("train", "valid"):
+        (tmp_path / f"{split}.txt").write_text("".join(f"{line}\n" for line in lines * 9))
+    (tmp_path / "words.toml").write_text(LANGUAGE_MODEL)
+    before = elman.train(str(tmp_path / "words.toml"), data=str(tmp_path), out=tmp_path / "words")
+    (tmp_path / "films.tsv").write_text("The rome film\tgood\nNATO of romeo\tbad\n" * 9)
+    lower = ("text.lowercase=true", *NO_STEP)
+    films = str(tmp_path / "films.tsv")
+    trained = train_classifier(films, *lower, start_from=tmp_path / "words")
+    vectors = trained.model.arrays()["encoder.features.vectors.weight"]
+    table, tokens = before.model.arrays()["input.weight"], before.tokenizer.tokens
+    numbers = {word: number for number, word in enumerate(trained.task.words.words)}
+    for word, known in (("film", "film"), ("rome", "Rome"), ("nato", "NATO"), ("the", "the")):
+        np.testing.assert_array_equal(vectors[numbers[word]], table[tokens.index(known)])
+    assert "5 of 6 words (83% of the running words) begin" in str(trained.facts["data"]["notes"])
+    (tmp_path / "other.tsv").write_text("der rome satz\tgood\nein anderer film\tbad\n" * 9)
+    with pytest.warns(DataWarning, match="knows only 2 of the 6 words"):
+        train_classifier(str(tmp_path / "other.tsv"), *lower, start_from=tmp_path / "words")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from films import draw_texts, train_classifier, write_texts
 
-from elman.errors import InputError
+from elman.errors import DataWarning, InputError
 from elman.tasks.trained_classifier import TrainedClassifier
 
 pytestmark = pytest.mark.usefixtures("without_curves")
@@ -26,11 +26,12 @@ def test_a_label_that_training_never_saw_is_noted_and_wrong(
 
 def test_a_label_only_in_validation_is_always_wrong(tmp_path: Path) -> None:
     odd = [("odd", text) for _, text in draw_texts(20, 1)]
-    trained = train_classifier(write_texts(tmp_path, train=draw_texts(80, 0), valid=odd))
+    place = write_texts(tmp_path, train=draw_texts(80, 0), valid=odd)
+    with pytest.warns(DataWarning, match=r"20 texts with labels that training never saw \(odd\)"):
+        trained = train_classifier(place)
     assert trained.facts["validation"]["error"] == 1
-    assert trained.facts["data"]["notes"] == [
-        "validation: 20 texts with labels that training never saw (odd): always wrong"
-    ]
+    note = "validation: 20 texts with labels that training never saw (odd): always wrong"
+    assert note in trained.facts["data"]["notes"]
 
 
 def test_an_empty_text_is_refused(trained: TrainedClassifier) -> None:
@@ -52,12 +53,8 @@ def test_texts_and_pairs_do_not_mix(tmp_path: Path) -> None:
         train_classifier(str(tmp_path))
 
 
-def test_a_lone_file_with_labels_only_on_one_side_of_the_cut_is_refused(tmp_path: Path) -> None:
+def test_a_lone_file_whose_valid_part_has_no_label_is_refused(tmp_path: Path) -> None:
     left_out, labelled_lines = "x a film .\n" * 18, "good a film .\nbad a cast .\n"
-    for text, problem in (
-        (left_out + labelled_lines, "no training text has a label"),
-        (labelled_lines + left_out, "no text to validate on has a label"),
-    ):
-        (tmp_path / "lines.txt").write_text(text)
-        with pytest.raises(InputError, match=problem):
-            train_classifier(str(tmp_path / "lines.txt"), "text.rename.x=")
+    (tmp_path / "lines.txt").write_text(left_out + labelled_lines)
+    with pytest.raises(InputError, match="no text to validate on has a label"):
+        train_classifier(str(tmp_path / "lines.txt"), "text.rename.x=")

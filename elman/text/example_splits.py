@@ -1,0 +1,95 @@
+"""Splits of examples: the train, valid and test parts of one file, or a part held out of it.
+
+Takes examples (labelled texts, tagged sentences, pairs, questions), gives lists of them; called by
+the tasks. Examples are drawn by a shuffle whose seed is fixed, so all runs on a file share one
+split: no run is evaluated on what another was trained on. The draw is stratified by label, and no
+label loses its last training example. Examples of one group, like the questions on one passage,
+stay together. Running text is not split here but in `corpora.py`, in its order.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+SHUFFLED, ORDERED = "shuffled", "ordered"  # ordered: as elman 0.1.0 did, the last examples
+WAYS = (SHUFFLED, ORDERED)
+HELD_OUT = 0.1  # share of the training examples, where a folder has no valid file
+_TWENTIETH = 0.05  # share of a lone file that is valid, and share that is test
+_ENDS = {"train": 0.90, "valid": 0.95, "test": 1.0}  # of the ordered split
+_SEED = 0
+_FEWEST_GROUPS = 10  # with fewer, examples are drawn one by one
+
+
+@dataclass(frozen=True)
+class Splitter:
+    """How examples are split."""
+
+    way: str = SHUFFLED
+    label: Callable[[Any], str] = lambda example: ""  # every label keeps its share of each part
+    group: Callable[[Any], Hashable] | None = None  # examples of a group stay together
+
+    def split(self, examples: Sequence[Any]) -> dict[str, list[Any]]:
+        """Nine tenths for training, a twentieth each for validation and test."""
+        if self.way == ORDERED:
+            ends = [0, *(round(share * len(examples)) for share in _ENDS.values())]
+            return {name: [*examples[ends[i] : ends[i + 1]]] for i, name in enumerate(_ENDS)}
+        shares = {"valid": _TWENTIETH, "test": _TWENTIETH}
+        return self._drawn(examples, shares)
+
+    def hold_out(self, examples: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Nine tenths to learn from, a tenth to validate on; a lone example is both."""
+        if self.way == ORDERED:
+            kept = max(1, round((1 - HELD_OUT) * len(examples)))
+            return [*examples[:kept]], [*(examples[kept:] or examples)]
+        parts = self._drawn(examples, {"valid": HELD_OUT})
+        return parts["train"], parts["valid"] or parts["train"]
+
+    def _drawn(self, examples: Sequence[Any], shares: dict[str, float]) -> dict[str, list[Any]]:
+        """A part for each share and the rest as train; each part in the order of the file."""
+        units = self._units(examples)
+        pools: dict[str, list[list[int]]] = defaultdict(list)
+        for unit in units:
+            pools[self.label(examples[unit[0]])].append(unit)
+        shuffle = random.Random(_SEED)
+        for label in sorted(pools):
+            shuffle.shuffle(pools[label])
+        wanted = {name: max(1, round(share * len(units))) for name, share in shares.items()}
+        drawn = {name: _draw(pools, count) for name, count in wanted.items()}
+        drawn["train"] = [unit for pool in pools.values() for unit in pool]
+        return {
+            name: [examples[number] for number in sorted(n for unit in drawn[name] for n in unit)]
+            for name in ("train", *shares)
+        }
+
+    def _units(self, examples: Sequence[Any]) -> list[list[int]]:
+        """What is drawn as one, as numbers of examples: each alone, or a whole group."""
+        if self.group is not None:
+            groups: dict[Hashable, list[int]] = defaultdict(list)
+            for number, example in enumerate(examples):
+                groups[self.group(example)].append(number)
+            if len(groups) >= _FEWEST_GROUPS:
+                return [*groups.values()]
+        return [[number] for number in range(len(examples))]
+
+
+def _draw(pools: dict[str, list[list[int]]], count: int) -> list[list[int]]:
+    """Take this many units out of pools, as many of each as is its share, never its last one.
+
+    Shares are rounded down; what is missing then comes from the pools with the largest remainder,
+    and of pools that are alike from the larger one.
+    """
+    total = sum(map(len, pools.values()))
+    exact = {label: count * len(pool) / total for label, pool in pools.items()}
+    taken = {label: min(int(exact[label]), len(pools[label]) - 1) for label in pools}
+    ranked = sorted(pools, key=lambda label: (-(exact[label] % 1), -len(pools[label]), label))
+    while sum(taken.values()) < count:
+        there = [label for label in ranked if taken[label] < len(pools[label]) - 1]
+        if not there:
+            break
+        for label in there[: count - sum(taken.values())]:
+            taken[label] += 1
+    return [pools[label].pop() for label in sorted(pools) for _ in range(taken[label])]

@@ -1,0 +1,165 @@
+"""What a file looks like: running text, or a table, JSON or annotation that only contains text.
+
+Takes a document, gives the format's name, or None for running text; called before a language model
+reads a file. The content decides, and the file's name only how much of it is needed. Only formats
+whose every line has the same form are recognised, so that prose with tabs or commas, verse, source
+code and Markdown stay text.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+from elman.errors import InputError
+from elman.text.reader import Document
+
+_SAMPLE = 100_000  # characters
+_ROWS = 300
+_FEWEST = 5  # rows that make a table, where the file's name does not say that it is one
+_ALIKE = 0.95  # share of rows that have as many cells as most have
+_TIGHT = 0.1  # largest share of cells after a space: prose has one after every comma
+_CONLLU_TABS = 9
+_JSON_START = re.compile(r'\s*[\[{]\s*(\{\s*)?("[^"\n]*"\s*[:,\]]|\})')
+_TAG = re.compile(r"[^a-z\s\d]{1,9}|[BIESUL]-\S+|[A-Z]+[$_:=.|-].*|-[A-Z]{3}-")
+_CONLLU_WORD = re.compile(r"\d+([-.]\d+)?")
+
+
+def refuse_other_shapes(document: Document) -> None:
+    """Refuse a file that only contains text, and say how to get it out."""
+    shape = looks_like(document)
+    if shape is None:
+        return
+    name = document.name
+    raise InputError(
+        f"{name}: looks like {shape}, not running text; its format would be taken for text. "
+        f"{_remedy(shape, name)}; or train with --set text.plain=true to read any file as it is"
+    )
+
+
+def _remedy(shape: str, name: str) -> str:
+    if shape == "CoNLL-U":
+        get = f"grep '^# text = ' {name} | cut -c10- > text.txt"
+        return f"Write its sentences to a file of their own ({get})"
+    if shape.startswith("tab-"):
+        get = f"cut -f2 {name} > text.txt"
+        return f"Write the column that has the text to a file of its own (for the second: {get})"
+    if shape.startswith("JSON"):
+        return "Write the text in it to a file of its own"
+    if shape.startswith("CoNLL"):
+        return "Write its sentences to a file of their own, or train a tagger with it"
+    return "Write the column that has the text to a file of its own"
+
+
+def looks_like(document: Document) -> str | None:
+    """The format of a file that is not running text."""
+    suffix = Path(document.name.removesuffix(".gz")).suffix.lower()
+    sample = _sample(document.text)
+    if _is_json_lines(sample):
+        return "JSON lines"
+    if _JSON_START.match(sample) and document.text.rstrip()[-1:] in ("}", "]"):
+        return "JSON"
+    lines = [line for line in sample.split("\n")[:_ROWS] if line.strip()]
+    if _is_conllu(lines):
+        return "CoNLL-U"
+    if _is_columns(sample):
+        return "CoNLL columns, one word and its tags per line"
+    fewest = 2 if suffix in (".tsv", ".csv") else _FEWEST
+    if width := _tab_width(lines, fewest):
+        return f"tab-separated columns ({width} per line)"
+    if separator := csv_separator(document.text, fewest):
+        return f"a CSV table ({_csv_width(sample, separator)} columns between {separator!r})"
+    return None
+
+
+def _sample(text: str) -> str:
+    """Whole lines from the beginning."""
+    if len(text) <= _SAMPLE:
+        return text
+    end = text.rfind("\n", 0, _SAMPLE)
+    return text[: end if end > 0 else _SAMPLE]
+
+
+def _is_json_lines(sample: str) -> bool:
+    lines = [line for line in sample.split("\n")[:_ROWS] if line.strip()]
+    if not lines or not all(line.lstrip().startswith("{") for line in lines):
+        return False
+    try:
+        return all(isinstance(json.loads(line), dict) for line in lines)
+    except (json.JSONDecodeError, RecursionError):
+        return False
+
+
+def _is_conllu(lines: list[str]) -> bool:
+    rows = [line for line in lines if not line.startswith("#")]
+    words = [
+        line
+        for line in rows
+        if line.count("\t") == _CONLLU_TABS and _CONLLU_WORD.fullmatch(line.split("\t", 1)[0])
+    ]
+    return len(words) >= max(2, _ALIKE * len(rows))
+
+
+def _is_columns(sample: str) -> bool:
+    """Sentences between blank lines, a word and its tags on every line, as many on each."""
+    blocks = [block for block in re.split(r"\n\s*\n", sample.strip("\n")) if block.strip()]
+    if len(blocks) < 3:
+        return False
+    tabs = "\t" in sample
+    lines = [line for block in blocks for line in block.split("\n") if line.strip()][:_ROWS]
+    rows = [line.rstrip().split("\t") if tabs else line.split() for line in lines]
+    width, count = Counter(map(len, rows)).most_common(1)[0]
+    if width < 2 or count < _ALIKE * len(rows) or len(rows) < 2 * _FEWEST:
+        return False
+    tags = Counter(row[-1] for row in rows)
+    tagged = sum(n for tag, n in tags.items() if _TAG.fullmatch(tag))
+    return tagged >= _ALIKE * len(rows) and len(tags) <= len(rows) / 2
+
+
+def _tab_width(lines: list[str], fewest: int) -> int | None:
+    """Columns of a table with tabs; a tab that indents a line is none between columns."""
+    widths = Counter(len(line.lstrip("\t ").rstrip().split("\t")) for line in lines)
+    width, count = widths.most_common(1)[0]
+    alike = count >= _ALIKE * len(lines)
+    return width if alike and width > 1 and len(lines) >= fewest else None
+
+
+def csv_separator(text: str, fewest: int = _FEWEST) -> str | None:
+    """What stands between the cells of a CSV table; None if the text is none."""
+    sample = _sample(text)
+    for separator in (",", ";"):
+        rows = _csv_rows(sample, separator, whole=len(sample) == len(text))
+        if len(rows) < fewest:
+            continue
+        width, count = Counter(map(len, rows)).most_common(1)[0]
+        if width < 2 or count < _ALIKE * len(rows):
+            continue
+        after = [cell for row in rows for cell in row[1:]]
+        spaced = sum(cell[:1] == " " for cell in after)
+        ends = sum(row[-1] == "" for row in rows)  # lines that end in a comma are no table
+        if spaced <= _TIGHT * len(after) and ends < len(rows) / 2:
+            return separator
+    return None
+
+
+def _csv_rows(sample: str, separator: str, *, whole: bool) -> list[list[str]]:
+    reader = csv.reader(io.StringIO(sample, newline=""), delimiter=separator)
+    rows = []
+    try:
+        for row in reader:
+            if any(row):
+                rows.append(row)
+            if len(rows) == _ROWS:
+                return rows
+    except csv.Error:
+        return []
+    return rows if whole else rows[:-1]  # the last one may be cut inside quotes
+
+
+def _csv_width(sample: str, separator: str) -> int:
+    rows = _csv_rows(sample, separator, whole=True)
+    return Counter(map(len, rows)).most_common(1)[0][0]

@@ -1,0 +1,52 @@
+"""Tables are read with the quotes and separators that they have."""
+
+import pytest
+
+from elman.errors import InputError
+from elman.text.reader import Document
+from elman.text.tables import Table, read_table, table_separator
+
+
+def read(name: str, text: str) -> Table:
+    document = Document(name, text)
+    separator = table_separator(document)
+    assert separator is not None
+    return read_table(document, separator)
+
+
+def test_quoted_cells_keep_commas_quotes_and_line_ends() -> None:
+    table = read("a.csv", 'text,label\n"one, ""two""\nthree",pos\nfour,neg\n')
+    assert table.rows == [
+        (1, ["text", "label"]),
+        (3, ['one, "two"\nthree', "pos"]),
+        (4, ["four", "neg"]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "separator"),
+    [
+        ("a.csv", "text;label\none, two;pos\nthree, four;neg\n", ";"),
+        ("a.csv", "text\tlabel\none, two\tpos\n", "\t"),
+        ("a.csv", "text,label\none,pos\n", ","),
+        ("a.tsv", "text\tlabel\n", "\t"),
+        ("a.txt", "one\tpos\n", "\t"),
+        ("a.txt", "one,pos\n" * 6, ","),
+        ("a.txt", '{"text": "one"}\n', "{"),
+        ("a.txt", "pos one , two\n", None),
+        ("a.txt", "(3 (2 one) (4 two))\n", None),
+    ],
+)
+def test_separators(name: str, text: str, separator: str | None) -> None:
+    assert table_separator(Document(name, text)) == separator
+
+
+def test_in_tab_separated_files_quotes_are_text() -> None:
+    assert read("a.tsv", 'he said "yes\tpos\n').rows == [(1, ['he said "yes', "pos"])]
+
+
+def test_rows_must_have_as_many_cells() -> None:
+    with pytest.raises(InputError, match="a.csv, line 3: has 3 columns instead of 2"):
+        read("a.csv", "a,b\nc,d\ne,f,g\n")
+    with pytest.raises(InputError, match="a.csv, line 2: a quoted cell is not closed"):
+        read("a.csv", 'a,b\nc,"d\n')
