@@ -109,14 +109,15 @@ def _read_pair(line: str, file: str) -> MinimalPair:
     if good == bad:
         raise InputError(IDENTICAL)
     paradigm = next((entry[name] for name in _PARADIGMS if entry.get(name)), file)
-    words = (paradigm, entry.get("field") or "", entry.get("linguistics_term") or "")
-    named = (" ".join(str(word).split()) for word in words)
+    given = (paradigm, entry.get("field") or "", entry.get("linguistics_term") or "")
+    paradigm, field, term = (" ".join(str(words).split()) for words in given)
     for fields in (_ONE_PREFIX, _TWO_PREFIXES):
         first = _critical(entry, *fields[0], good)
         second = _critical(entry, *fields[1], bad)
         if first and second:
-            return MinimalPair(good, bad, *named, (first, second), fields is _ONE_PREFIX)
-    return MinimalPair(good, bad, *named)
+            same = fields is _ONE_PREFIX
+            return MinimalPair(good, bad, paradigm, field, term, (first, second), same)
+    return MinimalPair(good, bad, paradigm, field, term)
 
 
 def _parse(line: str) -> dict[str, Any]:
