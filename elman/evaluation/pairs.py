@@ -101,4 +101,4 @@ def _judged(
     tie = good == bad or abs(good - bad) <= _TIE  # both may be impossible
     right = good > bad and not tie
     judgement = Judgement(pair.paradigm, pair.field, pair.term, right, tie, unknown, excluded)
-    return JudgedPair(pair.good, pair.bad, good, bad, *tokens, judgement)
+    return JudgedPair(pair.good, pair.bad, good, bad, tokens[0], tokens[1], judgement)
