@@ -1,5 +1,6 @@
 """`elman minimal-pairs`: does a model prefer the good sentence?"""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -10,58 +11,122 @@ from elman.cli.output import counted, note, print_json, print_table
 from elman.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from elman.evaluation.judgements import Score
-    from elman.tasks.minimal_pairs import PairScores
+    from elman.tasks.minimal_pairs import Materials, PairScores
 
 _GIVEN = Parameter(
     name="RUN... FILE",
-    help="Run folders, and last what they are tried on: JSON lines as BLiMP has them, a suite as "
-    "SyntaxGym has it, a folder of such files, - for standard input, or grammar: agreement in the "
-    "built-in language.",
+    help="Run folders, then the test material: JSON lines in the format of BLiMP, a suite in the "
+    "format of SyntaxGym, a folder of such files (subfolders included), - for standard input, or "
+    "grammar for agreement in the built-in language.",
     allow_leading_hyphen=True,
 )
+_NAMED = 5  # how many lines or files a note names
 
 
 def minimal_pairs(
     *given: Annotated[str, _GIVEN],
+    score: str = "sentence",
+    exclude_unknown: str = "differing",
     per_token: bool = False,
     items: bool = False,
     json: Json = False,
 ) -> None:
-    """How often a model holds the good sentence of a minimal pair likelier than the bad one.
+    """Measure how often a model finds the good sentence of a minimal pair more probable.
 
-    What is compared is the log probability of whole sentences, the line end included. Of suites in
-    regions, it is what their predictions say of the surprisal of regions. Accuracy is over items
-    all of whose words are known; the others are counted by themselves. A tie is not right.
+    Prints accuracy by paradigm, the mean over paradigms (the figure that BLiMP reports) and the
+    mean over all pairs. Column items is the number of pairs that were counted. A tie is counted and
+    is not right. Suites in regions are judged by their own predictions about surprisal.
 
     For example:
       elman minimal-pairs runs/lstm grammar
-      elman minimal-pairs runs/kn5 runs/lstm blimp/
+      elman minimal-pairs runs/kn5 runs/lstm blimp
+      elman minimal-pairs runs/lstm blimp --score difference
       elman minimal-pairs runs/lstm suite.json --items > items.tsv
 
     Parameters
     ----------
+    score
+        What is compared. sentence: the log probability of the whole sentence, line end included.
+        difference: only that of the critical word which BLiMP files name, given the words before
+        it; in other pairs that of the words from the first to the last that differ.
+    exclude_unknown
+        Which pairs are not counted. differing: those whose two sentences differ in an
+        out-of-vocabulary word (with --score difference also those where a scored word is one). any:
+        those with any out-of-vocabulary word. never: none.
     per_token
         Compare the mean per token instead of the sum: shorter sentences have no advantage then.
     items
-        One row per pair, or per prediction about an item, with tabs: what each model gave it.
+        Print one row per pair, or per prediction about an item, separated by tabs.
     """
+    from elman.evaluation.judgements import EXCLUSIONS
+    from elman.evaluation.pairs import SCORED
     from elman.tasks.language_model import load
-    from elman.tasks.minimal_pairs import judge, material_of, read_material
+    from elman.tasks.minimal_pairs import judge, materials_of, read_materials
 
     *runs, file = _checked(given)
-    materials = [material_of(read_given(file, None))] if file == "-" else read_material(file)
+    _check_choice("--score", score, SCORED)
+    _check_choice("--exclude-unknown", exclude_unknown, EXCLUSIONS)
+    materials = materials_of(read_given(file, None)) if file == "-" else read_materials(file)
+    _note_unused(materials)
     scores = []
     with counted("tokens") as progress:
         for run in runs:
-            scores.append(judge(load(run), materials, per_token=per_token, progress=progress))
+            scores.append(
+                judge(
+                    load(run),
+                    materials,
+                    scored=score,
+                    exclude_unknown=exclude_unknown,
+                    per_token=per_token,
+                    progress=progress,
+                )
+            )
     if json:
-        print_json([score.to_data(items=items) for score in scores])
+        read = {"material": materials.to_data()}
+        print_json([score.to_data(items=items) | read for score in scores])
     elif items:
         _print_items(scores)
     else:
         _print(scores)
-        _note(scores)
+        _note(scores, EXCLUSIONS[exclude_unknown])
+
+
+def _check_choice(option: str, given: str, known: "Mapping[str, str]") -> None:
+    if given not in known:
+        raise InputError(f"{option} {given}: choose one of {', '.join(known)}")
+
+
+def _note_unused(materials: "Materials") -> None:
+    """Say which files and lines were not used."""
+    if materials.passed_over:
+        note(
+            f"passed over {_several(len(materials.passed_over), 'file')} without minimal pairs: "
+            f"{_listed(materials.passed_over)}"
+        )
+    reasons: dict[tuple[str, str], list[int]] = {}
+    for line in materials.skipped:
+        reasons.setdefault((line.file, line.reason), []).append(line.line)
+    for (file, reason), lines in reasons.items():
+        number = _several(len(lines), "line")
+        note(f"{file}: skipped {number} ({_listed([*map(str, lines)])}): {reason}")
+    if materials.skipped:
+        skipped = len(materials.skipped)
+        note(
+            f"{materials.pairs + skipped:,} lines read: {materials.pairs:,} pairs used, "
+            f"{skipped:,} skipped"
+        )
+
+
+def _several(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _listed(names: "Sequence[str]") -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _checked(given: tuple[str, ...]) -> tuple[str, ...]:
@@ -74,45 +139,93 @@ def _checked(given: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _print(scores: list["PairScores"]) -> None:
-    """Accuracies side by side; then what they are over, run by run."""
-    names = [score.run for score in scores]
+    """Accuracies side by side, what they are over, and totals run by run."""
     first = scores[0]
-    rows = [
-        _row(f"  {p.name}", [s.by_paradigm[n] for s in scores])
-        for n, p in enumerate(first.by_paradigm)
-    ]
+    groups = [[s.by_paradigm[n] for s in scores] for n in range(len(first.by_paradigm))]
+    names = [f"  {paradigm.name}" for paradigm in first.by_paradigm]
     if len(first.by_field) > 1:
-        rows += [
-            _row(f"  field: {field.name}", [s.by_field[n] for s in scores])
-            for n, field in enumerate(first.by_field)
-        ]
-    rows.append(_row("all", [score.overall for score in scores]))
-    print_table(["accuracy in %", "items", *names], rows)
+        groups += [[s.by_field[n] for s in scores] for n in range(len(first.by_field))]
+        names += [f"  field: {field.name}" for field in first.by_field]
+    groups.append([score.overall for score in scores])
+    names.append("mean over all items" if len(first.by_paradigm) > 1 else "all")
+    columns = _columns(groups, [score.run for score in scores])
+    rows = [[name, *cells] for name, cells in zip(names, columns.cells, strict=True)]
+    if len(first.by_paradigm) > 1:
+        means = [_percent(s.paradigm_mean) for s in scores]
+        rows.append(["mean over paradigms", *columns.only_accuracies(means)])
+    print_table(["accuracy in %", *columns.names], rows)
     print()
-    overall = [score.overall for score in scores]
     print_table(
-        ["run", "words known", "ties", "with unknown words", "right of these, %"],
+        ["run", "counted", "right", "ties", "excluded", "excluded, %", "right of excluded, %"],
         [
-            [s.run, one.items, one.ties, one.unknown_items, _percent(one.unknown_accuracy)]
-            for s, one in zip(scores, overall, strict=True)
+            [
+                s.run,
+                s.overall.items,
+                s.overall.right,
+                s.overall.ties,
+                s.overall.excluded,
+                _percent(s.overall.excluded_share),
+                _percent(s.overall.excluded_accuracy),
+            ]
+            for s in scores
         ],
     )
 
 
-def _row(name: str, scores: list["Score"]) -> list[object]:
-    items = scores[0].items + scores[0].unknown_items
-    return [name, items, *(_percent(score.accuracy) for score in scores)]
+@dataclass(frozen=True)
+class _Columns:
+    """The columns of a table after its first: names, cells, and which hold accuracies."""
+
+    names: list[str]
+    cells: list[list[object]]
+    accuracies: list[int]
+
+    def only_accuracies(self, values: list[str | None]) -> list[object]:
+        """A row that has nothing but these."""
+        row: list[object] = [None] * len(self.names)
+        for place, value in zip(self.accuracies, values, strict=True):
+            row[place] = value
+        return row
+
+
+def _columns(groups: list[list["Score"]], runs: list[str]) -> _Columns:
+    """How many items were counted once, if that is the same for all runs, else beside each run;
+    ties and exclusions if there are any.
+    """
+    every = [score for group in groups for score in group]
+    counts = ["items"] + ["excluded"] * any(score.excluded for score in every)
+    ties = ["ties"] * any(score.ties for score in every)
+    alike = all(
+        (score.items, score.excluded) == (group[0].items, group[0].excluded)
+        for group in groups
+        for score in group
+    )
+    shared, own = (counts, ties) if alike else ([], [*counts, *ties])
+    names, accuracies = [*shared], []
+    for run in runs:
+        accuracies.append(len(names))
+        names += [run, *own]
+    cells = [
+        [getattr(group[0], name) for name in shared]
+        + [
+            cell
+            for score in group
+            for cell in (_percent(score.accuracy), *(getattr(score, name) for name in own))
+        ]
+        for group in groups
+    ]
+    return _Columns(names, cells, accuracies)
 
 
 def _percent(share: float | None) -> str | None:
     return None if share is None else f"{100 * share:.1f}"
 
 
-def _note(scores: list["PairScores"]) -> None:
-    if len({tuple(item.judgement.unknown for item in score.items) for score in scores}) > 1:
+def _note(scores: list["PairScores"], excluded: str) -> None:
+    if len({tuple(item.judgement.excluded for item in score.items) for score in scores}) > 1:
         note("the runs know different words, so their accuracies are not over the same items")
-    if any(score.overall.unknown_items for score in scores):
-        note("accuracy in % is over items all of whose words are known")
+    if any(score.overall.excluded for score in scores):
+        note(f"excluded: {excluded}; --exclude-unknown changes that")
 
 
 def _print_items(scores: list["PairScores"]) -> None:

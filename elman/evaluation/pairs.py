@@ -1,10 +1,13 @@
-"""Which sentence of a minimal pair a model holds likelier.
+"""Which sentence of a minimal pair a model finds more probable.
 
-    right:  log P(good) > log P(bad),   log P(s) = Σ_t log p(w_t | w_<t), the line end included
+    right:  log P(good) > log P(bad)
+
+    sentence     log P(s) = Σ_t log p(w_t | w_<t) over all tokens and the line end
+    difference   the sum over the tokens that decide the pair (`differences.py`), given all before
 
 Takes a model, a tokenizer and pairs; gives the two log probabilities of each and a `Judgement`;
-called by `tasks/minimal_pairs.py`. Every sentence is a line by itself. With `per_token` both are
-divided by the number of tokens, which takes away the advantage of the shorter sentence.
+called by `tasks/minimal_pairs.py`. Every sentence is a line by itself. With `per_token` both sums
+are divided by the number of their tokens, which takes away the advantage of the shorter sentence.
 """
 
 from __future__ import annotations
@@ -14,25 +17,33 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from elman.evaluation.judgements import Judgement
-from elman.evaluation.reading import Progress, Reading, silent
-from elman.evaluation.scoring import cut_lines, score_ids
+from elman.errors import choose
+from elman.evaluation.judgements import ANY, DIFFERING, EXCLUSIONS, Judgement
+from elman.evaluation.pair_tokens import PairTokens
+from elman.evaluation.prefix_tree import score_lines
+from elman.evaluation.reading import Progress, silent
 from elman.models.contract import LanguageModel
 from elman.text.minimal_pairs import MinimalPair
 from elman.text.tokenizer import Tokenizer
 
-_SIDE_BY_SIDE = 64
+SENTENCE, DIFFERENCE = "sentence", "difference"
+SCORED = {
+    SENTENCE: "the whole sentence and its line end",
+    DIFFERENCE: "the critical word that the file names, else the words that differ",
+}
 _TIE = 1e-5  # nats: nearer than this, networks cannot tell them apart
 
 
 @dataclass(frozen=True)
 class JudgedPair:
-    """A pair with what a model makes of it."""
+    """A pair and the judgement of a model."""
 
     good: str
     bad: str
     good_log_probability: float  # in nats; per token if that was asked for
     bad_log_probability: float
+    good_tokens: int  # how many were scored
+    bad_tokens: int
     judgement: Judgement
 
 
@@ -41,42 +52,53 @@ def judge_pairs(
     tokenizer: Tokenizer,
     pairs: Sequence[MinimalPair],
     *,
+    scored: str = SENTENCE,
+    exclude_unknown: str = DIFFERING,
     per_token: bool = False,
+    batch_size: int | None = None,
     progress: Progress = silent,
 ) -> list[JudgedPair]:
-    """Every pair, in order."""
-    sentences = [sentence for pair in pairs for sentence in (pair.good, pair.bad)]
-    sums, unknown = _sentence_scores(model, tokenizer, sentences, per_token, progress)
-    judged = []
-    for number, pair in enumerate(pairs):
-        good, bad = sums[2 * number : 2 * number + 2].tolist()
-        tie = good == bad or abs(good - bad) <= _TIE  # both may be impossible
-        judgement = Judgement(
-            paradigm=pair.paradigm,
-            field=pair.field,
-            term=pair.term,
-            right=good > bad and not tie,
-            tie=tie,
-            unknown=bool(unknown[2 * number : 2 * number + 2].any()),
-        )
-        judged.append(JudgedPair(pair.good, pair.bad, good, bad, judgement))
-    return judged
+    """Judge every pair, in order.
 
-
-def _sentence_scores(
-    model: LanguageModel,
-    tokenizer: Tokenizer,
-    sentences: Sequence[str],
-    per_token: bool,
-    progress: Progress,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Log probability of every sentence, and whether it has unknown words."""
-    ids = tokenizer.encode("".join(f"{sentence}\n" for sentence in sentences))
-    reading = Reading("line", batch_size=_SIDE_BY_SIDE)
-    log_probs = score_ids(model, ids, eos_id=tokenizer.eos_id, reading=reading, progress=progress)
-    starts = [row.first for row in cut_lines(ids, tokenizer.eos_id)]
-    sums = np.add.reduceat(log_probs, starts)
+    scored: one of `SCORED`; exclude_unknown: one of `EXCLUSIONS`; batch_size never changes a
+    judgement.
+    """
+    choose(SCORED, scored, "way to score pairs")
+    choose(EXCLUSIONS, exclude_unknown, "way to exclude unknown words")
+    if not pairs:
+        return []
+    lines = PairTokens(tokenizer, pairs)
+    decides = lines.deciding(pairs) if scored == DIFFERENCE else None
+    log_probs = score_lines(
+        model, lines.ids, eos_id=tokenizer.eos_id, batch_size=batch_size, progress=progress
+    )
+    counts = np.ones(len(lines.ids), dtype=bool) if decides is None else decides
+    sums = np.add.reduceat(np.where(counts, log_probs, 0), lines.firsts)
+    lengths = np.add.reduceat(counts.astype(np.int64), lines.firsts)
     if per_token:
-        sums = sums / np.diff([*starts, len(ids)])
-    unknown = np.logical_or.reduceat(ids == tokenizer.unknown_id, starts)
-    return sums, unknown
+        sums = sums / np.maximum(lengths, 1)
+    unknown = lines.have_unknown()
+    excluded = np.zeros(len(pairs), dtype=bool)
+    if exclude_unknown == ANY:
+        excluded = unknown
+    elif exclude_unknown == DIFFERING:
+        excluded = lines.differ_in_unknown(decides)
+    columns = zip(
+        pairs,
+        sums.reshape(-1, 2).tolist(),
+        lengths.reshape(-1, 2).tolist(),
+        unknown.tolist(),
+        excluded.tolist(),
+        strict=True,
+    )
+    return [_judged(*row) for row in columns]
+
+
+def _judged(
+    pair: MinimalPair, sums: list[float], tokens: list[int], unknown: bool, excluded: bool
+) -> JudgedPair:
+    good, bad = sums
+    tie = good == bad or abs(good - bad) <= _TIE  # both may be impossible
+    right = good > bad and not tie
+    judgement = Judgement(pair.paradigm, pair.field, pair.term, right, tie, unknown, excluded)
+    return JudgedPair(pair.good, pair.bad, good, bad, tokens[0], tokens[1], judgement)

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from elman.evaluation.judgements import Judgement
+from elman.errors import choose
+from elman.evaluation.judgements import ANY, DIFFERING, EXCLUSIONS, Judgement
 from elman.evaluation.parts import Part, part_surprisals
 from elman.evaluation.reading import Progress, silent
 from elman.models.contract import LanguageModel
@@ -45,15 +46,22 @@ class JudgedItem:
 
 
 def judge_suite(
-    model: LanguageModel, tokenizer: Tokenizer, suite: Suite, *, progress: Progress = silent
+    model: LanguageModel,
+    tokenizer: Tokenizer,
+    suite: Suite,
+    *,
+    exclude_unknown: str = DIFFERING,
+    progress: Progress = silent,
 ) -> list[JudgedItem]:
-    """Every prediction about every item."""
+    """Judge every prediction about every item; exclude_unknown: one of `EXCLUSIONS`."""
+    choose(EXCLUSIONS, exclude_unknown, "way to exclude unknown words")
     sentences = [c.regions for item in suite.items for c in item.conditions]
-    found = iter(part_surprisals(model, tokenizer, sentences, progress=progress))
+    found = iter(part_surprisals(model, tokenizer, sentences, entropy=False, progress=progress))
     judged = []
     for item in suite.items:
         parts = [(condition, next(found)) for condition in item.conditions]
-        unknown = any(part.unknown for _, row in parts for part in row if part is not None)
+        unknown = [_unknown_tokens(row) for _, row in parts]
+        why = any(unknown), _is_excluded(unknown, exclude_unknown)
         surprisals = _surprisals(parts, _METRICS[suite.metric])
         values = []
         for number, formula in enumerate(suite.predictions, 1):
@@ -61,13 +69,25 @@ def judge_suite(
             right, tie = bool(value.value), value.tie
             values.append((right, tie))
             seen = {_written(place): surprisals[place] for place in sorted(formula.places, key=str)}
-            judgement = Judgement(_name(suite, number), suite.name, _TERM, right, tie, unknown)
+            judgement = Judgement(_name(suite, number), suite.name, _TERM, right, tie, *why)
             judged.append(JudgedItem(item.name, formula.text, seen, judgement))
         if len(values) > 1:
             right, tie = all(r for r, _ in values), any(t for _, t in values)
-            together = Judgement(f"{suite.name}, all predictions", "", _TERM, right, tie, unknown)
+            together = Judgement(f"{suite.name}, all predictions", "", _TERM, right, tie, *why)
             judged.append(JudgedItem(item.name, "all", {}, together))
     return judged
+
+
+def _unknown_tokens(parts: list[Part | None]) -> list[str]:
+    """The unknown tokens of a sentence, in alphabetical order."""
+    return sorted(token for part in parts if part is not None for token in part.unknown_tokens)
+
+
+def _is_excluded(unknown: list[list[str]], rule: str) -> bool:
+    """Whether an item whose sentences have these unknown tokens is excluded."""
+    if rule == DIFFERING:
+        return any(tokens != unknown[0] for tokens in unknown)
+    return rule == ANY and any(unknown)
 
 
 def _name(suite: Suite, number: int) -> str:

@@ -1,24 +1,42 @@
-"""Minimal pairs: a sentence that is good beside one that is not, as BLiMP writes them.
+"""Minimal pairs: a good sentence beside a bad one, in the format of BLiMP.
 
     {"sentence_good": "Cats sleep.", "sentence_bad": "Cats sleeps.", "UID": "agreement",
      "field": "morphology", "linguistics_term": "subject_verb_agreement"}
 
-Takes a document of JSON lines, gives `MinimalPair`s; called by `tasks/minimal_pairs.py`. Names of
-the paradigm may be missing (the file's name stands for it), the two sentences may not.
+Takes a document of JSON lines, gives a `PairFile`; called by `tasks/minimal_pairs.py`. A line that
+is not a pair, or whose two sentences are identical, is skipped and reported with its number and the
+reason. The name of the paradigm may be missing: then it is the name of the file.
+
+BLiMP also names the word that decides a pair, in one of two ways. `critical` is where it stands:
+
+    one prefix    the same beginning, two words    Cats ▸sleep / Cats ▸sleeps
+    two prefixes  two beginnings, the same word    Cats ▸sleep / A cat ▸sleep
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from elman.errors import InputError
-from elman.text.json_lines import read_json_lines
 from elman.text.reader import Document
 
 _FORM = '{"sentence_good": "…", "sentence_bad": "…", "UID": "…"}'
 _PARADIGMS = ("UID", "uid", "paradigm")
+IDENTICAL = "the two sentences are identical"
+# What BLiMP calls the beginning and the critical word of the good and of the bad sentence.
+_ONE_PREFIX = (
+    ("one_prefix_prefix", "one_prefix_word_good"),
+    ("one_prefix_prefix", "one_prefix_word_bad"),
+)
+_TWO_PREFIXES = (
+    ("two_prefix_prefix_good", "two_prefix_word"),
+    ("two_prefix_prefix_bad", "two_prefix_word"),
+)
+Place = tuple[int, int]  # of a word in its sentence: first character, and the one after the last
 
 
 @dataclass(frozen=True)
@@ -30,31 +48,130 @@ class MinimalPair:
     paradigm: str  # the rule that they test
     field: str = ""  # a part of linguistics: syntax, morphology …
     term: str = ""  # the phenomenon, which several paradigms share
+    critical: tuple[Place, Place] | None = None  # the critical word in good and bad, if named
+    same_beginning: bool = True  # the critical words follow the same words in both
 
 
-def read_minimal_pairs(document: Document) -> list[MinimalPair]:
-    """The pairs of a document, in their order."""
+@dataclass(frozen=True)
+class SkippedLine:
+    """A line that was not used, and why."""
+
+    file: str
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class PairFile:
+    """The pairs of a file and its other lines: together all lines with text."""
+
+    name: str
+    pairs: tuple[MinimalPair, ...]
+    skipped: tuple[SkippedLine, ...]
+
+
+def read_minimal_pairs(document: Document) -> PairFile:
+    """The pairs of a document, in order; an error if there are none."""
     name = Path(document.name.removesuffix(".gz")).stem
-    entries = read_json_lines(document, _FORM)
-    pairs = [_pair(entry, name, where) for where, entry in entries if entry is not None]
+    pairs, skipped, first_error = [], [], ""
+    for number, line in enumerate(document.text.removesuffix("\n").split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            pairs.append(_read_pair(line, name))
+        except InputError as error:
+            skipped.append(SkippedLine(document.name, number, str(error)))
+            first_error = first_error or f"line {number}: {error}"
+    if not pairs and first_error:
+        raise InputError(f"{document.name}, {first_error}; write {_FORM}")
     if not pairs:
         raise InputError(f"{document.name}: has no pairs; write one per line: {_FORM}")
-    return pairs
+    return PairFile(document.name, tuple(pairs), tuple(skipped))
 
 
-def _pair(entry: dict[str, Any], file: str, where: str) -> MinimalPair:
-    good, bad = (_sentence(entry, name, where) for name in ("sentence_good", "sentence_bad"))
+def prepare_pair(
+    pair: MinimalPair, prepare: Callable[[str], str], *, critical: bool = True
+) -> MinimalPair:
+    """The pair with both sentences prepared for a tokenizer; critical: find those words again."""
+    good, bad = prepare(pair.good), prepare(pair.bad)
+    places = None
+    if critical and pair.critical is not None:
+        first = _find_again(pair.critical[0], pair.good, good)
+        second = _find_again(pair.critical[1], pair.bad, bad)
+        places = (first, second) if first and second else None
+    same = pair.same_beginning or places is None
+    return MinimalPair(good, bad, pair.paradigm, pair.field, pair.term, places, same)
+
+
+def _read_pair(line: str, file: str) -> MinimalPair:
+    entry = _parse(line)
+    good, bad = (_sentence(entry, name) for name in ("sentence_good", "sentence_bad"))
     if good == bad:
-        raise InputError(f"{where}: the two sentences are the same; one must be worse")
+        raise InputError(IDENTICAL)
     paradigm = next((entry[name] for name in _PARADIGMS if entry.get(name)), file)
-    words = (paradigm, entry.get("field") or "", entry.get("linguistics_term") or "")
-    return MinimalPair(good, bad, *(" ".join(str(word).split()) for word in words))
+    given = (paradigm, entry.get("field") or "", entry.get("linguistics_term") or "")
+    paradigm, field, term = (" ".join(str(words).split()) for words in given)
+    for fields in (_ONE_PREFIX, _TWO_PREFIXES):
+        first = _critical(entry, *fields[0], good)
+        second = _critical(entry, *fields[1], bad)
+        if first and second:
+            same = fields is _ONE_PREFIX
+            return MinimalPair(good, bad, paradigm, field, term, (first, second), same)
+    return MinimalPair(good, bad, paradigm, field, term)
 
 
-def _sentence(entry: dict[str, Any], name: str, where: str) -> str:
+def _parse(line: str) -> dict[str, Any]:
+    try:
+        entry: Any = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise InputError(f"is not JSON ({error.msg})") from None
+    except RecursionError:
+        raise InputError("is nested too deeply") from None
+    if not isinstance(entry, dict):
+        raise InputError("must be a JSON object")
+    return entry
+
+
+def _sentence(entry: dict[str, Any], name: str) -> str:
     sentence = entry.get(name)
     if not isinstance(sentence, str) or not sentence.strip():
-        raise InputError(f"{where}: has no {name!r}; write {_FORM}")
+        raise InputError(f"has no {name!r}")
     if "\n" in sentence.strip():
-        raise InputError(f"{where}: {name!r} has a line end in it; write one line")
+        raise InputError(f"{name!r} has a line break in it")
     return sentence.strip()
+
+
+def _critical(entry: dict[str, Any], prefix: str, word: str, sentence: str) -> Place | None:
+    """Where the word stands, if the sentence does begin with the prefix and the word."""
+    given = entry.get(prefix), entry.get(word)
+    if not all(isinstance(text, str) and text.strip() for text in given):
+        return None
+    before, critical = (str(text).strip() for text in given)
+    begin = f"{before} {critical}"
+    if not sentence.startswith(begin) or sentence[len(begin) : len(begin) + 1].isalnum():
+        return None
+    return len(before) + 1, len(begin)
+
+
+def _find_again(place: Place, before: str, after: str) -> Place | None:
+    """A word's place after spaces, and perhaps marks such as the @ of WikiText, were put in."""
+    letters = [n for n, character in enumerate(before) if not character.isspace()]
+    found = _align([before[n] for n in letters], after)
+    if found is None:
+        return None
+    inside = [new for old, new in zip(letters, found, strict=True) if place[0] <= old < place[1]]
+    return inside[0], inside[-1] + 1
+
+
+def _align(letters: list[str], text: str) -> list[int] | None:
+    """Where each letter stands in a text that has them all in order, maybe changed one by one."""
+    places = [n for n, character in enumerate(text) if not character.isspace()]
+    if len(places) == len(letters):
+        return places
+    found, rest = [], iter(places)
+    for letter in letters:
+        match = next((n for n in rest if text[n] == letter), None)
+        if match is None:
+            return None
+        found.append(match)
+    return found

@@ -43,17 +43,71 @@ def test_the_table(call: Any, files: Path) -> None:
     result = call("minimal-pairs", "words", "letters", "pairs/pairs.jsonl")
     assert result.code == 0
     rows = [line.split() for line in result.out.splitlines()]
-    assert ["upside", "down", "1", "0.0", "0.0"] in rows
-    assert ["order", "2", "100.0", "100.0"] in rows
-    assert ["words", "2", "0", "2", "0.0"] in rows  # zebras tie; "The" is unknown
-    assert "all of whose words are known" in result.err
+    # Accuracy, items that were counted, excluded; the letters know every word, but not T.
+    assert ["upside", "down", "0.0", "1", "0", "0.0", "1", "0"] in rows
+    assert ["order", "100.0", "1", "1", "100.0", "2", "0"] in rows
+    assert ["words", "2", "1", "0", "2", "50.0", "0.0"] in rows
+    assert "differ in an unknown word" in result.err
+    assert "not over the same items" in result.err
+
+
+def test_items_are_those_that_were_counted(says: Any, files: Path) -> None:
+    header, _, *rows = says("minimal-pairs", "words", "pairs/pairs.jsonl").splitlines()
+    assert header.split() == ["accuracy", "in", "%", "items", "excluded", "words"]
+    found = [row.split() for row in rows]
+    assert ["order", "1", "1", "100.0"] in found
+    assert ["pairs", "0", "1", "–"] in found
+    assert ["mean", "over", "all", "items", "2", "2", "50.0"] in found
+    assert ["mean", "over", "paradigms", "–", "–", "50.0"] in found
+
+
+@pytest.mark.parametrize(
+    ("rule", "counted", "excluded", "ties"),
+    [("differing", 2, 2, 0), ("any", 2, 2, 0), ("never", 4, 0, 1)],
+)
+def test_unknown_words(
+    gives: Any, files: Path, rule: str, counted: int, excluded: int, ties: int
+) -> None:
+    (words,) = gives("minimal-pairs", "words", "pairs/pairs.jsonl", "--exclude-unknown", rule)
+    overall = words["overall"]
+    assert (overall["items"], overall["excluded"], overall["ties"]) == (counted, excluded, ties)
+    assert overall["excluded_share"] == excluded / 4
+
+
+def test_skipped_lines_and_files_are_reported(call: Any, files: Path, place: Path) -> None:
+    folder = place / "mixed"
+    (folder / "data").mkdir(parents=True)
+    same = json.dumps({"sentence_good": GOOD, "sentence_bad": GOOD})
+    lines = [(files / "one.jsonl").read_text(), same, "nonsense", same]
+    (folder / "data" / "order.jsonl").write_text("\n".join(lines))
+    (folder / "README.md").write_text("Read me.")
+    result = call("minimal-pairs", "words", "mixed")
+    assert result.code == 0
+    assert "passed over 1 file without minimal pairs: README.md" in result.err
+    assert "order.jsonl: skipped 2 lines (2, 4): the two sentences are identical" in result.err
+    assert "order.jsonl: skipped 1 line (3): is not JSON" in result.err
+    assert "4 lines read: 1 pairs used, 3 skipped" in result.err
+    (data,) = json.loads(call("minimal-pairs", "words", "mixed", "--json").out)
+    material = data["material"]
+    assert (material["lines"], material["pairs"], len(material["skipped"])) == (4, 1, 3)
+    assert material["passed_over"] == ["README.md"]
+
+
+def test_only_the_difference(gives: Any, files: Path) -> None:
+    options = ("pairs/one.jsonl", "--items", "--score")
+    (sentence,) = gives("minimal-pairs", "words", *options, "sentence")
+    (difference,) = gives("minimal-pairs", "words", *options, "difference")
+    whole, part = sentence["items"][0], difference["items"][0]
+    assert (whole["good_tokens"], part["good_tokens"]) == (7, 3)  # likes a dog
+    assert part["good_log_probability"] > whole["good_log_probability"]
 
 
 def test_the_data(gives: Any, files: Path) -> None:
     (words,) = gives("minimal-pairs", "words", "pairs/pairs.jsonl", "--items")
     assert words["run"] == "words"
     assert (words["overall"]["items"], words["overall"]["right"]) == (2, 1)
-    assert words["overall"]["unknown_items"] == 2
+    assert words["overall"]["excluded"] == 2
+    assert words["paradigm_mean"] == 0.5
     names = [score["name"] for score in words["paradigms"]]
     assert names == ["order", "upside down", "pairs"]
     assert words["items"][3]["good"] == "The cat likes a dog ."  # marks apart, as it was trained
@@ -84,11 +138,13 @@ def test_a_folder_and_standard_input(
     [
         (["words"], "give at least one run"),
         (["words", "nowhere.jsonl"], "nowhere.jsonl: no such file"),
-        (["words", "data"], "data: has no files that end in .jsonl"),
+        (["words", "data"], "data: has no minimal pairs"),
         (["words", "data/test.txt"], "data/test.txt, line 1: is not JSON"),
         (["nowhere", "grammar"], "nowhere"),
         (["words", "grammar", "--nonsense"], "--nonsense"),
         (["words", "pairs", "--items"], "different columns"),
+        (["words", "grammar", "--score", "word"], "choose one of sentence, difference"),
+        (["words", "grammar", "--exclude-unknown", "all"], "choose one of differing, any, never"),
     ],
 )
 def test_bad_input(call: Any, files: Path, arguments: list[str], culprit: str) -> None:

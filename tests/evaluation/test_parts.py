@@ -4,31 +4,16 @@ import math
 
 import numpy as np
 import pytest
+from sentence_models import Pair, fitted
 
-from elman.counts.estimate import NgramConfig
 from elman.evaluation.pairs import judge_pairs
 from elman.evaluation.parts import part_surprisals
 from elman.evaluation.suites import judge_suite
 from elman.evaluation.surprisal import word_surprisals
-from elman.models.ngram import NGram
-from elman.text import TOKENIZERS, train_tokenizer
+from elman.text import TOKENIZERS
 from elman.text.formulas import read_formula
 from elman.text.minimal_pairs import MinimalPair
 from elman.text.syntax_suites import Condition, Item, Suite
-from elman.text.tokenizer import TextConfig, Tokenizer
-
-TRAINING = "the cats sleep .\nthe cat sleeps .\na cat sees the dogs .\n" * 8
-Pair = tuple[NGram, Tokenizer]
-
-
-def fitted(name: str) -> Pair:
-    sizes = {"bpe": 280, "unigram": 40}
-    config = TextConfig(tokenizer=name, vocabulary_size=sizes.get(name))
-    tokenizer, _ = train_tokenizer(TRAINING, config)
-    settings = NgramConfig(order=3, smoothing="witten-bell")
-    ids = tokenizer.encode(TRAINING)
-    size, eos_id = len(tokenizer), tokenizer.eos_id
-    return NGram.fit(ids, settings, vocabulary_size=size, eos_id=eos_id), tokenizer
 
 
 @pytest.fixture(scope="module", params=TOKENIZERS)
@@ -100,3 +85,35 @@ def test_the_predictions_of_a_suite(words: Pair) -> None:
     mean = judge_suite(model, tokenizer, Suite("s", "mean", suite.predictions, suite.items))
     expected = np.mean([table[0].surprisal, table[1].surprisal])
     assert mean[1].surprisals["(1;%right%)"] == pytest.approx(expected)
+
+
+def test_items_of_a_suite_are_excluded_if_they_differ_in_an_unknown_word(words: Pair) -> None:
+    model, tokenizer = words
+    formulas = (read_formula("(2;%wrong%) > (2;%right%)"),)
+
+    def excluded(noun: str, other: str, rule: str) -> bool:
+        right = Condition("right", (1, 2), (f"the {noun}", "sleep"))
+        wrong = Condition("wrong", (1, 2), (f"the {other}", "sleeps"))
+        suite = Suite("s", "sum", formulas, (Item("1", (right, wrong)),))
+        (judged,) = judge_suite(model, tokenizer, suite, exclude_unknown=rule)
+        return judged.judgement.excluded
+
+    assert [excluded("zebras", "zebras", rule) for rule in ("differing", "any", "never")] == [
+        0,
+        1,
+        0,
+    ]
+    assert [excluded("cats", "zebras", rule) for rule in ("differing", "any", "never")] == [1, 1, 0]
+
+
+def test_surprisal_alone_is_that_beside_entropy(pair: Pair) -> None:
+    model, tokenizer = pair
+    sentences = [["the", "cats", "sleep", "."], ["the", "cats", "sees"]]
+    both = part_surprisals(model, tokenizer, sentences)
+    alone = part_surprisals(model, tokenizer, sentences, entropy=False)
+    for rows in zip(both, alone, strict=True):
+        for first, second in zip(*rows, strict=True):
+            assert first is not None
+            assert second is not None
+            assert second.surprisal == pytest.approx(first.surprisal)
+            assert math.isnan(second.entropy)

@@ -8,14 +8,14 @@ import pytest
 from elman.errors import InputError
 from elman.text.agreement_pairs import agreement_pairs
 from elman.text.grammar import agreement_points, verbs
-from elman.text.minimal_pairs import MinimalPair, read_minimal_pairs
+from elman.text.minimal_pairs import MinimalPair, PairFile, prepare_pair, read_minimal_pairs
 from elman.text.reader import Document
 from elman.text.syntax_suites import read_suite
 
 GOOD = {"sentence_good": "The cats sleep.", "sentence_bad": "The cats sleeps."}
 
 
-def pairs_of(*lines: str) -> list[MinimalPair]:
+def pairs_of(*lines: str) -> PairFile:
     return read_minimal_pairs(Document("folder/pairs.jsonl", "\n".join(lines)))
 
 
@@ -23,7 +23,7 @@ def test_pairs() -> None:
     named = {**GOOD, "UID": "verb number", "field": "morphology", "linguistics_term": "agreement"}
     first, second, third = pairs_of(
         json.dumps(named), "", json.dumps(GOOD), json.dumps({**GOOD, "paradigm": "mine"})
-    )
+    ).pairs
     expected = ("verb number", "morphology", "agreement")
     assert first == MinimalPair("The cats sleep.", "The cats sleeps.", *expected)
     assert (second.paradigm, second.field) == ("pairs", "")  # the name of the file
@@ -34,12 +34,12 @@ def test_pairs() -> None:
     ("line", "reason"),
     [
         ("{", "line 1: is not JSON"),
-        ("[1]", "line 1: must be an object"),
+        ("[1]", "line 1: must be a JSON object"),
         ('{"sentence_good": "a"}', "line 1: has no 'sentence_bad'"),
         (json.dumps({**GOOD, "sentence_bad": 3}), "has no 'sentence_bad'"),
         (json.dumps({**GOOD, "sentence_good": " "}), "has no 'sentence_good'"),
-        (json.dumps({**GOOD, "sentence_good": "a\nb"}), "has a line end"),
-        ('{"sentence_good": "a", "sentence_bad": "a"}', "are the same"),
+        (json.dumps({**GOOD, "sentence_good": "a\nb"}), "has a line break"),
+        ('{"sentence_good": "a", "sentence_bad": "a"}', "are identical"),
         ("", "has no pairs"),
     ],
 )
@@ -48,6 +48,65 @@ def test_what_are_no_pairs_is_refused(line: str, reason: str) -> None:
         pairs_of(line)
     assert reason in str(refused.value)
     assert "folder/pairs.jsonl" in str(refused.value)
+
+
+def test_other_lines_are_skipped_and_numbered() -> None:
+    same = {**GOOD, "sentence_bad": GOOD["sentence_good"] + " "}
+    lines = [json.dumps(GOOD), json.dumps(same), "", "{", '{"UID": "a"}', json.dumps(GOOD)]
+    read = pairs_of(*lines)
+    assert len(read.pairs) == 2
+    assert [(line.file, line.line) for line in read.skipped] == [
+        ("folder/pairs.jsonl", number) for number in (2, 4, 5)
+    ]
+    reasons = [line.reason for line in read.skipped]
+    assert reasons[0] == "the two sentences are identical"
+    assert reasons[1].startswith("is not JSON")
+    assert reasons[2] == "has no 'sentence_good'"
+
+
+ONE_PREFIX = {
+    "one_prefix_prefix": "The cats",
+    "one_prefix_word_good": "sleep",
+    "one_prefix_word_bad": "sleeps",
+}
+TWO_PREFIXES = {
+    "two_prefix_prefix_good": "Cats",
+    "two_prefix_prefix_bad": "A cat",
+    "two_prefix_word": " sleep",
+}
+
+
+def critical_words(pair: MinimalPair) -> tuple[str, str] | None:
+    if pair.critical is None:
+        return None
+    (a, b), (c, d) = pair.critical
+    return pair.good[a:b], pair.bad[c:d]
+
+
+def test_the_critical_words_that_blimp_names() -> None:
+    two = {"sentence_good": "Cats sleep.", "sentence_bad": "A cat sleep.", **TWO_PREFIXES}
+    elsewhere = {**GOOD, **ONE_PREFIX, "one_prefix_prefix": "A cat"}
+    inside = {**GOOD, **ONE_PREFIX, "one_prefix_word_good": "sle"}
+    lines = [{**GOOD, **ONE_PREFIX}, two, elsewhere, inside]
+    pairs = pairs_of(*(json.dumps(line) for line in lines)).pairs
+    named = [(critical_words(pair), pair.same_beginning) for pair in pairs]
+    nothing = (None, True)
+    assert named == [(("sleep", "sleeps"), True), (("sleep", "sleep"), False), nothing, nothing]
+
+
+def test_prepared_sentences_keep_their_critical_words() -> None:
+    def prepare(text: str) -> str:
+        return text.replace("'t", " 't").replace("-", " @-@ ").replace(".", " .")
+
+    sentences = ("The well-known cats can't sleep.", "The well-known cats can't sleeps.")
+    fields = {**ONE_PREFIX, "one_prefix_prefix": "The well-known cats can't"}
+    entry = {"sentence_good": sentences[0], "sentence_bad": sentences[1], **fields}
+    (pair,) = pairs_of(json.dumps(entry)).pairs
+    prepared = prepare_pair(pair, prepare)
+    assert prepared.good == "The well @-@ known cats can 't sleep ."
+    assert critical_words(prepared) == ("sleep", "sleeps")
+    assert prepare_pair(pair, prepare, critical=False).critical is None
+    assert prepare_pair(pair, lambda text: text.replace("cat", "mat")[1:]).critical is None
 
 
 def region(number: int, content: str) -> dict[str, Any]:

@@ -1,0 +1,117 @@
+"""Log probabilities of many lines that begin alike, each distinct beginning scored once.
+
+    the cats sleep .        the ─ cats ─┬─ sleep ─── . ─ <eos>
+    the cats sleeps .                   └─ sleeps ── . ─ <eos>      10 tokens, 8 scored
+
+Takes a model and the ids of lines, gives the log probability of every token, as `score_ids` does
+line by line; called by `pairs.py` and `suites.py`. Lines are sorted, cut into batches, and scored
+one token further at a time: a token that two lines share, with all before it, is one row of that
+step. So nothing is padded, and what two lines share has exactly the same probability in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+from elman.evaluation.reading import Progress, silent
+from elman.evaluation.scoring import cut_lines
+from elman.models.contract import LanguageModel
+from elman.state import select, tensors
+
+_STATES = 1 << 25  # bytes of state that a batch may hold
+_LARGEST = 1 << 12  # lines of a batch
+_NOTHING = -1  # where a line is over
+
+
+def score_lines(
+    model: LanguageModel,
+    ids: np.ndarray,
+    *,
+    eos_id: int,
+    batch_size: int | None = None,
+    progress: Progress = silent,
+) -> np.ndarray:
+    """Natural-log probabilities of ids, float64, same length; every line starts anew.
+
+    batch_size: lines side by side; None: as many as have room.
+    """
+    if not len(ids):
+        return np.empty(0)
+    lines = [(row.first, row.last) for row in cut_lines(ids, eos_id)]
+    distinct, owners = _sort_distinct(ids, lines)
+    size = batch_size or _fitting(model)
+    parts = []
+    with torch.inference_mode():
+        for begin in range(0, len(distinct), size):
+            batch = distinct[begin : begin + size]
+            parts.append(_score_batch(model, batch))
+            progress(sum(map(len, batch)), sum(map(len, distinct)))
+    return _spread(np.concatenate(parts), distinct, owners)
+
+
+def _sort_distinct(
+    ids: np.ndarray, lines: list[tuple[int, int]]
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Each line once, those that begin alike next to each other; and which of them a line is."""
+    # The bytes of the largest digits first sort like the numbers.
+    written = ids.astype(">u4").tobytes()
+    keys = [written[4 * first : 4 * last] for first, last in lines]
+    ranks = {key: rank for rank, key in enumerate(sorted(set(keys)))}
+    distinct = [np.frombuffer(key, dtype=">u4").astype(np.int64) for key in ranks]
+    return distinct, np.array([ranks[key] for key in keys])
+
+
+def _fitting(model: LanguageModel) -> int:
+    with torch.inference_mode():
+        state = model.start(1)
+    bytes_per_line = sum(tensor.numel() * tensor.element_size() for tensor in tensors(state))
+    return int(min(max(_STATES // max(bytes_per_line, 1), 1), _LARGEST))
+
+
+def _score_batch(model: LanguageModel, lines: list[np.ndarray]) -> np.ndarray:
+    """The log probabilities of sorted lines, one line after the other."""
+    longest = max(map(len, lines))
+    table = np.full((len(lines), longest), _NOTHING)
+    for row, line in zip(table, lines, strict=True):
+        row[: len(line)] = line
+    scores = np.zeros(table.shape)
+    for column, (values, rows) in enumerate(_score_columns(model, table)):
+        scores[:, column] = values[rows]
+    return np.asarray(scores[table != _NOTHING])
+
+
+def _score_columns(
+    model: LanguageModel, table: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Column by column, the log probabilities of its distinct tokens; and for every line, which of
+    them is its own (any, where the line is over).
+    """
+    shared = _shared_with_line_before(table)
+    before = np.zeros(len(table), dtype=np.int64)  # for every line, its row of the state
+    state = model.start(1)
+    for column in range(table.shape[1]):
+        new = (column >= shared) & (table[:, column] != _NOTHING)
+        log_probs, state = model.score(
+            torch.from_numpy(table[new, column, None]),
+            select(state, torch.from_numpy(before[new])),
+        )
+        before = np.maximum(np.cumsum(new) - 1, 0)
+        yield log_probs[:, 0].double().numpy(), before
+
+
+def _shared_with_line_before(table: np.ndarray) -> np.ndarray:
+    """How many tokens each line has in common with the one before it, from the left."""
+    differ = table[1:] != table[:-1]
+    return np.concatenate([[0], differ.argmax(1)])
+
+
+def _spread(values: np.ndarray, distinct: list[np.ndarray], owners: np.ndarray) -> np.ndarray:
+    """The values of distinct lines, one after the other, as those of all lines."""
+    lengths = np.array([len(line) for line in distinct])
+    firsts = np.cumsum(lengths) - lengths
+    own = lengths[owners]
+    within = np.arange(own.sum()) - np.repeat(np.cumsum(own) - own, own)
+    return np.asarray(values[np.repeat(firsts[owners], own) + within])
