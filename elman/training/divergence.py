@@ -46,7 +46,11 @@ def refuse_worse_than_uniform(model: Any, nats: float, best: float, *, finished:
         return True
     if finished or nats > uniform + _FAR_WORSE:
         raise WorseThanUniform(
-            f"validation perplexity {math.exp(min(best, 700)):.4g} at best, but guessing all words "
-            f"alike has {size:,}"
+            f"validation perplexity {_written(best)} at best, but guessing all words alike has "
+            f"{size:,}"
         )
     return False
+
+
+def _written(nats: float) -> str:
+    return f"{math.exp(nats):.4g}" if nats < 700 else "above 1e304"

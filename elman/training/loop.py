@@ -252,9 +252,11 @@ class Loop:
         assert self._first is not None, "kept until a validation was better"
         self._restarts += 1
         if self._restarts > _TRIES:
+            self._write(self._first)
             raise ElmanError(
-                f"training diverged: {problem}, also after {_TRIES} restarts with a lower rate. "
-                "Lower training.learning_rate or training.clip and train anew"
+                f"training diverged: {problem}, also after {_TRIES} restarts with a lower rate; "
+                "the run holds the weights that it began with. Lower training.learning_rate or "
+                "training.clip and train anew"
             )
         self._return_to(self._first, self._restarts, problem)
         self._good, self._tries = self.trainer.snapshot(), 0
