@@ -6,7 +6,8 @@ Speed: steps of a two-layer LSTM with an output of 10,000 words, for several wid
 rows, in turns: elman with eight bits, elman in float32, and a plain loop over `nn.LSTM` and
 `nn.Linear`. Perplexity: a 2 x 650 run, trained for a part of an epoch, read token by token with
 float32 and with eight-bit weights. The trained run stays in --run: a second call takes it from
-there, and one that was interrupted goes on. --skip-perplexity measures speed only.
+there, and one that was interrupted goes on. --skip-perplexity measures speed only. On a busy
+machine, --threads 1 --processor-time leaves out the time that other programs take.
 """
 
 import argparse
@@ -32,10 +33,14 @@ Step = Callable[[], None]
 def main() -> None:
     options = _options()
     torch.set_num_threads(options.threads)
-    print(f"torch {torch.__version__}, {options.threads} threads; ms per step, median (range)")
+    clock = time.process_time if options.processor_time else time.perf_counter
+    print(
+        f"torch {torch.__version__}, threads: {options.threads}, {clock.__name__}; "
+        "ms per step, median (range)"
+    )
     for size in options.sizes:
         for rows in options.rows:
-            measure_speed(size, rows, options.turns, options.steps)
+            measure_speed(size, rows, options.turns, options.steps, clock)
     if not options.skip_perplexity:
         measure_perplexity(options)
 
@@ -52,6 +57,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--steps", type=int, default=20, help="of every turn")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--processor-time", action="store_true", help="not the clock on the wall")
     parser.add_argument("--skip-perplexity", action="store_true")
     return parser.parse_args()
 
@@ -60,7 +66,7 @@ def _options() -> argparse.Namespace:
 
 
 @torch.inference_mode()
-def measure_speed(size: int, rows: int, turns: int, steps: int) -> None:
+def measure_speed(size: int, rows: int, turns: int, steps: int, clock: Callable[[], float]) -> None:
     """The three ways in turns, so that other programs disturb all of them alike."""
     torch.manual_seed(0)
     ways = {
@@ -73,10 +79,10 @@ def measure_speed(size: int, rows: int, turns: int, steps: int) -> None:
         step()
     for _ in range(turns):
         for name, step in ways.items():
-            started = time.perf_counter()
+            started = clock()
             for _ in range(steps):
                 step()
-            taken[name].append((time.perf_counter() - started) / steps * 1e3)
+            taken[name].append((clock() - started) / steps * 1e3)
     medians = {name: statistics.median(each) for name, each in taken.items()}
     shown = "   ".join(
         f"{name} {medians[name]:.2f} ({min(each):.2f}-{max(each):.2f})"
