@@ -1,91 +1,178 @@
-"""What eight-bit weights cost in perplexity when stepping, and what they save in time.
+"""Eight-bit weights: how fast single steps are, and what the rounding costs in perplexity.
 
-    python benchmarks/int8.py
+    python benchmarks/int8.py --data PENN_TREEBANK --run /tmp/int8-run
 
-Trains a small LSTM language model on the built-in python-docs for a minute, then reads the test
-text token by token with float32 and with eight-bit weights. A measurement, not a model to keep:
-training proper is not here.
+Speed: steps of a two-layer LSTM with an output of 10,000 words, for several widths and numbers of
+rows, in turns: elman with eight bits, elman in float32, and a plain loop over `nn.LSTM` and
+`nn.Linear`. Perplexity: a 2 x 650 run, trained for a part of an epoch, read token by token with
+float32 and with eight-bit weights. The trained run stays in --run: a second call takes it from
+there, and one that was interrupted goes on. --skip-perplexity measures speed only. On a busy
+machine, --threads 1 --processor-time leaves out the time that other programs take.
 """
 
+import argparse
+import statistics
+import tempfile
 import time
-from itertools import pairwise
+from collections.abc import Callable
+from pathlib import Path
 
 import torch
 
+import elman
 from elman.cells.lstm import LSTM
 from elman.cells.stepping import Stepper, linear
-from elman.layers.dropout import locked_dropout
-from elman.layers.recurrent import Recurrent
-from elman.text.corpora import open_corpus
-from elman.text.raw_words import RawWords
-from elman.text.tokenizer import TextConfig
+from elman.tasks.language_model import TrainedModel, load
+from elman.tasks.neural_training import resume
+from elman.tasks.quantising import quantise
 
-SIZE, BATCH, WINDOW, EPOCHS = 200, 20, 35, 8
+WORDS = 10_000
+Step = Callable[[], None]
 
 
 def main() -> None:
-    torch.manual_seed(0)
-    corpus = open_corpus("python-docs")
-    tokenizer, ids = RawWords.learn(corpus.split("train").text, TextConfig())
-    test = torch.from_numpy(tokenizer.encode(corpus.split("test").text))
-    model = torch.nn.ModuleDict(
-        {
-            "words": torch.nn.Embedding(len(tokenizer), SIZE),
-            "first": Recurrent(LSTM(SIZE, SIZE)),
-            "second": Recurrent(LSTM(SIZE, SIZE)),
-            "output": torch.nn.Linear(SIZE, len(tokenizer)),
-        }
-    )
-    started = time.perf_counter()
-    train(model, torch.from_numpy(ids))
+    options = _options()
+    torch.set_num_threads(options.threads)
+    clock = time.process_time if options.processor_time else time.perf_counter
     print(
-        f"2 x {SIZE} LSTM, {len(tokenizer):,} tokens in the vocabulary, "
-        f"trained for {time.perf_counter() - started:.0f} s"
+        f"torch {torch.__version__}, threads: {options.threads}, {clock.__name__}; "
+        "ms per step, median (range)"
     )
-    exact, seconds = evaluate(model, test, int8=False)
-    print(f"  float32  perplexity {exact:.3f}   {seconds / len(test) * 1e3:.2f} ms per token")
-    near, seconds = evaluate(model, test, int8=True)
-    print(
-        f"  int8     perplexity {near:.3f}   {seconds / len(test) * 1e3:.2f} ms per token   "
-        f"{(near / exact - 1) * 100:+.3f} %"
-    )
+    for size in options.sizes:
+        for rows in options.rows:
+            measure_speed(size, rows, options.turns, options.steps, clock)
+    if not options.skip_perplexity:
+        measure_perplexity(options)
 
 
-def train(model: torch.nn.ModuleDict, ids: torch.Tensor) -> None:
-    columns = ids[: len(ids) // BATCH * BATCH].view(BATCH, -1)
-    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
-    for _ in range(EPOCHS):
-        states = [None, None]
-        for start in range(0, columns.shape[1] - 1, WINDOW):
-            targets = columns[:, start + 1 : start + 1 + WINDOW]
-            values = model["words"](columns[:, start : start + targets.shape[1]])
-            for layer, name in enumerate(("first", "second")):
-                done = model[name](locked_dropout(values, 0.3, True), states[layer])
-                values, states[layer] = done.outputs, tuple(s.detach() for s in done.state)
-            logits = model["output"](locked_dropout(values, 0.3, True))
-            loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
-            optimizer.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--data", default="python-docs", help="what the run is trained on")
+    parser.add_argument("--run", type=Path, help="where the run is kept; none: a temporary folder")
+    parser.add_argument("--recipe", default="zaremba-medium")
+    parser.add_argument("--epochs", type=float, default=0.25)
+    parser.add_argument("--tokens", type=int, default=2000, help="read token by token")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[200, 650, 1150, 1500])
+    parser.add_argument("--rows", type=int, nargs="+", default=[1, 4, 16])
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=20, help="of every turn")
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--processor-time", action="store_true", help="not the clock on the wall")
+    parser.add_argument("--skip-perplexity", action="store_true")
+    return parser.parse_args()
+
+
+# Speed --------------------------------------------------------------------------------------------
 
 
 @torch.inference_mode()
-def evaluate(model: torch.nn.ModuleDict, ids: torch.Tensor, *, int8: bool) -> tuple[float, float]:
-    """Perplexity and seconds of reading ids one by one."""
-    layers = [model[name] for name in ("first", "second")]
-    steppers = [Stepper(layer.cell, layer.own_weights(), int8=int8) for layer in layers]
-    output = linear(model["output"].weight, model["output"].bias, int8)
-    states = [stepper.cell.start(1, model["output"].weight) for stepper in steppers]
-    nats, started = 0.0, time.perf_counter()
-    for current, following in pairwise(ids):
-        values = model["words"](current.view(1))
+def measure_speed(size: int, rows: int, turns: int, steps: int, clock: Callable[[], float]) -> None:
+    """The three ways in turns, so that other programs disturb all of them alike."""
+    torch.manual_seed(0)
+    ways = {
+        "int8": _stepping(size, rows, int8=True),
+        "float32": _stepping(size, rows, int8=False),
+        "nn.LSTM": _plain(size, rows),
+    }
+    taken: dict[str, list[float]] = {name: [] for name in ways}
+    for step in ways.values():
+        step()
+    for _ in range(turns):
+        for name, step in ways.items():
+            started = clock()
+            for _ in range(steps):
+                step()
+            taken[name].append((clock() - started) / steps * 1e3)
+    medians = {name: statistics.median(each) for name, each in taken.items()}
+    shown = "   ".join(
+        f"{name} {medians[name]:.2f} ({min(each):.2f}-{max(each):.2f})"
+        for name, each in taken.items()
+    )
+    against_float, against_plain = (
+        medians[name] / medians["int8"] for name in ("float32", "nn.LSTM")
+    )
+    print(
+        f"2 x {size}, {rows:2d} rows: {shown}   int8 is {against_float:.1f} x as fast as float32, "
+        f"{against_plain:.1f} x as fast as nn.LSTM",
+        flush=True,
+    )
+
+
+def _stepping(size: int, rows: int, *, int8: bool) -> Step:
+    cell = LSTM(size, size)
+    shapes = cell.shapes().items()
+    steppers = [
+        Stepper(cell, {name: 0.05 * torch.randn(shape) for name, shape in shapes}, int8=int8)
+        for _ in range(2)
+    ]
+    output = linear(0.05 * torch.randn(WORDS, size), torch.zeros(WORDS), int8)
+    inputs = torch.randn(rows, size)
+    states = [cell.start(rows, inputs) for _ in steppers]
+
+    def step() -> None:
+        values = inputs
         for layer, stepper in enumerate(steppers):
             states[layer] = stepper.step(values, states[layer])
             values = states[layer][0]
-        nats -= float(torch.log_softmax(output(values)[0], 0)[following])
-    seconds = time.perf_counter() - started
-    return float(torch.tensor(nats / (len(ids) - 1)).exp()), seconds
+        output(values)
+
+    return step
+
+
+def _plain(size: int, rows: int) -> Step:
+    layers, output = torch.nn.LSTM(size, size, 2, batch_first=True), torch.nn.Linear(size, WORDS)
+    inputs = torch.randn(rows, 1, size)
+    state = [torch.zeros(2, rows, size), torch.zeros(2, rows, size)]
+
+    def step() -> None:
+        values, state[:] = layers(inputs, tuple(state))
+        output(values[:, 0])
+
+    return step
+
+
+# Perplexity ---------------------------------------------------------------------------------------
+
+
+def measure_perplexity(options: argparse.Namespace) -> None:
+    with tempfile.TemporaryDirectory() as temporary:
+        run = options.run or Path(temporary) / "run"
+        trained = _trained(run, options)
+        quantise(trained, Path(temporary) / "int8")
+        ids = trained.tokenizer.encode(trained.open(options.data).split("test").text)
+        text = torch.from_numpy(ids[: options.tokens]).view(1, -1)
+        exact = _perplexity(load(run), text)
+        near = _perplexity(load(Path(temporary) / "int8"), text)
+    print(
+        f"{options.recipe}, {trained.facts['training']['epochs']} epochs of {options.data}, "
+        f"{text.shape[1]:,} tokens of the test text, token by token:\n"
+        f"  float32 {exact:.3f}   int8 {near:.3f}   {(near / exact - 1) * 100:+.3f} %"
+    )
+
+
+def _trained(run: Path, options: argparse.Namespace) -> TrainedModel:
+    """The run that is there already, finished if it was interrupted; or a new one."""
+    if not run.exists():
+        elman.train(
+            options.recipe,
+            data=options.data,
+            out=run,
+            overrides=[f"training.epochs={options.epochs}", "training.save_minutes=1"],
+        )
+    elif not load(run).facts["training"]["finished"]:
+        resume(run)
+    return load(run)
+
+
+@torch.inference_mode()
+def _perplexity(trained: TrainedModel, ids: torch.Tensor) -> float:
+    """Of ids (1, T), in single steps as in generating."""
+    model, nats = trained.model, 0.0
+    state = model.start(1)
+    for t in range(ids.shape[1]):
+        nats -= float(model.predict(state)[0, ids[0, t]])
+        state = model.read(ids[:, t : t + 1], state)
+    return float(torch.tensor(nats / ids.shape[1]).exp())
 
 
 if __name__ == "__main__":

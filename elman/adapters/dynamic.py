@@ -24,7 +24,7 @@ from elman.adapters.gradient_statistics import root_mean_square
 from elman.adapters.update_rules import Rms, Sgd, UpdateRule
 from elman.adapters.worker import Worker
 from elman.adapters.wrapper import Wrapper
-from elman.errors import InputError, choose
+from elman.errors import ElmanError, InputError, choose
 from elman.models.neural import NeuralModel
 from elman.state import State, detach, join, map_state, select
 
@@ -165,6 +165,7 @@ class DynamicEvaluation(Wrapper):
             used = tuple(part[:, :-1] for part in evidence)
             log_probs.append(worker.model.score_from(used, rest[:, 1:])[0])
             vectors.append(used[0][0].flatten(1))
+        self._check(log_probs[-1], worker.weights)
         after = torch.full_like(before, -1)
         after[0, : rest.shape[1]] = rest
         new = slice(known - 1, None)  # what was in the state had been scored before
@@ -183,8 +184,18 @@ class DynamicEvaluation(Wrapper):
             evidence, (_, carried) = worker.model.advance(segment[:, :-1], carried)
             scores = worker.model.score_from(evidence, segment[:, 1:])
             gradients = worker.gradients(-scores.mean())
+        self._check(scores)
         self.rule.update(worker, gradients)
         return scores[0].detach(), evidence[0][0].detach().flatten(1), detach(carried)
+
+    def _check(self, *found: torch.Tensor) -> None:
+        """Scores show at once that weights are lost; the weights need a look at the end only."""
+        if not all(torch.isfinite(tensor).all() for tensor in found):
+            raise ElmanError(
+                "dynamic: the weights diverged while the model learned from the text (NaN or "
+                f"infinity); give a lower rate than {self.rule.settings()['rate']:g}, as in "
+                f"--with dynamic:rate={self.rule.settings()['rate'] / 10:g}"
+            )
 
     def settings(self) -> dict[str, Any]:
         return {"segment": self.segment, **self.rule.settings()}

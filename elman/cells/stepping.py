@@ -7,6 +7,10 @@ request, weights of eight bits (a scale per row), a quarter of the bytes to read
 
 The products of the fused kernels for whole sequences are of no use here: in PyTorch 2.13 they pack
 the weights anew at every call.
+
+Eight bits pay off for few rows; with many, a float32 product of the same numbers is faster, so the
+number of rows decides. Both round alike (inputs and results to bfloat16, sums in float32), so a row
+hardly depends on the rows beside it: now and then a result is rounded the other way.
 """
 
 from __future__ import annotations
@@ -15,11 +19,14 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 import torch
+from torch.nn.functional import pad
 
 from elman.cells.cell import Cell, Product, States, Weights
 
 Linear = Callable[[torch.Tensor], torch.Tensor]
 Made = TypeVar("Made")
+_FEW_ROWS = 15  # up to so many, the eight-bit kernel is the faster one
+_BLOCK = 16  # inputs that the eight-bit kernel reads at a time: 8 with AVX2, 16 with AVX-512
 
 
 def linear(weight: torch.Tensor, bias: torch.Tensor | None, int8: bool = False) -> Linear:
@@ -37,17 +44,35 @@ def _linear_float(weight: torch.Tensor, bias: torch.Tensor | None) -> Linear:
 
 
 def _linear_int8(weight: torch.Tensor, bias: torch.Tensor | None) -> Linear:
-    quantised, scales = quantise_rows(weight)
-    scales = scales.to(torch.bfloat16)
+    numbers, scales = quantise_rows(weight)
+    by_kernel = _kernel_product(numbers, scales)
+    by_floats: list[Linear] = []  # made when many rows come, since it takes four times the memory
     bias = None if bias is None else bias.detach()
 
     def product(values: torch.Tensor) -> torch.Tensor:
-        # The kernel is fast with bfloat16 activations only.
-        result = torch._weight_int8pack_mm(values.to(torch.bfloat16), quantised, scales)
+        rounded = values.to(torch.bfloat16)
+        if len(values) <= _FEW_ROWS:
+            result = by_kernel(rounded)
+        else:
+            if not by_floats:
+                by_floats.append(_linear_float(numbers * scales[:, None], None))
+            result = by_floats[0](rounded.float()).to(torch.bfloat16)
         result = result.to(values.dtype)
         return result if bias is None else result + bias
 
     return product
+
+
+def _kernel_product(numbers: torch.Tensor, scales: torch.Tensor) -> Linear:
+    """Of values and results in bfloat16: the kernel is slow with others."""
+    # The kernel reads whole blocks. Where the last block of a row is not full, it reads beyond:
+    # wrong sums, or a segmentation fault. Zeros fill the block and change nothing.
+    missing = -numbers.shape[1] % _BLOCK
+    numbers = pad(numbers, (0, missing)).contiguous()
+    scales = scales.to(torch.bfloat16)
+    return lambda values: torch._weight_int8pack_mm(
+        pad(values, (0, missing)).contiguous(), numbers, scales
+    )
 
 
 def quantise_rows(weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -56,9 +56,14 @@ def _warn(record: dict[str, Any]) -> None:
 
 
 def _progress_line(progress: "Progress") -> str:
-    validation = f" · validation {progress.validation:.2f}" if progress.validation else ""
+    validation = f" · validation {_figure(progress.validation)}" if progress.validation else ""
     return (
         f"epoch {progress.epochs:.2f} of {progress.of_epochs:g} · "
-        f"perplexity {progress.perplexity:.2f}{validation} · "
+        f"perplexity {_figure(progress.perplexity)}{validation} · "
         f"{progress.tokens_per_second:,.0f} tokens/s · {duration(progress.seconds_left)} left"
     )
+
+
+def _figure(value: float) -> str:
+    """With two decimals; a number of many digits in short."""
+    return f"{value:.2f}" if value < 1e7 else f"{value:.3g}"

@@ -6,14 +6,20 @@ Takes a model, its tokenizer and a document, gives a `Measurement`; called by `T
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
-from elman.errors import InputError
+import numpy as np
+
+from elman.errors import ElmanError, InputError
 from elman.evaluation.measurement import Measurement, Protocol, measure
 from elman.evaluation.reading import STREAM, Progress, Reading, silent
 from elman.evaluation.scoring import score_ids
 from elman.models.contract import LanguageModel
 from elman.text.reader import Document, named
 from elman.text.tokenizer import Tokenizer
+
+_MOST_NATS = 700  # per token: exp gives infinity soon after
+_ADVICE = "It has diverged: train, or adapt, with a lower rate"
 
 
 def measure_document(
@@ -30,6 +36,7 @@ def measure_document(
         raise InputError(f"{document.name}: there is nothing to measure in an empty text")
     eos_id = tokenizer.eos_id
     log_probs = score_ids(model, ids, eos_id=eos_id, reading=reading, progress=progress)
+    _refuse_divergence(model, log_probs, document.name)
     anew = reading.reset == "line" or model.resets_at_lines
     protocol = Protocol(
         unit=tokenizer.name + (", lower case" if tokenizer.lowercase else ""),
@@ -42,3 +49,32 @@ def measure_document(
     )
     unknown = tokenizer.count_unknown(document.text, ids)
     return measure(log_probs, ids, document.text, protocol, eos_id, unknown)
+
+
+def _refuse_divergence(model: LanguageModel, log_probs: np.ndarray, name: str) -> None:
+    """An error where a network gives numbers that are no probabilities, or beyond what exp can say.
+
+    Counts may well give a token the probability zero: then the perplexity is infinite, truly.
+    """
+    lost = np.isnan(log_probs)
+    if _has_network(model):
+        lost |= np.isinf(log_probs)
+    if lost.any():
+        raise ElmanError(
+            f"{name}: cannot be measured; the model gives {lost.sum():,} of {len(lost):,} tokens "
+            f"NaN or infinity as their log probability. {_ADVICE}"
+        )
+    nats = -float(log_probs[np.isfinite(log_probs)].sum()) / len(log_probs)
+    if nats > _MOST_NATS:
+        raise ElmanError(
+            f"{name}: cannot be measured; {nats:.3g} nats per token are beyond any perplexity that "
+            f"can be written. {_ADVICE}"
+        )
+
+
+def _has_network(model: Any) -> bool:
+    """Whether it is a network, or an adapter around one."""
+    inside = getattr(model, "models", None)
+    if isinstance(inside, list | tuple):
+        return any(_has_network(part) for part in inside)
+    return hasattr(model, "parameters")

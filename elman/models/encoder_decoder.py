@@ -267,7 +267,10 @@ class EncoderDecoder(NeuralModel):
             model = cls(config, material, source_counts)
         model.unknown_id = facts.get("unknown_id", model.unknown_id)
         model.load_arrays(arrays)
-        return model.eval()
+        model.eval()
+        if not config.copy:  # which needs a source with places
+            model.check_prediction()
+        return model
 
     def facts(self) -> dict[str, Any]:
         return super().facts() | ({"unknown_id": self.unknown_id} if self.config.copy else {})

@@ -8,7 +8,18 @@ import numpy as np
 import torch
 from torch import nn
 
+from elman.errors import ElmanError
 from elman.models.eight_bits import unpack
+
+
+class NotFinite(ElmanError):
+    """Weights with which nothing can be computed, as a training that diverged leaves them."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what} NaN or infinity: the training diverged; train again with a lower "
+            "training.learning_rate"
+        )
 
 
 class Kept(nn.Module):
@@ -27,6 +38,8 @@ class Kept(nn.Module):
         for name, value in own.items():
             if value.shape != arrays[name].shape:
                 raise ValueError(f"{name} is {arrays[name].shape}, not {tuple(value.shape)}")
+            if not np.isfinite(arrays[name]).all():
+                raise NotFinite(f"the weights {name} hold")
             value.copy_(torch.from_numpy(arrays[name]))
 
     def count_parameters(self) -> int:

@@ -17,6 +17,7 @@ from elman.layers.inputs import Material
 from elman.layers.outputs.output import Evidence
 from elman.models.contract import LanguageModel
 from elman.models.eight_bits import is_packed, step_in_eight_bits
+from elman.models.kept import NotFinite
 from elman.models.network import Network, rows
 from elman.models.neural_config import NeuralConfig
 from elman.state import State, replace_rows
@@ -129,7 +130,14 @@ class NeuralModel(Network, LanguageModel):
         model.load_arrays(arrays)
         if is_packed(arrays):
             step_in_eight_bits(model, model.shared_table())
-        return model.eval()
+        model.eval().check_prediction()
+        return model
+
+    def check_prediction(self) -> None:
+        """Raise NotFinite if the first prediction is NaN, as with finite weights of any size."""
+        with torch.inference_mode():
+            if torch.isnan(self.predict(self.start(1))).any():
+                raise NotFinite("what the model predicts is")
 
     def describe(self) -> dict[str, Any]:
         return self.facts()

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elman.errors import InputError
+from elman.errors import ElmanError, InputError
 from elman.evaluation.reading import STREAM, Progress, Reading, silent
 from elman.models import MODELS, SENTENCE_MODELS
 from elman.models.contract import LanguageModel
@@ -263,6 +263,10 @@ def saved_run(path: Path, contents: dict[str, Any]) -> TrainedModel:
             config.model, contents["weights.safetensors"], facts["model"]
         )
         whole = len(tokenizer) == model.vocabulary_size
+    except InputError:
+        raise
+    except ElmanError as error:  # weights that are not finite
+        raise InputError(f"{path}: {error}") from None
     except KeyError as error:
         raise InputError(f"{path}: the run lacks {error}; train again") from None
     except (TypeError, ValueError, IndexError, AttributeError) as error:

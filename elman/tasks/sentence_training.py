@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from elman.errors import InputError
+from elman.models.kept import NotFinite
 from elman.runs.folder import read_run
 from elman.tasks.checkpoints import read_checkpoint
 from elman.tasks.elmo import Elmo
@@ -192,6 +193,8 @@ def saved_task(path: Path, contents: dict[str, Any]) -> TrainedTask:
         with torch.random.fork_rng(devices=[]):  # fresh weights, soon gone, leave no trace
             model = task.build()
         model.load_arrays(contents["weights.safetensors"])
+    except NotFinite as error:
+        raise InputError(f"{path}: {error}") from None
     except KeyError as error:
         raise InputError(f"{path}: the run lacks {error}; train again") from None
     except (TypeError, ValueError, IndexError, AttributeError) as error:

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 
 from elman.errors import ElmanError
 from elman.training.counters import Meter
+from elman.training.divergence import Diverged, WorseThanUniform, refuse_worse_than_uniform
 from elman.training.history import Record
 from elman.training.snapshot import Snapshot
-from elman.training.trainer import Diverged, Trainer, undisturbed
+from elman.training.trainer import Trainer, undisturbed
 
 _TRIES = 3  # from one good checkpoint
 _LOWER = 0.5  # times the rate, after a divergence
@@ -69,6 +70,8 @@ class Loop:
         self._saved: Snapshot | None = None
         self._good: Snapshot | None = None  # the last saved one after which a step went well
         self._tries = 0  # from the good one
+        self._first: Snapshot | None = None  # until a validation was better than a uniform guess
+        self._restarts = 0  # from the first one
         self._saved_at = time.perf_counter()
         self._saving_takes = 0.0
         self._last_validation: float | None = None
@@ -78,19 +81,28 @@ class Loop:
     def run(self) -> None:
         """All that is left to do; a snapshot of where it begins is saved already."""
         with _signals() as asked:
-            self._saved = self._good = self.trainer.snapshot()
+            self._saved = self._good = self._first = self.trainer.snapshot()
             while not self._done():
-                try:
-                    self._advance()
-                except Diverged as problem:
-                    self._recover(problem)
-                # Clocks and signals differ between processes, what they do must not.
-                wishes = asked[0] if asked else 0, int(self._saving_due())
-                number, saving = self.trainer.processes.largest(*wishes)
-                if (number or saving) and not self._done():
-                    self._save()
-                    if number:
-                        raise Stopped("stopped", number)
+                self._recovering(self._advance)
+                self._recovering(lambda: self._heed(asked))
+
+    def _recovering(self, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except WorseThanUniform as problem:
+            self._restart(problem)
+        except Diverged as problem:
+            self._recover(problem)
+
+    def _heed(self, asked: list[int]) -> None:
+        """Save if it is time to, and stop if a signal asked for it."""
+        # Clocks and signals differ between processes, what they do must not.
+        wishes = asked[0] if asked else 0, int(self._saving_due())
+        number, saving = self.trainer.processes.largest(*wishes)
+        if (number or saving) and not self._done():
+            self._save()
+            if number:
+                raise Stopped("stopped", number)
 
     def _done(self) -> bool:
         counters = self.trainer.counters
@@ -186,6 +198,10 @@ class Loop:
                     "best": better,
                 }
             )
+            if refuse_worse_than_uniform(
+                trainer.model, nats, trainer.counters.best_nats, finished=trainer.finished
+            ):
+                self._first = None  # nothing to go back to the start for
         if better or trainer.finished:
             self._save()
         self._start_clock()  # speed is that of training
@@ -197,9 +213,15 @@ class Loop:
         return time.perf_counter() - self._saved_at >= interval
 
     def _save(self) -> None:
+        snapshot = self.trainer.snapshot()
+        if problem := self.trainer.problem(snapshot):
+            raise Diverged(problem)
+        self._write(snapshot)
+
+    def _write(self, snapshot: Snapshot) -> None:
         started = time.perf_counter()
-        self._saved = self.trainer.snapshot()
-        self._save_snapshot(self._saved)
+        self._saved = snapshot
+        self._save_snapshot(snapshot)
         self._saved_at = time.perf_counter()
         self._saving_takes = self._saved_at - started
         self._started += self._saving_takes  # speed is that of training
@@ -221,8 +243,31 @@ class Loop:
                 "to the last good checkpoint with a lower rate; the run holds that checkpoint. "
                 "Lower training.learning_rate or training.clip and train anew"
             )
-        trainer.restore(self._good)
-        trainer.counters.rate_factor = self._good.data["rate_factor"] * _LOWER**self._tries
+        self._return_to(self._good, self._tries, problem)
+        self._write(trainer.snapshot())  # the lower rate, in place of what is not good
+        self._saved = self._good
+
+    def _restart(self, problem: WorseThanUniform) -> None:
+        """Back to where this training began, with a lower rate: nothing later was any good."""
+        assert self._first is not None, "kept until a validation was better"
+        self._restarts += 1
+        if self._restarts > _TRIES:
+            self._write(self._first)
+            raise ElmanError(
+                f"training diverged: {problem}, also after {_TRIES} restarts with a lower rate; "
+                "the run holds the weights that it began with. Lower training.learning_rate or "
+                "training.clip and train anew"
+            )
+        self._return_to(self._first, self._restarts, problem)
+        self._good, self._tries = self.trainer.snapshot(), 0
+        self._write(self._good)
+
+    def _return_to(self, snapshot: Snapshot, tries: int, problem: Diverged) -> None:
+        """Go on from a snapshot with a rate that falls with every try."""
+        trainer = self.trainer
+        step = trainer.counters.step + (not isinstance(problem, WorseThanUniform))
+        trainer.restore(snapshot)
+        trainer.counters.rate_factor = snapshot.data["rate_factor"] * _LOWER**tries
         self._record(
             {
                 **self._moment(),
@@ -231,8 +276,6 @@ class Loop:
                 "rate_factor": trainer.counters.rate_factor,
             }
         )
-        self._save()  # the lower rate, in place of what was saved but is not good
-        self._saved = self._good
         self._start_clock()
 
 

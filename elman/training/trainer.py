@@ -21,6 +21,7 @@ from elman.batches import Batch, Batches
 from elman.state import State, from_named, map_state, named_tensors
 from elman.training.averaging import AVERAGES, Averages
 from elman.training.counters import Counters, Step
+from elman.training.divergence import Diverged, not_finite
 from elman.training.groups import Groups
 from elman.training.optimizers import OPTIMIZERS, optimizer_tensors, restore_optimizer
 from elman.training.processes import Processes
@@ -36,10 +37,6 @@ from elman.training.snapshot import (
     restore_random_states,
     take_from,
 )
-
-
-class Diverged(Exception):
-    """A loss or a gradient was no number; the step was not applied."""
 
 
 class Trainer:
@@ -73,6 +70,7 @@ class Trainer:
         self.carried: State | None = None
         self.counters = Counters()
         self._best: Tensors | None = None
+        self._last_batch: Batch | None = None  # of this process: what `problem` predicts
 
     # One step -------------------------------------------------------------------------------------
 
@@ -121,6 +119,7 @@ class Trainer:
         """Gradients of the loss of a batch; the state after it, and nats and tokens of the loss."""
         self.model.train()
         own, counts = self.processes.share(batch)
+        self._last_batch = own
         progress = min(1.0, self.epochs_done / self.config.epochs)
         loss, carried = self.regime.loss(self.model, own.to(self.device), self.carried, progress)
         # A batch of which nothing is learned has no nats either.
@@ -200,6 +199,23 @@ class Trainer:
 
     def _weights_to_validate(self) -> Tensors:
         return copied(self.model.state_dict() | (self.averages.weights or {}))
+
+    def problem(self, snapshot: Snapshot) -> str | None:
+        """Why a snapshot of now must not be saved, in any process; None: it is sound."""
+        found = not_finite(snapshot.weights) or not_finite(snapshot.memory)
+        reason = f"{found} is NaN or infinite" if found else self._prediction_problem()
+        (bad,) = self.processes.largest(int(reason is not None))
+        return (reason or "NaN or infinity in another process") if bad else None
+
+    def _prediction_problem(self) -> str | None:
+        """Weights that are finite can still be too large to compute with."""
+        if self._last_batch is None:
+            return None
+        with undisturbed(), torch.no_grad():
+            self.model.eval()
+            loss, _ = self.model.loss(self._last_batch.to(self.device), self.carried)
+        nats = float(loss.nats)
+        return None if math.isfinite(nats) else f"loss {nats:g} when the last batch is read again"
 
     # Saving ---------------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """`elman evaluate`, as people and scripts call it."""
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 import elman
+from elman.models.recurrent import RecurrentModel
 
 
 def test_evaluate(says: Any) -> None:
@@ -71,3 +73,29 @@ def test_evaluate_where_a_word_is_impossible(call: Any, tmp_path: Path) -> None:
     assert "∞" in shown.out
     assert "1 tokens have probability zero" in shown.err
     assert json.loads(call(*evaluate, "--json").out)["perplexity"] is None
+
+
+def test_an_evaluation_that_is_not_finite_is_an_error(
+    call: Any, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = str(tmp_path / "run")
+    settings = ["training.epochs=1", "model.hidden_size=8", "model.embedding_size=8"]
+    elman.train("small", data=str(place / "data"), out=out, overrides=settings)
+    adapted = ["--with", "dynamic:rate=1e30,rule=sgd"]
+    for flags in ([], ["--json"]):
+        result = call("evaluate", out, "--data", "data", *adapted, *flags)
+        assert result.code == 1
+        assert result.out == ""
+        assert "dynamic: the weights diverged" in result.err
+        assert "rate=1e+29" in result.err
+    score = RecurrentModel.score
+    for worth in (math.nan, math.inf, 1e9):
+        monkeypatch.setattr(
+            RecurrentModel,
+            "score",
+            lambda self, ids, state, w=worth: (score(self, ids, state)[0] * 0 - w, state),
+        )
+        result = call("evaluate", out, "--data", "data", "--json")
+        assert result.code == 1
+        assert result.out == ""
+        assert "cannot be measured" in result.err

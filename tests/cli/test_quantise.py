@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import elman
 
@@ -28,6 +29,30 @@ def test_the_new_run_is_smaller_and_nearly_as_good(
     assert after["perplexity"] == pytest.approx(before["perplexity"], rel=0.02)
     assert after["nats"] != before["nats"]
     assert says("generate", out, "--prompt", "the cat", "--seed", "1")
+
+
+@pytest.mark.parametrize("size", [13, 50])
+def test_any_width_can_be_quantised(
+    place: Path, tmp_path: Path, says: Any, gives: Any, size: int
+) -> None:
+    """The kernel for eight bits reads whole blocks of inputs; 13 and 50 do not fill the last."""
+    run, out = str(tmp_path / "odd"), str(tmp_path / "odd8")
+    settings = ["training.epochs=2", f"model.hidden_size={size}", f"model.embedding_size={size}"]
+    elman.train("small", data=str(place / "data"), out=run, overrides=settings)
+    says("quantise", run, "--out", out)
+    four, many = (gives("generate", out, "--samples", n, "--seed", "1") for n in ("4", "20"))
+    assert len(four) == 4
+    assert many[:4] == four
+    before, after = (_after_a_step(name) for name in (run, out))
+    assert torch.allclose(before, after, atol=0.05)
+    assert not torch.equal(before, after)
+
+
+def _after_a_step(run: str) -> torch.Tensor:
+    """Log probabilities after a single word."""
+    model = elman.load(run).model
+    with torch.inference_mode():
+        return model.predict(model.read(torch.tensor([[3]]), model.start(1)))
 
 
 def test_a_count_model_has_no_weights(call: Any, tmp_path: Path) -> None:

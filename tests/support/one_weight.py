@@ -19,12 +19,13 @@ TOKENS = 10  # of a batch
 
 
 class Counted(Batches):
-    """Batches that hold their number."""
+    """Batches that hold their number; those of a validation the same below zero."""
 
     carries_state = True
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, sign: int = 1) -> None:
         self._count = count
+        self._sign = sign
         self._number = 0
         self.tokens_per_epoch = count * TOKENS
 
@@ -33,7 +34,7 @@ class Counted(Batches):
             self._number = 0
             return None
         self._number += 1
-        ids = torch.full((2, TOKENS // 2), self._number)
+        ids = torch.full((2, TOKENS // 2), self._sign * self._number)
         return Batch(ids, ids)
 
     def position(self) -> dict[str, Any]:
@@ -61,8 +62,11 @@ class OneWeight(nn.Module):
         self.trouble: Callable[[int, torch.Tensor], torch.Tensor] = lambda number, nats: nats
 
     def loss(self, batch: Batch, carried: State | None) -> tuple[Loss, State]:
+        number = int(batch.inputs[0, 0])
+        if not self.training and number > 0:  # a batch that was learned, read again
+            return Loss(self.weight.sum() * TOKENS), torch.zeros(2, 1)
         if not self.training:
-            if int(batch.inputs[0, 0]) == 1:  # the first batch of a validation
+            if number == -1:  # the first batch of a validation
                 self.value = self.validations.pop(0)
             return Loss(torch.tensor(self.value * TOKENS)), torch.zeros(2, 1)
         self.losses += 1
@@ -79,7 +83,9 @@ class Scene:
         defaults: dict[str, Any] = {"epochs": 1, "learning_rate": 1.0, "clip": 0.0}
         config = TrainingConfig(**(defaults | settings))
         self.model = model
-        self.trainer = Trainer(model, Counted(batches), config, Counted(2) if validated else None)
+        self.trainer = Trainer(
+            model, Counted(batches), config, Counted(2, -1) if validated else None
+        )
         self.saved: list[Snapshot] = []
         self.records: list[dict[str, Any]] = []
         self.progress: list[Progress] = []

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from elman.tasks.neural_training import resume
+from elman.training.divergence import Diverged
 from elman.training.loop import Stopped
-from elman.training.trainer import Diverged, Trainer
+from elman.training.trainer import Trainer
 
 OPTIMIZERS = {
     "sgd": [

@@ -29,7 +29,7 @@ from elman.state import State
 
 Evidence = tuple[torch.Tensor, ...]  # the first one is the hidden vector
 Table = torch.Tensor | None
-_FEW_ROWS = 8  # up to so many, reading the weights takes longer than multiplying by them
+_ROWS_OF_A_STEP = 64  # more than this are a whole text, which float32 weights predict
 
 
 class Output(nn.Module, ABC):
@@ -102,7 +102,7 @@ class SoftmaxOutput(Output):
         self._product: Frozen[Linear] | None = None
 
     def step_in_eight_bits(self, table: Table) -> None:
-        """From now on, and until the weights change, few rows multiply by eight-bit weights."""
+        """From now on, and until the weights change, steps multiply by eight-bit weights."""
         weights = self.matrix(table), self.bias
         self._product = Frozen(linear(*weights, int8=True), *weights)
 
@@ -131,7 +131,7 @@ class SoftmaxOutput(Output):
 
     def log_probs(self, evidence: Evidence, table: Table) -> torch.Tensor:
         hidden, matrix = evidence[0], self.matrix(table)
-        if self._product is not None and len(hidden) <= _FEW_ROWS:
+        if self._product is not None and len(hidden) <= _ROWS_OF_A_STEP:
             product = self._product.of(matrix, self.bias)
             if product is not None:
                 return product(hidden).log_softmax(1)

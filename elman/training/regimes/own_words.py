@@ -67,8 +67,17 @@ def own_words(
 
 
 def draw(log_probs: torch.Tensor) -> torch.Tensor:
-    """One id for each row of (B, V)."""
-    return torch.multinomial(log_probs.exp(), 1).squeeze(1)
+    """One id for each row of (B, V).
+
+    Where a model that has diverged gives no distribution, any id is drawn: the loss of the step
+    then is not finite either, and it is the trainer that recovers, in all processes at once.
+    """
+    probabilities = log_probs.exp()
+    sums = probabilities.sum(1, keepdim=True)
+    sound = torch.isfinite(sums) & (sums > 0)
+    if not sound.all():
+        probabilities = torch.where(sound, probabilities, 1.0)
+    return torch.multinomial(probabilities, 1).squeeze(1)
 
 
 def toss(probability: float, like: torch.Tensor) -> torch.Tensor:
