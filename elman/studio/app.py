@@ -50,6 +50,12 @@ class Studio:
         }
         self.metrics = Metrics({name: batcher.meter for name, batcher in self.batchers.items()})
 
+    def is_full(self, path: str) -> bool:
+        """Whether a request for continuations would be refused, whatever it asks for."""
+        if path != "/v1/completions" or not self.batchers:
+            return False
+        return all(batcher.is_full for batcher in self.batchers.values())
+
     def cut(self) -> None:
         """End everything that is being done, with an error that says why."""
         self.jobs.cut()
@@ -105,7 +111,12 @@ def build(
     access = access or Access()
     open_paths = frozenset({*files, "/docs", "/openapi.json", "/health"})
     guard = Guard(
-        app, replace(access, open_paths=open_paths), studio.limits, studio.metrics, studio.cut
+        app,
+        replace(access, open_paths=open_paths),
+        studio.limits,
+        metrics=studio.metrics,
+        is_full=studio.is_full,
+        cut=studio.cut,
     )
     _add_metrics(app, studio, guard)
     return guard

@@ -70,6 +70,11 @@ class Batcher:
                 self._thread.start()
             self._changed.notify()
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the queue has no place for a single row more."""
+        return self.counts()["waiting"] >= self._limits.waiting
+
     def cancel(self, works: list[Work]) -> None:
         """Nobody waits for these any more."""
         with self._changed:

@@ -44,7 +44,7 @@ class EmbeddingsRequest(Strict):
         if isinstance(self.input, str):
             return [self.input]
         if self.input and isinstance(self.input[0], int):
-            return [self.input]  # type: ignore[list-item]  # ids all of them
+            return [self.input]  # ids all of them
         return list(self.input)  # type: ignore[arg-type]
 
 

@@ -121,20 +121,27 @@ def hosts_of(name: str, port: int) -> set[str]:
 
 
 class Guard:
-    """The app behind the checks; `cut` ends what is being answered, when there is no more time."""
+    """The app behind the checks.
+
+    `is_full` says whether a path is refused in any case, so that a refusal under load costs little;
+    `cut` ends what is being answered, when there is no more time.
+    """
 
     def __init__(
         self,
         app: ASGIApp,
         access: Access,
         limits: Limits,
+        *,
         metrics: Metrics | None = None,
+        is_full: Callable[[str], bool] = lambda path: False,
         cut: Callable[[], None] = lambda: None,
     ) -> None:
         self.app = app
         self.access = access
         self.limits = limits
         self.metrics = metrics or Metrics()
+        self.is_full = is_full
         self.cut = cut
         self.stopping = False  # new requests get 503
         self._open = 0  # requests that are being answered
@@ -170,7 +177,7 @@ class Guard:
             self._check(scope, path)
             if self.stopping:
                 raise ServerStopping
-            if self._open > self.limits.connections:
+            if self._open > self.limits.connections or self.is_full(path):
                 raise Busy(self.limits.retry_after)
             receive = await self._read_body(receive)
         except Refused as refused:

@@ -12,6 +12,7 @@ import logging
 import secrets
 import socket
 import ssl
+import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -30,6 +31,7 @@ from elman.studio.security import Access, Guard, is_loopback
 from elman.studio.served import load_served
 
 _SHORTEST_TOKEN = 16
+_SWITCH_INTERVAL = 0.0005  # seconds
 _LAST_WORDS = 5.0  # seconds for the errors of requests that were cut to reach their clients
 _LOG = logging.getLogger("elman.studio")
 
@@ -70,6 +72,9 @@ def serve(
             host=host, port=port, names=tuple(names), token=token, tls=tls is not None,
             root_path=root_path, trusted=tuple(proxies),
         )  # fmt: skip
+        # A thread that writes text gives way to the event loop sooner than by default (5 ms), which
+        # a request would have to wait for at every system call: overload is then refused at once.
+        sys.setswitchinterval(_SWITCH_INTERVAL)
         with logging_to_stderr(log_level, token):
             guard = build(load_served(runs), access=access, limits=limits, runs=shown)
             where = address(host, port, tls=tls is not None)
