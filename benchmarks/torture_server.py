@@ -285,7 +285,7 @@ async def _stop(server: Server, streams: int, wait: float) -> tuple[Counter[str]
 
 async def _stream(host: str, port: int, number: int, begun: asyncio.Event) -> str:
     """How a stream ended; every second one would never end by itself."""
-    tokens = ENDLESS if number % 2 else 50 + number * 10
+    tokens = ENDLESS if number % 2 else 10 + number * 8
     reader, writer = await asyncio.open_connection(host, port)
     writer.write(
         request_bytes(host, port, prompt="w1", max_tokens=tokens, stream=True, seed=number)

@@ -24,7 +24,7 @@ class _Discreet(logging.Formatter):
 
     def __init__(self, token: str | None) -> None:
         super().__init__(_FORMAT)
-        self._secrets = [] if token is None else [token, quote(token, safe="")]
+        self._secrets = [] if token is None else [token, quote(token, safe=""), _shown(token)]
 
     def format(self, record: logging.LogRecord) -> str:
         text = super().format(record)
@@ -55,5 +55,11 @@ def logging_to_stderr(level: str, token: str | None) -> Iterator[None]:
 
 def log_request(client: str, method: str, path: str, status: int, seconds: float) -> None:
     """The line of a request; `path` is without its query string."""
-    shown = quote(path[:_LONGEST_PATH], safe="/:@!$&'()*+,;=~")
-    _ACCESS.info('%s "%s %s" %d %.3f s', client, method, shown, status, seconds)
+    _ACCESS.info('%s "%s %s" %d %.3f s', client, method, _shown(path), status, seconds)
+
+
+def _shown(path: str) -> str:
+    """A path on one line. One that is too long is left out: half a token could not be blanked."""
+    if len(path) > _LONGEST_PATH:
+        return f"(a path of {len(path)} characters)"
+    return quote(path, safe="/:@!$&'()*+,;=~")

@@ -24,7 +24,7 @@ def proxied(
     port = free_port()
     place, _ = serving(
         "words", "network", "--name", f"{NAME}:{port}", "--root-path", "/elman",
-        "--trusted-proxy", "127.0.0.1", "--token", TOKEN,
+        "--trusted-proxy", "127.0.0.1", "--token", TOKEN, "--threads", "1",
     )  # fmt: skip
     upstream = place.partition("/#")[0]
     block = documented_block()
@@ -66,7 +66,7 @@ def test_wrong_hosts_and_origins_are_still_refused(client: httpx2.Client) -> Non
 
 def test_streams_are_not_buffered(client: httpx2.Client, proxied: tuple[str, str]) -> None:
     """The first event is here while the server still writes."""
-    asked = {"model": "network", "prompt": "the", "max_tokens": 1000, "n": 16, "stream": True}
+    asked = {"model": "network", "prompt": "the", "max_tokens": 400, "n": 2, "stream": True}
     with client.stream("POST", "/v1/completions", json=asked) as response:
         lines = (line for line in response.iter_lines() if line)
         assert json.loads(next(lines).removeprefix("data: "))["choices"]
