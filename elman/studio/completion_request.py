@@ -104,7 +104,7 @@ class CompletionRequest(Shaping):
     )
     suffix: str | None = Field(None, description="Not supported: text is written left to right.")
     logit_bias: dict[str, float] | None = Field(
-        None, description="Added to log probabilities, by token id; -100 to 100."
+        None, description="Added to log probabilities, by the id of a token; -100 to 100."
     )
 
     def check(self, limits: Limits) -> None:

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from elman.errors import InputError
 
 LEVELS = ("debug", "info", "warning", "error")
-_ACCESS = logging.getLogger("elman.access")
+_ACCESS = logging.getLogger("elman.studio.access")
 _FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 _LONGEST_PATH = 200  # characters
 

@@ -31,9 +31,11 @@ def ask_and_stop(place: str, process: Any) -> str:
 
 def test_every_request_has_a_line_without_secrets(serving: Any) -> None:
     said = ask_and_stop(*serving("words", "--log-level", "info", ELMAN_TOKEN=TOKEN))
-    lines = [line for line in said.splitlines() if " elman.access " in line]
+    lines = [line for line in said.splitlines() if " elman.studio.access " in line]
     assert len(lines) == 7
-    form = r'[\d-]+ [\d:,]+ INFO elman\.access 127\.0\.0\.1 "[A-Z]+ /\S*" \d{3} \d+\.\d{3} s'
+    form = (
+        r'[\d-]+ [\d:,]+ INFO elman\.studio\.access 127\.0\.0\.1 "[A-Z]+ /\S*" \d{3} \d+\.\d{3} s'
+    )
     for line in lines:
         assert re.fullmatch(form, line.replace("(a path of 218 characters)", "/")), line
     assert '"GET /v1/models" 200' in lines[0]
