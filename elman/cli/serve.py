@@ -1,6 +1,7 @@
 """`elman serve`: trained models over HTTP, and the studio page to try them on."""
 
 import sys
+from functools import partial
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
@@ -88,13 +89,15 @@ def serve(
         tls=(tls_cert, tls_key) if tls_cert and tls_key else None,
         grace=grace,
         log_level=log_level,
-        ready=_say_as_json if json else _say,
+        ready=_say_as_json if json else partial(_say, is_known=token is not None),
     )
 
 
-def _say(address: str, token: str | None) -> None:
-    # A browser keeps what stands after # to itself, so the token is in no log.
-    opened = f"{address}#token={token}" if token else address
+def _say(address: str, token: str | None, *, is_known: bool) -> None:
+    # A browser keeps what stands after # to itself, so the token is in no log. A token that the
+    # user gave is shown on a terminal only: standard error of a service is a log.
+    is_shown = token and (not is_known or sys.stderr.isatty())
+    opened = f"{address}#token={token}" if is_shown else address
     print(f"{opened} (Ctrl-C stops it)", file=sys.stderr, flush=True)
 
 

@@ -26,7 +26,7 @@ def proxied(
         "words", "network", "--name", f"{NAME}:{port}", "--root-path", "/elman",
         "--trusted-proxy", "127.0.0.1", "--token", TOKEN, "--threads", "1",
     )  # fmt: skip
-    upstream = place.partition("/#")[0]
+    upstream = place.rstrip("/")
     block = documented_block()
     if request.param == "left on":
         block = block.replace(

@@ -16,9 +16,7 @@ from elman.studio.serving import address, choose_token, listen
 def test_it_serves_and_stops_at_a_signal(serving: Any) -> None:
     token = "a-token-of-some-length"
     place, process = serving("words", "letters", "--runs", ".", ELMAN_TOKEN=token)
-    place, _, fragment = place.partition("#")
-    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", place)
-    assert fragment == f"token={token}"
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", place)  # without the token: this may be a log
     assert httpx2.get(f"{place}v1/models").status_code == 401
     with httpx2.Client(base_url=place, headers={"Authorization": f"Bearer {token}"}) as client:
         models = client.get("/v1/models").json()["data"]
