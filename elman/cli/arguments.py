@@ -84,7 +84,9 @@ Seed = Annotated[
     WholeNumber | None,
     Parameter(help="Seed of everything random; 0 unless the recipe has another."),
 ]
-Device = Annotated[str, Parameter(help="Where a neural model is trained: cpu, cuda, cuda:1 …")]
+Device = Annotated[
+    str, Parameter(help="Where to train a neural model: cpu; cuda, cuda:1 … and mps are untested.")
+]
 Threads = Annotated[
     WholeNumber | None,
     Parameter(help="Processor threads; as many as there are cores unless given."),

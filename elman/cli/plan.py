@@ -69,7 +69,7 @@ def _print(cost: "Plan") -> None:
             ["multiply-adds per token", f"{cost.multiplications:,}"],
             ["operations", f"{cost.teraflop:,.4g} teraflop"],
             ["and for validation", f"{cost.validation_teraflop:,.3g} teraflop"],
-            ["memory", f"{cost.memory_gigabytes:.1f} GB"],
+            ["memory", _gigabytes(cost.memory_gigabytes)],
             ["run folder", f"{cost.disk_megabytes:,.0f} MB"],
             [
                 "speed here",
@@ -78,3 +78,7 @@ def _print(cost: "Plan") -> None:
             ["time here", f"{duration(cost.seconds)} with {cost.threads} threads"],
         ],
     )
+
+
+def _gigabytes(memory: float | None) -> str:
+    return "–" if memory is None else f"{memory:.1f} GB"

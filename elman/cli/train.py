@@ -60,7 +60,7 @@ def train(
     Parameters
     ----------
     resume
-        Go on with this run where it stopped, bit for bit.
+        Go on with this run where it stopped, bit for bit if --threads is the same.
     start_from
         Begin with the vocabulary and the weights of this run (fine-tuning); a task of sentences
         with the word vectors and layers of this language model.

@@ -1,6 +1,6 @@
 """From what the model predicts to what the next token is drawn from, as the options say.
 
-The order: penalties, bans and forced tokens on the model's own log probabilities, then the
+The order: penalties, biases, bans and forced tokens on the model's own log probabilities, then the
 transforms on what is left.
 """
 
@@ -24,6 +24,7 @@ def next_distribution(
     `written` holds B rows of ids, equally long: one token per row and step.
     """
     log_probs = penalise(log_probs, options, written)
+    log_probs = penalties.add_bias(log_probs, options.logit_bias)
     log_probs = normalise(constrain(log_probs, options, step=len(written[0])))
     for name, number in options.transforms().items():
         log_probs = TRANSFORMS[name].apply(log_probs, number)

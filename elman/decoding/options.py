@@ -58,6 +58,7 @@ class DecodingOptions(_TransformOptions):  # type: ignore[misc]  # fields known 
     banned: tuple[int, ...] = ()
     forced: tuple[int, ...] = ()
     stop_ids: tuple[int, ...] = ()
+    logit_bias: tuple[tuple[int, float], ...] = ()  # ids, and what their log probability gains
 
     def __post_init__(self) -> None:
         self._check_counts()
@@ -86,6 +87,9 @@ class DecodingOptions(_TransformOptions):  # type: ignore[misc]  # fields known 
 
     def check_vocabulary(self, size: int) -> None:
         """Refuse ids that a model of this many tokens does not have."""
+        for token, _ in self.logit_bias:
+            if token >= size:
+                raise InputError(f"logit_bias: id {token} is not below the model's {size} tokens")
         for name in ("banned", "forced", "stop_ids"):
             for token in getattr(self, name):
                 if token >= size:
@@ -125,6 +129,9 @@ class DecodingOptions(_TransformOptions):  # type: ignore[misc]  # fields known 
         for name in ("banned", "forced", "stop_ids"):
             for token in getattr(self, name):
                 _require(token >= 0, f"{name}: id {token} is negative; give ids from 0 up")
+        for token, bias in self.logit_bias:
+            _require(token >= 0, f"logit_bias: id {token} is negative; give ids from 0 up")
+            _require(math.isfinite(bias), f"logit_bias of {token} is {bias}; give a finite number")
         both = sorted(set(self.banned) & set(self.forced))
         _require(not both, f"ids {both} are both banned and forced; choose one")
         _require(
@@ -166,7 +173,8 @@ class DecodingOptions(_TransformOptions):  # type: ignore[misc]  # fields known 
             not self.transforms(), "beam search does not draw; leave out beam or the sampling knobs"
         )
         _require(
-            not self.penalises, "beam search ranks by probability alone; leave out the penalties"
+            not self.penalises and not self.logit_bias,
+            "beam search ranks by probability alone; leave out the penalties and logit_bias",
         )
 
 

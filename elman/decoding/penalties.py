@@ -54,6 +54,18 @@ def penalise_repetition(
     return torch.where(counts > 0, log_probs * penalty, log_probs)
 
 
+def add_bias(log_probs: torch.Tensor, biases: Sequence[tuple[int, float]]) -> torch.Tensor:
+    """log P + bias for the given ids, as OpenAI's `logit_bias`. (B, V) -> (B, V)
+
+    What is impossible stays so: minus infinity plus any bias.
+    """
+    if not biases:
+        return log_probs
+    ids = torch.tensor([number for number, _ in biases], device=log_probs.device)
+    added = torch.tensor([bias for _, bias in biases], dtype=log_probs.dtype, device=ids.device)
+    return log_probs.index_add(-1, ids, added.expand(*log_probs.shape[:-1], -1))
+
+
 def ban(log_probs: torch.Tensor, ids: Sequence[int]) -> torch.Tensor:
     """The given ids made impossible, the rest untouched. (B, V) -> (B, V)"""
     if not ids:

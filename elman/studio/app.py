@@ -12,17 +12,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.responses import Response
-from starlette.types import ASGIApp
 
 from elman.studio import errors, tokens
 from elman.studio.batching import Batcher
 from elman.studio.completion_request import CompletionRequest
 from elman.studio.completions import complete, unless_gone
+from elman.studio.errors import Refused
 from elman.studio.jobs import Jobs
 from elman.studio.ladder import rungs
 from elman.studio.limits import Limits
+from elman.studio.metrics import MEDIA_TYPE, Metrics
 from elman.studio.model_views import ModelViews
 from elman.studio.pages import add_pages, page_files
 from elman.studio.plain import as_plain
@@ -47,6 +48,19 @@ class Studio:
             for model in served
             if "completions" in model.tasks
         }
+        self.metrics = Metrics({name: batcher.meter for name, batcher in self.batchers.items()})
+
+    def is_full(self, path: str) -> bool:
+        """Whether a request for continuations would be refused, whatever it asks for."""
+        if path != "/v1/completions" or not self.batchers:
+            return False
+        return all(batcher.is_full for batcher in self.batchers.values())
+
+    def cut(self) -> None:
+        """End everything that is being done, with an error that says why."""
+        self.jobs.cut()
+        for batcher in self.batchers.values():
+            batcher.cut()
 
     def close(self) -> None:
         """End every thread."""
@@ -66,7 +80,7 @@ def build(
     access: Access | None = None,
     limits: Limits | None = None,
     runs: Path | None = None,
-) -> ASGIApp:
+) -> Guard:
     """The whole application, behind its checks; `runs`: a folder of trainings to show."""
     studio = Studio(served, limits or Limits(), TrainingRuns.beside(runs, served))
 
@@ -87,6 +101,7 @@ def build(
     )
     errors.install(app)
     _add_models(app, studio)
+    _add_chat(app)
     _add_tokens(app, studio)
     _add_runs(app, studio)
     for name, task in TASKS.items():
@@ -94,18 +109,36 @@ def build(
     files = page_files()
     add_pages(app, files)
     access = access or Access()
-    return Guard(
+    open_paths = frozenset({*files, "/docs", "/openapi.json", "/health"})
+    guard = Guard(
         app,
-        replace(access, open_paths=frozenset({*files, "/docs", "/openapi.json"})),
+        replace(access, open_paths=open_paths),
         studio.limits,
+        metrics=studio.metrics,
+        is_full=studio.is_full,
+        cut=studio.cut,
     )
+    _add_metrics(app, studio, guard)
+    return guard
+
+
+def _add_metrics(app: FastAPI, studio: Studio, guard: Guard) -> None:
+    @app.get("/metrics", response_class=PlainTextResponse)
+    async def metrics() -> Response:
+        """Counts for Prometheus, in its text form."""
+        rows = {name: batcher.counts() for name, batcher in studio.batchers.items()}
+        jobs = studio.jobs.counts()["jobs"]
+        text = studio.metrics.text(rows, jobs, guard.open_requests)
+        return Response(text, media_type=MEDIA_TYPE)
 
 
 def _add_models(app: FastAPI, studio: Studio) -> None:
+    @app.head("/health", include_in_schema=False)
     @app.get("/health")
-    async def health() -> dict[str, Any]:
-        """Whether the server is there, and what it does at this moment."""
-        return {"status": "ok", **studio.counts()}
+    async def health(request: Request) -> dict[str, Any]:
+        """Whether the server is there; to those who know the token, also what it does now."""
+        details = studio.counts() if request.scope.get("knows_token") else {}
+        return {"status": "ok", **details}
 
     @app.get("/v1/limits")
     async def limits() -> dict[str, Any]:
@@ -128,6 +161,19 @@ def _add_models(app: FastAPI, studio: Studio) -> None:
         """Continuations of a prompt."""
         model = studio.served.find_for("completions", asked.model)
         return await complete(request, asked, model, studio.batchers[model.id], studio.limits)
+
+
+def _add_chat(app: FastAPI) -> None:
+    async def chat() -> Response:
+        """Not here, and what there is instead."""
+        raise Refused(
+            404,
+            "these models continue text and know no chat roles; POST /v1/completions with a prompt",
+            code="unsupported_route",
+        )
+
+    for path in ("/v1/chat/completions", "/v1/responses"):
+        app.post(path, include_in_schema=False)(chat)
 
 
 def _add_runs(app: FastAPI, studio: Studio) -> None:

@@ -26,8 +26,9 @@ from elman.decoding.sampling import draw
 from elman.errors import ElmanError
 from elman.models.contract import LanguageModel
 from elman.state import State, join, select
-from elman.studio.errors import Busy, DeadlinePassed
+from elman.studio.errors import Busy, DeadlinePassed, ServerStopping
 from elman.studio.limits import Limits
+from elman.studio.metrics import ModelMeter
 from elman.studio.prompts import Reading, told_of
 from elman.studio.rows import Event, Failed, Finished, Inbox, Row, Scored, Work
 
@@ -49,6 +50,8 @@ class Batcher:
         self._told: list[tuple[Inbox, int, Event]] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
+        self._cut = False
+        self.meter = ModelMeter()
         self._thread = threading.Thread(target=self._run, name=f"rows of {name}", daemon=True)
 
     # From the event loop --------------------------------------------------------------------------
@@ -57,6 +60,8 @@ class Batcher:
         """Take on all of a request's work, or refuse it all if too much is waiting."""
         self._loop = asyncio.get_running_loop()
         with self._changed:
+            if self._cut:
+                raise ServerStopping
             waiting = sum(len(work.rows) for work in self._waiting)
             if waiting + sum(len(work.rows) for work in works) > self._limits.waiting:
                 raise Busy(self._limits.retry_after)
@@ -64,6 +69,11 @@ class Batcher:
             if not self._thread.is_alive():
                 self._thread.start()
             self._changed.notify()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the queue has no place for a single row more."""
+        return self.counts()["waiting"] >= self._limits.waiting
 
     def cancel(self, works: list[Work]) -> None:
         """Nobody waits for these any more."""
@@ -77,6 +87,12 @@ class Batcher:
         with self._changed:
             waiting = sum(len(work.rows) for work in self._waiting)
             return {"writing": len(self._live), "waiting": waiting}
+
+    def cut(self) -> None:
+        """The server stops: every row ends with that error, written or waiting."""
+        with self._changed:
+            self._cut = True
+            self._changed.notify()
 
     def close(self) -> None:
         """End the thread."""
@@ -92,6 +108,7 @@ class Batcher:
         with torch.inference_mode():
             while self._wait_for_work():
                 try:
+                    self._end_if_cut()
                     self._drop_rows()
                     self._read_prompts()
                     self._step()
@@ -104,6 +121,15 @@ class Batcher:
             while not (self._closed or self._live or self._waiting or self._reading):
                 self._changed.wait(_IDLE)
             return not self._closed
+
+    def _end_if_cut(self) -> None:
+        if not self._cut:
+            return
+        with self._changed:
+            waiting, self._waiting = self._waiting, deque()
+        for work in waiting:
+            self._end_work(work, Failed(ServerStopping()))
+        self._fail_all(ServerStopping())
 
     def _drop_rows(self) -> None:
         """Let go of rows that nobody waits for, or whose time is up."""
@@ -127,7 +153,9 @@ class Batcher:
         states = [] if self._state is None else [self._state]
         while budget > 0 and (reading := self._next_reading()) is not None:
             try:
-                budget -= max(reading.read(self._model), 1)
+                tokens = reading.read(self._model)
+                self.meter.prompt_tokens += tokens
+                budget -= max(tokens, 1)
             except ElmanError as error:
                 self._end_work(reading.work, Failed(error))
                 self._reading = None
@@ -179,6 +207,8 @@ class Batcher:
         if not self._live:
             return
         assert self._state is not None
+        self.meter.batch_size.observe(len(self._live))
+        self.meter.generated_tokens += len(self._live)
         log_probs = self._model.predict(self._state).cpu().double()  # (B, V)
         chosen = self._choose(log_probs)
         going = []

@@ -10,7 +10,7 @@ import secrets
 from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 
 from elman.decoding.options import DecodingOptions
 from elman.decoding.transforms import TRANSFORMS
@@ -19,6 +19,8 @@ from elman.studio.limits import Limits, refuse_above
 from elman.tasks.language_model import TrainedModel
 
 _LARGEST_SEED = 2**63 - 1
+_LARGEST_BIAS = 100.0
+_LONGEST_ID = 10  # digits
 _PENALTIES = ("frequency_penalty", "presence_penalty", "repetition_penalty")
 Id = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
@@ -58,6 +60,12 @@ class Shaping(_Shaped):
 
     allow_unknown: bool = Field(False, description="Let <unk> come.")
 
+    @field_validator("top_k", mode="before", check_fields=False)
+    @classmethod
+    def _every_token(cls, value: Any) -> Any:
+        """-1 and 0 mean all tokens, as in vLLM and llama.cpp."""
+        return None if type(value) is int and value in (-1, 0) else value
+
     def shaping(self, trained: TrainedModel) -> dict[str, Any]:
         """The options that were given."""
         given = {name: getattr(self, name) for name in _shaping_fields()}
@@ -79,7 +87,9 @@ class CompletionRequest(Shaping):
     prompt: str | list[str] | list[Id] | list[list[Id]] = Field(
         "", description="A text, texts, ids, or lists of ids."
     )
-    max_tokens: int | None = Field(16, description="Most tokens; 0 with echo scores the prompt.")
+    max_tokens: int | None = Field(
+        16, description="Most tokens; -1: as many as allowed; 0 with echo scores the prompt."
+    )
     n: int | None = Field(1, description="Continuations per prompt.")
     stream: bool | None = Field(False, description="Server-sent events.")
     stream_options: StreamOptions | None = None
@@ -89,18 +99,22 @@ class CompletionRequest(Shaping):
     seed: int | None = Field(None, description="Sample i of a seed is always the same.")
     stop_at_line_end: bool = Field(False, description="End with the line.")
     user: str | None = None
-    best_of: int | None = None
-    suffix: str | None = None
-    logit_bias: dict[str, float] | None = None
+    best_of: int | None = Field(
+        None, description="Draw this many per prompt; give the n likeliest per token."
+    )
+    suffix: str | None = Field(None, description="Not supported: text is written left to right.")
+    logit_bias: dict[str, float] | None = Field(
+        None, description="Added to log probabilities, by the id of a token; -100 to 100."
+    )
 
     def check(self, limits: Limits) -> None:
         """Refuse what cannot be had, or is too much."""
         if self.suffix:
-            raise InputError("suffix: a text is written from left to right; leave it out")
-        if self.logit_bias:
-            raise InputError("logit_bias is not offered; leave it out")
-        if self.best_of is not None and self.best_of != self.samples:
-            raise InputError("best_of is not offered beside n; leave it out")
+            raise InputError(
+                "suffix is not supported: these models write from left to right and cannot fill a "
+                "gap; leave it out"
+            )
+        self._check_best_of()
         if self.samples < 1:
             raise InputError(f"n is {self.samples}; give 1 or more")
         if self.logprobs is not None and self.logprobs < 0:
@@ -108,10 +122,20 @@ class CompletionRequest(Shaping):
         if self.seed is not None and not -_LARGEST_SEED <= self.seed <= _LARGEST_SEED:
             raise InputError(f"seed must be a whole number of at most {_LARGEST_SEED}")
         refuse_above("n", self.samples, limits.samples)
-        refuse_above("max_tokens", self.tokens, limits.max_tokens)
+        refuse_above("best_of", self.drawn, limits.samples)
+        refuse_above("max_tokens", self.max_tokens or 0, limits.max_tokens)
         refuse_above("logprobs", self.logprobs or 0, limits.likeliest)
-        refuse_above("prompts times n", len(self.prompts()) * self.samples, limits.choices)
+        refuse_above("prompts times n", len(self.prompts()) * self.drawn, limits.choices)
+        refuse_above("the number of tokens in logit_bias", len(self.biases()), limits.biases)
         self._check_stop(limits)
+
+    def _check_best_of(self) -> None:
+        if self.best_of is None:
+            return
+        if self.best_of < self.samples:
+            raise InputError(f"best_of is {self.best_of}, below n; give {self.samples} or more")
+        if self.stream and self.best_of > self.samples:
+            raise InputError("best_of above n cannot be streamed; leave out one of the two")
 
     def _check_stop(self, limits: Limits) -> None:
         refuse_above("the number of stop sequences", len(self.stops()), limits.stop_sequences)
@@ -124,9 +148,26 @@ class CompletionRequest(Shaping):
         return 1 if self.n is None else self.n
 
     @property
-    def tokens(self) -> int:
+    def drawn(self) -> int:
+        """Continuations that are drawn per prompt, of which the best `samples` are given."""
+        return self.samples if self.best_of is None else self.best_of
+
+    def tokens(self, limits: Limits) -> int:
         """Most tokens of a continuation."""
+        if self.max_tokens == -1:
+            return limits.max_tokens
         return 16 if self.max_tokens is None else self.max_tokens
+
+    def biases(self) -> tuple[tuple[int, float], ...]:
+        """Ids with what is added to their log probability."""
+        found = []
+        for key, bias in (self.logit_bias or {}).items():
+            if not (key.isascii() and key.isdecimal() and len(key) < _LONGEST_ID):
+                raise InputError(f"logit_bias: {key[:40]!r} is not the id of a token")
+            if not abs(bias) <= _LARGEST_BIAS:
+                raise InputError(f"logit_bias of {key} is {bias}; give a number from -100 to 100")
+            found.append((int(key), bias))
+        return tuple(found)
 
     def stops(self) -> list[str]:
         """The stop sequences."""
@@ -140,16 +181,19 @@ class CompletionRequest(Shaping):
             return [self.prompt]  # ids all of them
         return list(self.prompt) or [""]  # type: ignore[arg-type]
 
-    def options(self, trained: TrainedModel) -> DecodingOptions:
+    def options(self, trained: TrainedModel, limits: Limits) -> DecodingOptions:
         """As the decoder takes them; a seed is drawn if none was given."""
         last = (trained.tokenizer.eos_id,) if self.stop_at_line_end else ()
         seed = secrets.randbelow(2**31) if self.seed is None else self.seed
-        return DecodingOptions(
-            max_tokens=self.tokens,
+        options = DecodingOptions(
+            max_tokens=self.tokens(limits),
             seed=seed if seed >= 0 else 2**64 + seed,  # NumPy takes no negative ones
             stop_ids=last,
+            logit_bias=self.biases(),
             **self.shaping(trained),
         )
+        options.check_vocabulary(len(trained.tokenizer))
+        return options
 
 
 def check_prompt(prompt: str | list[int], vocabulary_size: int, limits: Limits) -> None:

@@ -72,6 +72,12 @@ class Choice:
         self._reason: str | None = None
         self._ended = False
         self.drawn = 0  # tokens
+        self._log_prob = 0.0  # of all of them, if it is known
+
+    @property
+    def mean_log_prob(self) -> float:
+        """How likely the continuation is, per token."""
+        return self._log_prob / max(self.drawn, 1)
 
     def echo(self) -> None:
         """The prompt comes first."""
@@ -84,6 +90,7 @@ class Choice:
     def add(self, drawn: Drawn) -> None:
         """One more token."""
         self.drawn += 1
+        self._log_prob += drawn.log_prob or 0.0
         self._text += self._growing.add(drawn.id)
         if self._tells:
             self._tokens.append(self._token(drawn))

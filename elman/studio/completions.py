@@ -26,6 +26,8 @@ from elman.studio.rows import Drawn, Failed, Finished, Inbox, Row, Scored, Work
 from elman.studio.served import ServedModel
 from elman.tasks.continuation import Continuation
 
+_UNBUFFERED = {"X-Accel-Buffering": "no"}  # nginx hands on every event at once
+
 
 async def complete(
     request: Request,
@@ -39,7 +41,9 @@ async def complete(
     completion = Completion(asked, model, batcher, limits)
     completion.begin()
     if asked.stream:
-        return StreamingResponse(completion.stream(), media_type="text/event-stream")
+        return StreamingResponse(
+            completion.stream(), media_type="text/event-stream", headers=_UNBUFFERED
+        )
     return JSONResponse(await unless_gone(request, completion.whole()))
 
 
@@ -52,14 +56,15 @@ class Completion:
         self._asked = asked
         self._batcher = batcher
         self._inbox: Inbox = asyncio.Queue()
-        self._options = asked.options(model.trained)
+        self._options = asked.options(model.trained, limits)
         self._limits = limits
         self._works: list[Work] = []
         self._choices: list[Choice] = []
         self._envelope = Envelope(
             model.id, self._options.seed if asked.seed is None else asked.seed
         )
-        deadline = time.monotonic() + limits.deadline
+        self._began = time.monotonic()
+        deadline = self._began + limits.deadline
         for prompt in asked.prompts():
             self._add(prompt, model, deadline)
 
@@ -70,10 +75,12 @@ class Completion:
         refuse_above("the prompt's number of tokens", len(continuation.prompt_ids),
                      self._limits.prompt_tokens)  # fmt: skip
         rows = []
-        for sample in range(self._asked.samples):
+        logprobs = self._asked.logprobs
+        if logprobs is None and self._asked.drawn > self._asked.samples:
+            logprobs = 0  # their log probabilities decide
+        for sample in range(self._asked.drawn):
             number = len(self._choices)
             generator = np.random.default_rng([self._options.seed, sample])
-            logprobs = self._asked.logprobs
             rows.append(Row(number, self._options, continuation, generator, logprobs, self._inbox))
             self._choices.append(Choice(number, tokenizer, continuation, self._asked))
         scores = self._asked.logprobs if self._asked.echo else None
@@ -92,8 +99,18 @@ class Completion:
         finally:
             self._batcher.cancel(self._works)
         self._envelope.completion_tokens = sum(choice.drawn for choice in self._choices)
-        whole = [choice.whole() for choice in self._choices]
-        return self._envelope.data(whole, usage=True)
+        return self._envelope.data(self._best(), usage=True)
+
+    def _best(self) -> list[dict[str, Any]]:
+        """The choices to give: all of them, or the likeliest of each prompt, best first."""
+        drawn, wanted = self._asked.drawn, self._asked.samples
+        if drawn == wanted:
+            return [choice.whole() for choice in self._choices]
+        best: list[Choice] = []
+        for first in range(0, len(self._choices), drawn):
+            of_prompt = self._choices[first : first + drawn]
+            best += sorted(of_prompt, key=lambda choice: -choice.mean_log_prob)[:wanted]
+        return [{**choice.whole(), "index": index} for index, choice in enumerate(best)]
 
     async def stream(self) -> AsyncIterator[str]:
         """Server-sent events; `[DONE]` at the end."""
@@ -115,6 +132,7 @@ class Completion:
     async def _changes(self) -> AsyncIterator[Choice]:
         """Choices that something happened to, until all have ended."""
         open_choices = len(self._choices)
+        has_token = False
         for choice in self._choices:
             if self._asked.echo:
                 choice.echo()
@@ -126,6 +144,9 @@ class Completion:
             if isinstance(event, Scored):
                 choice.score(event.tokens)
             elif isinstance(event, Drawn):
+                if not has_token:
+                    self._batcher.meter.first_token.observe(time.monotonic() - self._began)
+                has_token = True
                 choice.add(event)
             elif isinstance(event, Finished):
                 choice.end(event.reason)

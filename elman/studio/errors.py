@@ -23,11 +23,13 @@ TYPES = {
     403: "permission_error",
     404: "not_found_error",
     405: "invalid_request_error",
+    408: "timeout_error",
     413: "invalid_request_error",
     429: "rate_limit_error",
     500: "server_error",
     503: "timeout_error",
 }
+_RESTART = 5  # seconds that a restart takes, said with a 503
 _LONGEST = 500  # characters of a message, which may quote what was sent
 _LOG = logging.getLogger("elman.studio")
 
@@ -67,6 +69,7 @@ class Refused(Exception):
         self.param = param
         self.code = code
         self.headers: dict[str, str] = {}
+        self.type = TYPES.get(status, "invalid_request_error")
 
 
 class Busy(Refused):
@@ -86,6 +89,15 @@ class DeadlinePassed(Refused):
         )
 
 
+class ServerStopping(Refused):
+    """The server was told to stop: it takes on nothing new, and ends what takes too long."""
+
+    def __init__(self) -> None:
+        super().__init__(503, "the server is stopping; try again", code="server_stopping")
+        self.type = "unavailable_error"
+        self.headers = {"Retry-After": str(_RESTART), "Connection": "close"}
+
+
 def error_data(refused: Refused) -> dict[str, Any]:
     """The error as data."""
     message = refused.message.encode("utf-8", "replace").decode()  # half characters cannot be sent
@@ -94,7 +106,7 @@ def error_data(refused: Refused) -> dict[str, Any]:
     return {
         "error": {
             "message": message,
-            "type": TYPES.get(refused.status, "invalid_request_error"),
+            "type": refused.type,
             "param": refused.param,
             "code": refused.code,
         }

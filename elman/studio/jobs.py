@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from elman.studio.errors import Busy, DeadlinePassed
+from elman.studio.errors import Busy, DeadlinePassed, ServerStopping
 from elman.studio.limits import Limits
 
 
@@ -45,27 +45,42 @@ class Jobs:
         self._limits = limits
         self._threads = ThreadPoolExecutor(limits.jobs, thread_name_prefix="job")
         self._pending = 0
+        self._timeouts: set[asyncio.Timeout] = set()  # of those that somebody waits for
+        self._cut = False
 
     async def run(self, function: Callable[[Job], Any]) -> Any:
         """What the function gives; 429 if too many wait, 503 after the deadline."""
+        if self._cut:
+            raise ServerStopping
         if self._pending >= self._limits.jobs + self._limits.jobs_waiting:
             raise Busy(self._limits.retry_after)
         job = Job()
         future = asyncio.get_running_loop().run_in_executor(self._threads, _do, function, job)
         self._pending += 1
         future.add_done_callback(self._done)
+        timeout = asyncio.timeout(self._limits.deadline)
+        self._timeouts.add(timeout)
         try:
-            async with asyncio.timeout(self._limits.deadline):
+            async with timeout:
                 return await asyncio.shield(future)
         except TimeoutError:
+            if self._cut:
+                raise ServerStopping from None
             raise DeadlinePassed(self._limits.deadline) from None
         finally:
+            self._timeouts.discard(timeout)
             job.stop()
             future.cancel()  # if it has not begun
 
     def counts(self) -> dict[str, int]:
         """How many are being done or wait."""
         return {"jobs": self._pending}
+
+    def cut(self) -> None:
+        """The server stops: nobody waits any longer."""
+        self._cut = True
+        for timeout in self._timeouts:
+            timeout.reschedule(asyncio.get_running_loop().time())
 
     def close(self) -> None:
         """End the threads."""

@@ -34,6 +34,9 @@ class Limits:
     body_bytes: int = 1_000_000
     connections: int = 512  # requests that are being answered at once, however little they ask for
     retry_after: int = 1  # seconds, said with a 429
+    header_seconds: float = 10.0  # until all headers of a request are there
+    idle_seconds: float = 5.0  # until a connection without a request is closed
+    biases: int = 300  # tokens in logit_bias
 
     def __post_init__(self) -> None:
         for field in fields(self):

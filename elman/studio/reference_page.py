@@ -21,9 +21,10 @@ def reference_page(description: dict[str, Any]) -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width">\n'
-        f'<title>{title}</title><link rel="stylesheet" href="/studio.css">\n'
+        '<link rel="icon" href="favicon.svg" type="image/svg+xml">\n'
+        f'<title>{title}</title><link rel="stylesheet" href="studio.css">\n'
         f"</head>\n<body><main>\n<h1>{title}</h1>\n"
-        '<p>The same for programs: <a href="/openapi.json">openapi.json</a>.</p>\n'
+        '<p>The same for programs: <a href="openapi.json">openapi.json</a>.</p>\n'
         + "\n".join(routes)
         + "\n</main></body>\n</html>\n"
     )

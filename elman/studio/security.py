@@ -1,8 +1,9 @@
 """Who may ask: Host, Origin and token are checked before anything else, and pages are kept strict.
 
-Takes every request, lets it pass or answers 401, 403, 413 or 429. A name that leads here from
-elsewhere (DNS rebinding) fails the Host check, a page of elsewhere the Origin check; who listens
-beyond this machine needs a token. Around everything as plain ASGI, so that streams pass untouched.
+Takes every request, lets it pass or answers 401, 403, 408, 413, 429 or (while stopping) 503.
+A name that leads here from elsewhere (DNS rebinding) fails the Host check, a page of elsewhere the
+Origin check; who listens beyond this machine needs a token. Around everything as plain ASGI, so
+that streams pass untouched; every request is counted and logged here.
 """
 
 from __future__ import annotations
@@ -10,14 +11,21 @@ from __future__ import annotations
 import asyncio
 import hmac
 import ipaddress
-from collections.abc import Iterable
+import re
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from elman.studio.errors import Busy, DeadlinePassed, Refused, respond
+from elman.errors import InputError
+from elman.studio.errors import Busy, DeadlinePassed, Refused, ServerStopping, respond
 from elman.studio.limits import Limits
+from elman.studio.logs import log_request
+from elman.studio.metrics import Metrics
+from elman.studio.proxies import Proxies, clean_root_path, under_root
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -35,6 +43,10 @@ HEADERS = {
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _GRACE = 10.0  # seconds that an answer may take to arrive after its deadline
 _WITHOUT_TOKEN = ("GET", "HEAD")
+_CLIENT_GONE = 499  # nginx's number for a request whose client left before the response
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_NAME = re.compile(r"([a-z0-9_.-]+|\[[0-9a-f:.]+\])(?P<port>:[0-9]{1,5})?")
+_DEFAULT_PORTS = (":80", ":443")
 
 
 @dataclass(frozen=True)
@@ -43,18 +55,32 @@ class Access:
 
     host: str = "127.0.0.1"
     port: int = 8000
-    names: tuple[str, ...] = ()  # further names that lead here, as a client writes them
+    names: tuple[str, ...] = ()  # further names that lead here, with or without a port
     token: str | None = None
     open_paths: frozenset[str] = frozenset()  # that need no token: the files of the page
+    tls: bool = False
+    root_path: str = ""  # under which a proxy shows the server
+    trusted: tuple[str, ...] = ()  # addresses or networks of proxies
     hosts: frozenset[str] = field(init=False)
+    named_hosts: frozenset[str] = field(init=False)  # those that were given by name
+    proxies: Proxies = field(init=False)
 
     def __post_init__(self) -> None:
-        names = {*self.names, *(_LOOPBACK if is_loopback(self.host) else ())}
+        own = set(_LOOPBACK if is_loopback(self.host) or is_everywhere(self.host) else ())
         if not is_everywhere(self.host):
-            names.add(f"[{self.host}]" if ":" in self.host else self.host)
-        if is_everywhere(self.host):
-            names |= set(_LOOPBACK)
-        object.__setattr__(self, "hosts", frozenset(with_port(names, self.port)))
+            own.add(f"[{self.host}]" if ":" in self.host else self.host)
+        named = frozenset(host for name in self.names for host in hosts_of(name, self.port))
+        object.__setattr__(self, "named_hosts", named)
+        object.__setattr__(self, "hosts", named | with_port(own, self.port, self.tls))
+        object.__setattr__(self, "proxies", Proxies(self.trusted))
+        object.__setattr__(self, "root_path", clean_root_path(self.root_path))
+
+    def allows_origin(self, origin: str, scheme: str, host: str) -> bool:
+        """Whether a page of this origin may ask; the name may stand for a proxy that speaks TLS."""
+        own = {f"{scheme}://{host}"}
+        if host in self.named_hosts:
+            own.add(f"https://{host}")
+        return origin in own
 
 
 def is_loopback(host: str) -> bool:
@@ -73,20 +99,57 @@ def is_everywhere(host: str) -> bool:
         return host == ""
 
 
-def with_port(names: Iterable[str], port: int) -> set[str]:
-    """The names as a Host header has them: with the port, which may be left out if it is 80."""
+def with_port(names: Iterable[str], port: int, tls: bool = False) -> set[str]:
+    """The names as a Host header has them: with the port, unless it is that of the scheme."""
     lower = {name.lower() for name in names}
-    return {f"{name}:{port}" for name in lower} | (lower if port == 80 else set())
+    default = 443 if tls else 80
+    return {f"{name}:{port}" for name in lower} | (lower if port == default else set())
+
+
+def hosts_of(name: str, port: int) -> set[str]:
+    """The Host headers that a name given by the user stands for."""
+    lower = name.lower()
+    found = _NAME.fullmatch(lower)
+    if found is None:
+        raise InputError(
+            f"--name {name}: give a host name, such as example.org or example.org:8443"
+        )
+    if found["port"] is None:
+        return {lower, f"{lower}:{port}"}
+    without = lower.removesuffix(found["port"])
+    return {lower, without} if found["port"] in _DEFAULT_PORTS else {lower}
 
 
 class Guard:
-    """The app behind the checks."""
+    """The app behind the checks.
 
-    def __init__(self, app: ASGIApp, access: Access, limits: Limits) -> None:
+    `is_full` says whether a path is refused in any case, so that a refusal under load costs little;
+    `cut` ends what is being answered, when there is no more time.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        access: Access,
+        limits: Limits,
+        *,
+        metrics: Metrics | None = None,
+        is_full: Callable[[str], bool] = lambda path: False,
+        cut: Callable[[], None] = lambda: None,
+    ) -> None:
         self.app = app
         self.access = access
         self.limits = limits
+        self.metrics = metrics or Metrics()
+        self.is_full = is_full
+        self.cut = cut
+        self.stopping = False  # new requests get 503
         self._open = 0  # requests that are being answered
+
+    @property
+    def open_requests(self) -> int:
+        """How many requests are being answered."""
+        return self._open
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -95,40 +158,60 @@ class Guard:
         if scope["type"] != "http":
             return  # nothing here speaks anything else
 
+        started = time.perf_counter()
+        scope, path = under_root(self.access.proxies.as_sent(scope), self.access.root_path)
         answer = _Answer(send)
         self._open += 1
         try:
             async with asyncio.timeout(self.limits.deadline + _GRACE):
-                await self._answer(scope, receive, answer)
+                await self._answer(scope, path, receive, answer)
         except TimeoutError:  # of a client that takes nothing from its stream, say
             if not answer.has_begun:
                 await respond(DeadlinePassed(self.limits.deadline))(scope, receive, answer.send)
         finally:
             self._open -= 1
+            self._record(scope, path, answer, time.perf_counter() - started)
 
-    async def _answer(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+    async def _answer(self, scope: Scope, path: str, receive: Receive, answer: _Answer) -> None:
         try:
-            self._check(scope)
-            if self._open > self.limits.connections:
+            self._check(scope, path)
+            if self.stopping:
+                raise ServerStopping
+            if self._open > self.limits.connections or self.is_full(path):
                 raise Busy(self.limits.retry_after)
-            receive = await self._read_body(scope, receive)
+            receive = await self._read_body(receive)
         except Refused as refused:
             await respond(refused)(scope, receive, answer.send)
             return
-        if receive is not _gone:
-            await self.app(scope, receive, answer.send)
+        if receive is _gone:
+            return
+        if not path:  # the root path itself: addresses in the page are relative to the slash
+            await RedirectResponse(f"{self.access.root_path}/")(scope, receive, answer.send)
+            return
+        await self.app(scope, receive, answer.send)
 
-    def _check(self, scope: Scope) -> None:
+    def _record(self, scope: Scope, path: str, answer: _Answer, seconds: float) -> None:
+        """Count a request, and log it."""
+        status = answer.status or _CLIENT_GONE
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        route = getattr(scope.get("route"), "path", "other")
+        self.metrics.count_request(method, route, status, seconds)
+        client = scope.get("client") or ("-", 0)
+        log_request(client[0], scope["method"], path, status, seconds)
+
+    def _check(self, scope: Scope, path: str) -> None:
         hosts = _values(scope, b"host")
-        if len(hosts) != 1 or not self._is_ours(hosts[0], scope):
+        forwarded = scope.get("forwarded_host")
+        wanted = [*hosts, *([forwarded] if forwarded else [])]
+        if len(hosts) != 1 or not all(self._is_ours(host, scope) for host in wanted):
             raise Refused(403, "this server does not answer to that Host")
         for origin in _values(scope, b"origin"):
-            if origin.lower() != f"{scope['scheme']}://{hosts[0].lower()}":
+            if not self.access.allows_origin(origin.lower(), scope["scheme"], wanted[-1].lower()):
                 raise Refused(403, "requests from another Origin are refused")
         for site in _values(scope, b"sec-fetch-site"):
             if site not in ("same-origin", "none"):
                 raise Refused(403, "requests from another Origin are refused")
-        self._check_token(scope)
+        self._check_token(scope, path)
 
     def _is_ours(self, host: str, scope: Scope) -> bool:
         if host.lower() in self.access.hosts:
@@ -138,21 +221,25 @@ class Guard:
         # Of a server that listens everywhere: the very address that the connection came to.
         address = str(scope["server"][0])
         name = f"[{address}]" if ":" in address else address
-        return host.lower() in with_port([name], self.access.port)
+        return host.lower() in with_port([name], self.access.port, self.access.tls)
 
-    def _check_token(self, scope: Scope) -> None:
-        token = self.access.token
-        is_file = scope["method"] in _WITHOUT_TOKEN and scope["path"] in self.access.open_paths
-        if token is None or is_file:
-            return
-        given = _values(scope, b"authorization")
-        wanted = f"Bearer {token}".encode()
-        if len(given) != 1 or not hmac.compare_digest(given[0].encode("latin-1"), wanted):
+    def _check_token(self, scope: Scope, path: str) -> None:
+        scope["knows_token"] = self._knows_token(scope)
+        is_open = scope["method"] in _WITHOUT_TOKEN and path in self.access.open_paths
+        if not scope["knows_token"] and not is_open:
             refused = Refused(401, "give the token that the server printed when it was started")
             refused.headers = {"WWW-Authenticate": "Bearer"}
             raise refused
 
-    async def _read_body(self, scope: Scope, receive: Receive) -> Receive:
+    def _knows_token(self, scope: Scope) -> bool:
+        if self.access.token is None:
+            return True
+        given = _values(scope, b"authorization")
+        scheme, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
+        is_same = hmac.compare_digest(token.encode("latin-1"), self.access.token.encode())
+        return is_same and scheme.lower() == "bearer"
+
+    async def _read_body(self, receive: Receive) -> Receive:
         """The whole body, if it is small enough and comes in time; then a `receive` that has it."""
         parts, size = [], 0
         try:
@@ -169,7 +256,8 @@ class Guard:
                     if not message.get("more_body", False):
                         break
         except TimeoutError:
-            raise DeadlinePassed(self.limits.deadline) from None
+            seconds = self.limits.deadline
+            raise Refused(408, f"the body was not complete after {seconds:g} s") from None
         return _with_body(b"".join(parts), receive)
 
 
@@ -178,12 +266,17 @@ class _Answer:
 
     def __init__(self, send: Send) -> None:
         self._send = send
-        self.has_begun = False
+        self.status: int | None = None
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the client was sent anything."""
+        return self.status is not None
 
     async def send(self, message: Message) -> None:
         """Pass a message on."""
         if message["type"] == "http.response.start":
-            self.has_begun = True
+            self.status = message["status"]
             message = {**message, "headers": _stricter(message.get("headers", []))}
         await self._send(message)
 

@@ -19,6 +19,7 @@ from elman.studio.plain import last_part
 from elman.tasks.language_model import TrainedModel, load_any
 
 _OF_LANGUAGE_MODELS = ("completions", "distribution", "suggest", "surprisal", "score")
+_OF_NETWORKS = ("embed", "embeddings", "inspect")
 _OF_OTHERS = ("tag", "classify", "answer", "translate")  # a trained model has them as methods
 
 
@@ -122,11 +123,13 @@ def as_served(name: str, trained: Any, path: Path | None = None) -> ServedModel:
 
 def _tasks(trained: Any) -> tuple[str, ...]:
     if isinstance(trained, TrainedModel):
-        inside = ("embed", "inspect") if hasattr(trained.model, "hidden_vectors") else ()
+        inside = (
+            ("embed", "embeddings", "inspect") if hasattr(trained.model, "hidden_vectors") else ()
+        )
         return (*_OF_LANGUAGE_MODELS, *inside)
     found = [task for task in _OF_OTHERS if hasattr(trained, task)]
     has_vectors = hasattr(trained, "task") and _has_vectors(trained)
-    return (*found, "embed") if has_vectors else tuple(found)
+    return (*found, "embed", "embeddings") if has_vectors else tuple(found)
 
 
 def _has_vectors(trained: Any) -> bool:

@@ -1,14 +1,23 @@
-"""Run the server: where it listens, with which token, and what it says when it is ready.
+"""Run the server: where it listens, with which token, what it says when it is ready, how it ends.
 
-Takes run folders and an address, runs until it is stopped; called by `elman serve`.
+Takes run folders and an address, runs until it is stopped; called by `elman serve`. At SIGTERM or
+Ctrl-C it stops in order: new requests get 503, those that are being answered may finish within the
+grace period, and the rest end with an error that says why. A second signal ends the grace period.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import secrets
 import socket
+import ssl
+import sys
+import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -16,10 +25,15 @@ import uvicorn
 from elman.errors import InputError
 from elman.studio.app import build
 from elman.studio.limits import Limits
-from elman.studio.security import Access, is_loopback
+from elman.studio.logs import logging_to_stderr
+from elman.studio.protocol import Connection
+from elman.studio.security import Access, Guard, is_loopback
 from elman.studio.served import load_served
 
 _SHORTEST_TOKEN = 16
+_SWITCH_INTERVAL = 0.0005  # seconds
+_LAST_WORDS = 5.0  # seconds for the errors of requests that were cut to reach their clients
+_LOG = logging.getLogger("elman.studio")
 
 
 def serve(
@@ -32,36 +46,76 @@ def serve(
     limits: Limits | None = None,
     folder: str | None = None,
     ready: Callable[[str, str | None], None] = lambda address, token: None,
+    root_path: str = "",
+    proxies: Sequence[str] = (),
+    tls: tuple[str, str] | None = None,
+    grace: float = 30.0,
+    log_level: str = "warning",
 ) -> None:
-    """Serve runs until the process is stopped; `folder`: of trainings to
-    show; `ready` gets the address and the token.
+    """Serve runs until the process is stopped.
+
+    `folder` holds trainings to show; `ready` gets the address and the token; `tls` names the files
+    of a certificate and its key; `proxies` are addresses whose X-Forwarded-* headers count.
     """
-    token = choose_token(host, token)
+    limits = limits or Limits()
+    token = choose_token(host, token, is_public=bool(proxies))
     shown = None if folder is None else Path(folder)
     if shown is not None and not shown.is_dir():
         raise InputError(f"--runs {folder}: no such folder; give one that holds run folders")
+    if not 0 <= grace < float("inf"):
+        raise InputError(f"--grace {grace}: give a number of seconds, 0 or more")
+    check_tls(tls)
     listener = listen(host, port)
     try:
         port = listener.getsockname()[1]
-        access = Access(host=host, port=port, names=tuple(names), token=token)
-        app = build(load_served(runs), access=access, limits=limits, runs=shown)
-        config = uvicorn.Config(
-            app,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            timeout_keep_alive=5,
-            timeout_graceful_shutdown=2,
-            lifespan="on",
-        )
-        ready(address(host, port), token)
-        _Server(config).run(sockets=[listener])
+        access = Access(
+            host=host, port=port, names=tuple(names), token=token, tls=tls is not None,
+            root_path=root_path, trusted=tuple(proxies),
+        )  # fmt: skip
+        # A thread that writes text gives way to the event loop sooner than by default (5 ms), which
+        # a request would have to wait for at every system call: overload is then refused at once.
+        sys.setswitchinterval(_SWITCH_INTERVAL)
+        with logging_to_stderr(log_level, token):
+            guard = build(load_served(runs), access=access, limits=limits, runs=shown)
+            where = address(host, port, tls=tls is not None)
+            server = _Server(
+                _config(guard, limits, tls), guard, grace, partial(ready, where, token)
+            )
+            server.run(sockets=[listener])
     finally:
         listener.close()
 
 
+def _config(guard: Guard, limits: Limits, tls: tuple[str, str] | None) -> uvicorn.Config:
+    protocol: Any = partial(Connection, header_seconds=limits.header_seconds)
+    certificate, key = tls or (None, None)
+    return uvicorn.Config(
+        guard,
+        http=protocol,
+        ws="none",
+        log_config=None,
+        access_log=False,  # `logs.py` writes it, without query strings
+        proxy_headers=False,  # `proxies.py` reads them, from trusted addresses only
+        server_header=False,
+        timeout_keep_alive=limits.idle_seconds,  # type: ignore[arg-type]  # handed to call_later
+        timeout_graceful_shutdown=2,  # of connections; requests have ended before
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+        lifespan="on",
+    )
+
+
 class _Server(uvicorn.Server):
-    """Stops at Ctrl-C without raising it a second time."""
+    """Says when it is ready, and stops in order."""
+
+    def __init__(
+        self, config: uvicorn.Config, guard: Guard, grace: float, ready: Callable[[], None]
+    ) -> None:
+        super().__init__(config)
+        self._guard = guard
+        self._grace = grace
+        self._ready = ready
+        self._signals = 0
 
     def run(self, sockets: list[socket.socket] | None = None) -> Any:
         try:
@@ -69,16 +123,61 @@ class _Server(uvicorn.Server):
         except KeyboardInterrupt:
             return None
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, then say so."""
+        await super().startup(sockets=sockets)
+        if not self.should_exit:
+            self._ready()
 
-def choose_token(host: str, token: str | None) -> str | None:
-    """The token to ask for: none on this machine alone, unless one is wished for."""
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """The first signal begins to stop; the second does not wait for anybody any more."""
+        self._signals += 1
+        self._guard.stopping = True
+        self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer what is being answered, as far as there is time; then close every connection."""
+        self._guard.stopping = True
+        if not await self._wait_for_requests(self._grace, signals=2):
+            _LOG.warning("stopping: cut %d unfinished requests", self._guard.open_requests)
+            self._guard.cut()
+            await self._wait_for_requests(_LAST_WORDS, signals=3)
+        await super().shutdown(sockets=sockets)
+
+    async def _wait_for_requests(self, seconds: float, signals: int) -> bool:
+        """Whether all requests ended in time, and before so many signals came."""
+        until = time.monotonic() + seconds
+        while self._guard.open_requests and time.monotonic() < until and self._signals < signals:
+            await asyncio.sleep(0.02)
+        return not self._guard.open_requests
+
+
+def choose_token(host: str, token: str | None, is_public: bool = False) -> str | None:
+    """The token to ask for; without one given, it is drawn if others can reach the server."""
     if token is None:
-        return None if is_loopback(host) else secrets.token_urlsafe(24)
+        is_private = is_loopback(host) and not is_public
+        return None if is_private else secrets.token_urlsafe(24)
     if len(token) < _SHORTEST_TOKEN or not token.isascii() or not token.isprintable():
         raise InputError(
             f"--token: give at least {_SHORTEST_TOKEN} printable characters of ASCII, or none"
         )
     return token
+
+
+def check_tls(tls: tuple[str, str] | None) -> None:
+    """One line if a certificate and its key cannot be used."""
+    if tls is None:
+        return
+    certificate, key = tls
+    try:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key, password="")  # never asks for one
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"--tls-cert {certificate}, --tls-key {key}: cannot be used ({reason}); give a "
+            "certificate and its key as PEM files, the key without a password"
+        ) from None
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -98,7 +197,7 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def address(host: str, port: int) -> str:
+def address(host: str, port: int, tls: bool = False) -> str:
     """The address of the page."""
     name = f"[{host}]" if ":" in host else host
-    return f"http://{name}:{port}/"
+    return f"{'https' if tls else 'http'}://{name}:{port}/"

@@ -18,6 +18,7 @@ from pydantic import Field
 from elman.errors import InputError
 from elman.studio.completion_request import Strict, check_prompt
 from elman.studio.distribution import DistributionRequest, distribution
+from elman.studio.embeddings import EmbeddingsRequest, embeddings
 from elman.studio.jobs import Job
 from elman.studio.limits import Limits, refuse_above
 from elman.studio.served import ServedModel
@@ -237,5 +238,6 @@ TASKS: dict[str, Task] = {
     "answer": Task(AnswerRequest, answer),
     "translate": Task(TranslateRequest, translate),
     "embed": Task(EmbedRequest, embed),
+    "embeddings": Task(EmbeddingsRequest, embeddings),
     "inspect": Task(InspectRequest, inspect),
 }

@@ -7,7 +7,6 @@ Memory and minutes are measured: a few steps are trained on the very text and th
 
 from __future__ import annotations
 
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -45,7 +44,7 @@ class Plan:
     validation_teraflop: float  # of its validations, not counted in it
     tokens_per_second: float  # as measured
     gigaflops: float  # per second, as measured
-    memory_gigabytes: float  # the most that was in use
+    memory_gigabytes: float | None  # the most that was in use; None where the system cannot say
     disk_megabytes: float  # of the run folder
     seconds: float  # of the whole training, validations included
     threads: int
@@ -142,6 +141,10 @@ def _validation_speed(trainer: Trainer) -> float:
     return batch.tokens / (time.perf_counter() - started)
 
 
-def _peak_memory() -> float:
+def _peak_memory() -> float | None:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1e9 if sys.platform == "darwin" else 1e6)  # kilobytes, but bytes on a Mac

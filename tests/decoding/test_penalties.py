@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 
 from elman.decoding.distribution import next_distribution
 from elman.decoding.options import DecodingOptions
 from elman.decoding.penalties import (
+    add_bias,
     ban,
     count_tokens,
     force,
@@ -95,3 +98,17 @@ def test_transforms_see_what_the_penalties_left() -> None:
     log_probs = torch.tensor([[0.5, 0.3, 0.2]], dtype=torch.float64).log()
     options = DecodingOptions(top_k=1, presence_penalty=5.0)
     assert next_distribution(log_probs, options, [[0]]).argmax() == 1
+
+
+def test_a_bias_is_added_and_raises_nothing_from_the_dead() -> None:
+    scores = add_bias(LOG_PROBS, [(1, 1.5), (2, -2.0)])
+    assert_rows(scores, [-1.0, -0.5, -5.0], [-1.0, IMPOSSIBLE, -2.5])
+    assert add_bias(LOG_PROBS, []) is LOG_PROBS
+
+
+def test_a_bias_of_log_two_doubles_the_odds() -> None:
+    # (2 * .25, .5, .25) / 1.25 = (.4, .4, .2)
+    log_probs = torch.tensor([[0.25, 0.5, 0.25]]).log()
+    options = DecodingOptions(logit_bias=((0, math.log(2)),))
+    shaped = next_distribution(log_probs, options, [[]]).exp()
+    torch.testing.assert_close(shaped, torch.tensor([[0.4, 0.4, 0.2]]))

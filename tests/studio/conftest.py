@@ -1,5 +1,8 @@
 """Small models of each kind, and ways to ask for them."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -82,3 +85,32 @@ def refuses(client: TestClient) -> Callable[..., str]:
         return response.json()["error"]["message"]
 
     return refusing
+
+
+@pytest.fixture(scope="module")
+def serving(runs: Path) -> Iterator[Callable[..., tuple[str, subprocess.Popen[str]]]]:
+    """Start `elman serve` with arguments; gives the address that it prints, and the process."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str, **environment: str) -> tuple[str, subprocess.Popen[str]]:
+        command = [sys.executable, "-m", "elman", "serve", *arguments, "--port", "0"]
+        root = str(Path(elman.__file__).parent.parent)
+        process = subprocess.Popen(
+            command, stderr=subprocess.PIPE, text=True, cwd=runs,
+            env={**os.environ, "PYTHONPATH": root, **environment},
+        )  # fmt: skip
+        started.append(process)
+        assert process.stderr is not None
+        said = ""
+        for line in process.stderr:
+            if line.startswith("http"):
+                return line.split(" ")[0], process
+            said += line
+        raise AssertionError(said)
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+        assert process.stderr is not None
+        process.stderr.close()

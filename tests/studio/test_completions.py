@@ -159,7 +159,7 @@ def test_a_stream_adds_up_to_the_whole(client: TestClient, gives: Any, model: st
     ("asked", "message"),
     [
         ({"max_tokens": 5000}, "max_tokens is 5,000; at most 1,024 may be asked for"),
-        ({"max_tokens": -1}, "max_tokens is -1"),
+        ({"max_tokens": -2}, "max_tokens is -2"),
         ({"n": 17}, "n is 17"),
         ({"n": 0}, "n is 0"),
         ({"prompt": ["a"] * 30, "n": 3}, "prompts times n is 90"),
@@ -174,8 +174,15 @@ def test_a_stream_adds_up_to_the_whole(client: TestClient, gives: Any, model: st
         ({"prompt": "a " * 5000}, "number of tokens is 5,000"),
         ({"prompt": "a" * 50_000}, "number of characters is 50,000"),
         ({"seed": 2**63}, "seed must be"),
-        ({"suffix": "x"}, "suffix"),
-        ({"best_of": 3}, "best_of"),
+        ({"suffix": "x"}, "suffix is not supported"),
+        ({"best_of": 1, "n": 2}, "best_of is 1, below n; give 2 or more"),
+        ({"best_of": 17}, "best_of is 17"),
+        ({"best_of": 2, "stream": True}, "cannot be streamed"),
+        ({"logit_bias": {"99": 1}}, "logit_bias: id 99 is not below"),
+        ({"logit_bias": {"cat": 1}}, "'cat' is not the id of a token"),
+        ({"logit_bias": {"1": 101}}, "logit_bias of 1 is 101.0; give a number from -100 to 100"),
+        ({"logit_bias": {str(number): 1 for number in range(301)}}, "logit_bias is 301"),
+        ({"top_k": -2}, "top_k is -2"),
         ({"temperatur": 1}, "temperatur: no such field"),
         ({"model": "words", "prompt": "the </s>"}, "is a marker"),
     ],
@@ -184,6 +191,54 @@ def test_what_cannot_be_is_refused_in_one_line(refuses: Any, asked: Any, message
     said = refuses(PATH, **asked)
     assert message in said
     assert "\n" not in said
+
+
+def test_a_bias_forces_or_forbids_tokens(gives: Any) -> None:
+    asked = {"model": "words", "prompt": "the", "max_tokens": 20, "seed": 1}
+    plain = gives(PATH, **asked)["choices"][0]["text"]
+    (dog,) = gives("/tokenize", model="words", prompt="dog")["tokens"]
+    always = gives(PATH, **asked, logit_bias={str(dog): 100})["choices"][0]["text"]
+    assert set(always.split()) == {"dog"}
+    assert "dog" in plain.split()
+    never = gives(PATH, **asked, logit_bias={str(dog): -100})["choices"][0]["text"]
+    assert "dog" not in never.split()
+    assert gives(PATH, **asked, logit_bias={})["choices"][0]["text"] == plain
+
+
+def test_best_of_gives_the_likeliest(gives: Any) -> None:
+    asked = {"model": "network", "prompt": ["the", "a"], "max_tokens": 6, "seed": 1}
+    drawn = gives(PATH, **asked, n=5, logprobs=0)["choices"]
+    best = gives(PATH, **asked, n=2, best_of=5)
+    assert [choice["index"] for choice in best["choices"]] == [0, 1, 2, 3]
+    assert best["choices"][0]["logprobs"] is None  # nobody asked for them
+    for prompt in (0, 1):
+        ranked = sorted(
+            drawn[5 * prompt : 5 * prompt + 5],
+            key=lambda choice: -sum(choice["logprobs"]["token_logprobs"]),
+        )
+        texts = [choice["text"] for choice in best["choices"][2 * prompt : 2 * prompt + 2]]
+        assert texts == [choice["text"] for choice in ranked[:2]]
+    assert best["usage"]["completion_tokens"] == 60  # of all that were drawn
+
+
+def test_defaults_as_clients_send_them(gives: Any) -> None:
+    """Every field that OpenAI's, LangChain's and vLLM's clients send without being asked."""
+    asked = {"model": "network", "prompt": "the", "seed": 3}
+    plain = gives(PATH, **asked)
+    assert plain["usage"]["completion_tokens"] == 16
+    sent = {
+        "max_tokens": None, "n": 1, "best_of": 1, "temperature": 1, "top_p": 1, "top_k": -1,
+        "frequency_penalty": 0, "presence_penalty": 0, "repetition_penalty": 1, "logit_bias": None,
+        "logprobs": None, "echo": False, "stop": None, "stream": False, "suffix": None,
+        "user": "me", "min_p": 0, "stream_options": None,
+    }  # fmt: skip
+    assert gives(PATH, **asked, **sent)["choices"] == plain["choices"]
+    assert gives(PATH, **asked, top_k=0, suffix="", stop=[])["choices"] == plain["choices"]
+    assert (
+        gives("/v1/distribution", model="network", prompt="the", top_k=-1)["after"]["possible"] > 3
+    )
+    most = gives(PATH, model="words", prompt="the", max_tokens=-1)
+    assert most["usage"]["completion_tokens"] == 1024
 
 
 def test_an_unknown_model_is_not_found(client: TestClient) -> None:

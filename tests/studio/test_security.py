@@ -1,5 +1,6 @@
 """Who is let in: forged Hosts and Origins, tokens, paths that lead elsewhere, large bodies."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -96,12 +97,14 @@ def test_pages_and_answers_are_strict(client: TestClient) -> None:
 def test_a_token_is_asked_for_everywhere_but_on_the_page_itself(client_of: Open) -> None:
     token = "a-token-of-some-length"
     client = client_of(token=token)
-    paths = ["/v1/models", "/health", "/v1/runs", "/tokenizer_info", "/v1/ladder", "/v1/limits"]
+    paths = ["/v1/models", "/metrics", "/v1/runs", "/tokenizer_info", "/v1/ladder", "/v1/limits"]
     for path in paths:
         response = client.get(path)
         assert response.status_code == 401, path
         assert response.headers["www-authenticate"] == "Bearer"
-        assert client.get(path, headers={"Authorization": f"Bearer {token}"}).status_code == 200
+        for scheme in ("Bearer", "bearer", "BEARER"):
+            headers = {"Authorization": f"{scheme} {token}"}
+            assert client.get(path, headers=headers).status_code == 200
     for wrong in (
         "",
         "Bearer",
@@ -133,8 +136,66 @@ def test_a_server_that_listens_everywhere_answers_to_the_address_it_was_reached_
     assert is_everywhere("::")
     access = Access(host="0.0.0.0", port=9000, names=("my-computer.local",))
     assert access.hosts == {
-        "127.0.0.1:9000", "localhost:9000", "[::1]:9000", "my-computer.local:9000"
+        "127.0.0.1:9000", "localhost:9000", "[::1]:9000", "my-computer.local:9000",
+        "my-computer.local",
     }  # fmt: skip
+
+
+def test_health_needs_no_token_and_tells_strangers_nothing_more(client_of: Open) -> None:
+    token = "a-token-of-some-length"
+    client = client_of(token=token)
+    assert client.get("/health").json() == {"status": "ok"}
+    head = client.head("/health")
+    assert (head.status_code, head.content) == (200, b"")
+    assert client.post("/health").status_code == 401
+    known = client.get("/health", headers={"Authorization": f"Bearer {token}"}).json()
+    assert set(known["models"]) == {"words", "network", "letters"}
+
+
+@pytest.mark.parametrize(
+    ("name", "hosts"),
+    [
+        ("Example.org", {"example.org", "example.org:9000"}),
+        ("example.org:8443", {"example.org:8443"}),
+        ("example.org:443", {"example.org:443", "example.org"}),
+        ("[::1]:8443", {"[::1]:8443"}),
+    ],
+)
+def test_a_name_is_taken_with_or_without_a_port(name: str, hosts: set[str]) -> None:
+    access = Access(port=9000, names=(name,))
+    assert access.named_hosts == hosts
+    assert access.hosts - hosts == {"127.0.0.1:9000", "localhost:9000", "[::1]:9000"}
+
+
+def test_a_page_behind_tls_may_ask_by_the_name_of_the_server(client_of: Open) -> None:
+    client = client_of(names=("example.org",))
+    for host in ("example.org", "example.org:8000"):
+        headers = {"Host": host, "Origin": f"https://{host}"}
+        assert client.get("/v1/models", headers=headers).status_code == 200
+    for origin in ("https://127.0.0.1:8000", "https://evil.example", "https://example.org:8000"):
+        headers = {"Host": "example.org", "Origin": origin}
+        assert client.get("/v1/models", headers=headers).status_code == 403
+    assert client.get("/v1/models", headers={"Host": "example.org:81"}).status_code == 403
+
+
+@pytest.mark.parametrize("path", ["/v1/models", "/elman/v1/models"])
+def test_a_root_path_may_be_taken_off_by_the_proxy_or_left_on(client_of: Open, path: str) -> None:
+    client = client_of(root_path="/elman/", token="a-token-of-some-length")
+    assert client.get(path).status_code == 401
+    headers = {"Authorization": "Bearer a-token-of-some-length"}
+    assert client.get(path, headers=headers).status_code == 200
+    for page in ("/", "/elman/", "/studio.js", "/elman/studio.js", "/elman/views/write.js"):
+        assert client.get(page).status_code == 200, page
+    moved = client.get("/elman", follow_redirects=False, headers=headers)
+    assert (moved.status_code, moved.headers["location"]) == (307, "/elman/")
+    assert client.get("/elmanx/v1/models", headers=headers).status_code == 404
+    assert client.get("/openapi.json").json()["servers"] == [{"url": "/elman"}]
+
+
+def test_addresses_of_the_page_are_relative(client: TestClient) -> None:
+    """So it works under any path that a proxy shows it under."""
+    for page in ("/", "/docs"):
+        assert not re.findall(r"(?:href|src)=[\"']/", client.get(page).text), page
 
 
 def test_a_body_that_is_too_large_is_refused(client_of: Open) -> None:

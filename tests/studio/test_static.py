@@ -17,7 +17,7 @@ def reached(path: Path) -> set[Path]:
     text = path.read_text(encoding="utf-8")
     found = {path}
     if path.suffix == ".html":
-        for link in re.findall(r'(?:href|src)="/([^"]+)"', text):
+        for link in re.findall(r'(?:href|src)="([^"#]+)"', text):
             found |= reached(STATIC / link)
     if path.suffix == ".js":
         for names in _IMPORT.findall(text):

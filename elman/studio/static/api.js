@@ -1,7 +1,7 @@
 /* The server's interface (docs/api.md), one function per route; the only file that asks it.
 
 Every function takes plain data and gives plain data or throws an ApiError with the server's own
-message. A signal stops a request; then an AbortError is thrown, which `overtaken` recognises. A
+message. Routes lie beside this file, wherever a proxy shows it. A signal stops a request; then an AbortError is thrown, which `overtaken` recognises. A
 server that is busy is asked again when it says so, a few times.
 */
 
@@ -82,7 +82,7 @@ async function ask(method, path, body = null, signal = undefined, times = TIMES)
   const headers = { ...(body && { "Content-Type": "application/json" }), ...(token() && { Authorization: `Bearer ${token()}` }) };
   let response;
   try {
-    response = await fetch(path, { method, headers, body: body && JSON.stringify(body), signal, credentials: "omit" });
+    response = await fetch(new URL(path.slice(1), import.meta.url), { method, headers, body: body && JSON.stringify(body), signal, credentials: "omit" });
   } catch (error) {
     if (overtaken(error)) throw error;
     throw new ApiError("The server does not answer. Is it still running?", null);

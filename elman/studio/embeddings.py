@@ -1,0 +1,110 @@
+"""`/v1/embeddings`: one vector per text, in OpenAI's shape.
+
+A text's vector is the mean of the vectors of its words, scaled to length 1 so that the dot product
+of two texts is their cosine. Words are read in context (the hidden vectors of a language model, the
+layers of a bidirectional one), or without it with `layer: "words"`.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from elman.errors import InputError
+from elman.studio.completion_request import Id, Strict, check_prompt
+from elman.studio.limits import refuse_above
+
+if TYPE_CHECKING:
+    from elman.studio.tasks import Question
+    from elman.tasks.vectors import Embedder
+
+_WITHOUT_CONTEXT = "words"
+
+
+class EmbeddingsRequest(Strict):
+    """As OpenAI's; `layer` is ours."""
+
+    input: str | list[str] | list[Id] | list[list[Id]] = Field(
+        description="A text, texts, ids, or lists of ids."
+    )
+    encoding_format: Literal["float", "base64"] | None = Field(
+        "float", description="float, or base64 of 32-bit floats (little endian)."
+    )
+    dimensions: int | None = Field(None, description="Only the model's own size is supported.")
+    user: str | None = None
+    layer: str = Field(
+        "mix", description="mix, the number of a layer, or words for vectors without context."
+    )
+
+    def inputs(self) -> list[str | list[int]]:
+        """Every input, a text or ids."""
+        if isinstance(self.input, str):
+            return [self.input]
+        if self.input and isinstance(self.input[0], int):
+            return [self.input]  # ids all of them
+        return list(self.input)  # type: ignore[arg-type]
+
+
+def embeddings(question: Question, asked: EmbeddingsRequest) -> dict[str, Any]:
+    """One vector per text, in OpenAI's shape."""
+    from elman.tasks.vectors import embedder_of
+
+    texts = [_text(question, given) for given in asked.inputs()]
+    question.check_text(*texts)
+    refuse_above("the number of texts", len(texts), question.limits.texts)
+    embedder = embedder_of(question.model.trained, question.model.id)
+    if asked.dimensions not in (None, embedder.size):
+        raise InputError(f"dimensions: the vectors of this model have {embedder.size} numbers")
+    if not texts:
+        raise InputError("input is empty; give at least one text")
+    data, tokens = [], 0
+    for index, text in enumerate(texts):
+        question.job.go_on()
+        vector, words = _vector(embedder, text, asked.layer, index)
+        tokens += words
+        coded = _encode(vector, asked.encoding_format or "float")
+        data.append({"object": "embedding", "index": index, "embedding": coded})
+    usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+    return {"object": "list", "data": data, "usage": usage}
+
+
+def _vector(embedder: Embedder, text: str, layer: str, index: int) -> tuple[np.ndarray, int]:
+    """The mean over the words of all lines, of length 1; and how many words there are."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    if not lines:
+        raise InputError(f"input {index} has no words; give text that is not blank")
+    if layer == _WITHOUT_CONTEXT:
+        vectors = embedder.type_vectors([word for line in lines for word in line.split()])
+    else:
+        found = embedder.embed(lines)
+        chosen = [embedder.choose(_one_layer(layer), line.layers)[0] for line in found]
+        vectors = np.concatenate(chosen)  # (words, numbers)
+    mean = vectors.mean(0, dtype=np.float64)
+    length = float(np.linalg.norm(mean))
+    return mean / (length or 1.0), len(vectors)
+
+
+def _one_layer(layer: str) -> str:
+    if layer == "all":
+        raise InputError('layer is "all"; choose mix, words or the number of one layer')
+    return layer
+
+
+def _encode(vector: np.ndarray, form: str) -> list[float] | str:
+    if form == "base64":
+        return base64.b64encode(vector.astype("<f4").tobytes()).decode()
+    return [float(number) for number in vector.astype(np.float32)]
+
+
+def _text(question: Question, given: str | list[int]) -> str:
+    """An input as text; ids need a model whose tokenizer knows them."""
+    if isinstance(given, str):
+        return given
+    tokenizer = getattr(question.model.trained, "tokenizer", None)
+    if tokenizer is None:
+        raise InputError("input: this model takes texts, not ids")
+    check_prompt(given, len(tokenizer), question.limits)
+    return str(tokenizer.decode(given))
