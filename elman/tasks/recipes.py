@@ -6,7 +6,7 @@ Takes a name or a path and overrides, gives the settings of a run.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -108,9 +108,12 @@ def config_from_data(data: dict[str, Any]) -> RunConfig:
     )
 
 
-def saved_config(data: dict[str, Any]) -> RunConfig:
-    """The settings that a run folder keeps, also of a run older than the options of smoothers."""
+def saved_config(data: dict[str, Any], weights: Collection[str] = ()) -> RunConfig:
+    """The settings that a run folder keeps, also of an older run; `weights`: names of its arrays."""
     model = data.get("model")
+    if isinstance(model, dict) and (family := SENTENCE_MODELS.get(model.get("kind", ""))):
+        renew = getattr(family, "renew_settings", lambda settings, weights: settings)
+        data = {**data, "model": renew(model, weights)}
     if isinstance(model, dict) and not NgramConfig.moved.keys().isdisjoint(model):
         smoother = SMOOTHERS.get(model.get("smoothing", ""))
         known = known_options(smoother) if smoother else {}
