@@ -109,7 +109,7 @@ def config_from_data(data: dict[str, Any]) -> RunConfig:
 
 
 def saved_config(data: dict[str, Any], weights: Collection[str] = ()) -> RunConfig:
-    """The settings that a run folder keeps, also of an older run; `weights`: names of its arrays."""
+    """The settings that a run folder keeps, also of older runs; `weights`: names of its arrays."""
     model = data.get("model")
     if isinstance(model, dict) and (family := SENTENCE_MODELS.get(model.get("kind", ""))):
         renew = getattr(family, "renew_settings", lambda settings, weights: settings)

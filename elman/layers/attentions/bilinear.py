@@ -1,6 +1,7 @@
 """Bilinear: e_ij = q_iᵀ W v_j (Luong et al. 2015, "general"); W v_j is computed once.
 
-With `scaled`, e_ij is divided by √size, as in the scaled dot product. With coverage, e_ij = q_iᵀ (W v_j + w g_j), where g_j is how much was looked at v_j before.
+With `scaled`, e_ij is divided by √size, as in the scaled dot product. With coverage,
+e_ij = q_iᵀ (W v_j + w g_j), where g_j is how much was looked at v_j before.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Dot product: e_ij = q_i · v_j (Luong et al. 2015). It has no weights, so both sizes must be equal."""
+"""Dot product: e_ij = q_i · v_j (Luong et al. 2015). Without weights, both sizes must be equal."""
 
 from __future__ import annotations
 
