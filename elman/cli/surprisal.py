@@ -88,6 +88,11 @@ def surprisal(
         rows = models[0].surprisal(document.text, base=_BASES[base], reset=reset, progress=progress)
     if unknown := sum(row.unknown for row in rows):
         note(f"{unknown} of {len(rows)} words are unknown: their surprisal is that of <unk>")
+    if undefined := sum(row.undefined for row in rows):
+        note(
+            f"{undefined} of {len(rows)} words have no defined probability: their context was "
+            "never seen (0 / 0); train with a smoother for finite numbers"
+        )
     if json:
         print_json(rows)
         return
@@ -131,10 +136,13 @@ def _print(rows: list["WordSurprisal"]) -> None:
     """The table with tabs, for other programs."""
     from elman.evaluation.surprisal import WordSurprisal
 
-    names = [field.name for field in fields(WordSurprisal)]
+    names = [field.name for field in fields(WordSurprisal) if field.name != "undefined"]
     print("\t".join(names))
     for row in rows:  # a word is between white space, so it never holds a tab
-        print("\t".join(_cell(getattr(row, name)) for name in names))
+        cells = {name: _cell(getattr(row, name)) for name in names}
+        if row.undefined:
+            cells |= {"surprisal": "undefined", "entropy": "undefined"}
+        print("\t".join(cells.values()))
 
 
 def _cell(value: object) -> str:
