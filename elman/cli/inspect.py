@@ -137,8 +137,8 @@ def _look(
         return inspect_several(named, text or sentence_for(""), **options, progress=progress)
     cells = train_cells(**training, progress=progress)
     text = text or sentence_for(training["data"])
-    named = {name: (cell.trained, cell.records) for name, cell in cells.items()}
-    seen = inspect_several(named, text, **options, progress=progress)
+    trained = {name: (cell.trained, cell.records) for name, cell in cells.items()}
+    seen = inspect_several(trained, text, **options, progress=progress)
     remembering = {name: cell.remembering for name, cell in cells.items() if cell.remembering}
     return replace(seen, remembering=remembering)
 

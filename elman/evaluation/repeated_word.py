@@ -30,7 +30,7 @@ def rows_by_distance(tokenizer: Tokenizer, texts: Iterable[str]) -> dict[int, to
     rows: dict[int, list[np.ndarray]] = {}
     for text in texts:
         ids = tokenizer.spans(text).ids
-        places = np.flatnonzero(ids == ids[-1]) if len(ids) else []
+        places = np.flatnonzero(ids == ids[-1:])
         if len(places) < 2:
             raise InputError(f"the last word does not occur before: {text[:60]!r}")
         rows.setdefault(int(len(ids) - 1 - places[0]), []).append(ids)

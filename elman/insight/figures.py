@@ -60,6 +60,8 @@ def _plot(axes: Axes, given: dict[str, Any]) -> None:
         axes.set_yscale("log")
     if given.get("zero"):
         axes.set_ylim(bottom=0)
+    if given.get("ends"):
+        axes.set_xlim(*given["ends"])
     if given.get("top") is not None:
         axes.set_ylim(top=given["top"])
     for level in given.get("levels", ()):

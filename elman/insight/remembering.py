@@ -59,6 +59,7 @@ class Remembering:
 
 def draw_remembering(found: Mapping[str, Remembering]) -> Drawing:
     """A panel per network by epoch, and one that compares the networks at the end, by distance."""
+    longest = max(one.epochs[-1] for one in found.values())
     panels = [
         _panel(
             one,
@@ -66,6 +67,7 @@ def draw_remembering(found: Mapping[str, Remembering]) -> Drawing:
             "epoch",
             {f"{distance} tokens back": one.curve(distance) for distance in one.probabilities[-1]},
         )
+        | {"ends": [0, longest]}  # the same for all, to be compared
         for name, one in found.items()
     ]
     ends = {

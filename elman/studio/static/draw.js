@@ -7,11 +7,11 @@ of its place. It can be read with mouse, touch and arrow keys: what is under the
 line below the picture, and all the numbers in a table that opens.
 
   curves({ title, series: [{ name, y: [number|null], x: [number]? }], xLabel, yLabel,
-           xNames: [string]?, logY: false, zero: false, top: number?, marks: [{ x, name }],
+           xNames: [string]?, logY: false, zero: false, top: number?, ends: [from, to]?, marks: [{ x, name }],
            levels: [{ y, name }], height: 260, format, onSelect: (index) => … })
       Lines over x (0, 1, 2 … without x); null leaves a gap. xNames names the places of x in the
       readout and on the axis (words of a text). zero: the y axis begins at 0; top: it reaches at
-      least so far. marks: upright lines; levels: lines across.
+      least so far; ends: those of the x axis. marks: upright lines; levels: lines across.
 
   panels({ title, panels: [what curves takes] })
       Several curves side by side under one title.
@@ -48,7 +48,7 @@ export function short(number) {
 }
 
 export function curves({
-  title, series, xLabel = "", yLabel = "", xNames = null, logY = false, zero = false, top = null,
+  title, series, xLabel = "", yLabel = "", xNames = null, logY = false, zero = false, top = null, ends = null,
   marks = [], levels = [], height = 260, format = short, onSelect = null,
 }) {
   const lines = series.map((one) => ({ ...one, x: one.x ?? one.y.map((_, place) => place) }));
@@ -57,7 +57,7 @@ export function curves({
   const heights = lines.flatMap((line) => line.y.filter(usable));
   const reached = [...heights, ...levels.map((level) => level.y), ...(top === null ? [] : [top])];
   const y = axis(reached, logY, zero);
-  const xs = [places[0] ?? 0, places[places.length - 1] ?? 1];
+  const xs = ends ?? [places[0] ?? 0, places[places.length - 1] ?? 1];
   const nameOf = (place) => xNames?.[place] ?? short(place);
   const at = (line, place) => line.y[line.x.indexOf(place)] ?? null;
   const render = (width) => {
@@ -69,7 +69,7 @@ export function curves({
       svg.append(shape("path", { class: "grid", d: `M${box.left} ${toY(tick)}H${box.right}` }));
       svg.append(label(short(tick), box.left - 6, toY(tick) + 4, "end"));
     }
-    const steps = xNames ? thinned(places, (box.right - box.left) / 50) : axis(places).ticks;
+    const steps = xNames ? thinned(places, (box.right - box.left) / 50) : axis(ends ?? places).ticks;
     for (const tick of steps.filter((step) => step >= xs[0] && step <= xs[1])) {
       svg.append(label(cut(nameOf(tick), 9), toX(tick), box.bottom + 16, "middle"));
     }
