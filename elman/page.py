@@ -41,7 +41,7 @@ details.section > summary { font-size: 1.2rem; font-weight: 600; padding: .6rem 
 # Draws what can be seen, and the rest of a report of a hundred pictures when it is unfolded.
 _MOUNT = """
 const drawings = JSON.parse(document.getElementById("drawings").textContent);
-const kinds = { curves, heatMap, bars, colouredText };
+const kinds = { curves, panels, heatMap, bars, colouredText };
 function drawIn(part) {
   for (const place of part.querySelectorAll("[data-drawing]:empty")) {
     const { kind, arguments: given } = drawings[place.getAttribute("data-drawing")];

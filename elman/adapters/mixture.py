@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from elman.adapters.wrapper import require_distributions
 from elman.errors import InputError
 from elman.models.contract import LanguageModel
 
@@ -29,6 +30,8 @@ class Mixture(LanguageModel):
         self, models: Sequence[LanguageModel], weights: Sequence[float], *, fitted: bool = False
     ) -> None:
         """fitted: the weights were found, not given, so a further model may change them."""
+        for model in models:
+            require_distributions(model)
         sizes = {model.vocabulary_size for model in models}
         if len(sizes) != 1:
             raise InputError(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from elman.errors import InputError
 from elman.models.contract import LanguageModel
 
 if TYPE_CHECKING:
@@ -16,10 +17,21 @@ if TYPE_CHECKING:
     from elman.state import State
 
 
+def require_distributions(model: LanguageModel) -> None:
+    """Refuse a model that gives no distribution after some contexts."""
+    if not model.always_defined:
+        raise InputError(
+            "an unsmoothed count model (maximum-likelihood) gives no distribution after unseen "
+            "contexts, so it cannot be adapted or mixed; train one with a smoother "
+            "(elman list smoothers)"
+        )
+
+
 class Wrapper(LanguageModel):
     """A model around a model. As it stands it changes nothing, and its state is the model's."""
 
     def __init__(self, model: LanguageModel) -> None:
+        require_distributions(model)
         self.model = model
         self.vocabulary_size = model.vocabulary_size
         self.horizon = model.horizon

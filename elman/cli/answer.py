@@ -10,7 +10,7 @@ from elman.cli.output import print_json
 from elman.errors import InputError
 
 if TYPE_CHECKING:
-    from elman.tasks.answering import FoundAnswer, TrainedAnswerer
+    from elman.tasks.answering import TrainedAnswerer
     from elman.text.reader import Document
 
 
@@ -64,7 +64,7 @@ def answer(
     text = read_given("-", None).text.removesuffix("\n") if passage == "-" else passage
     found = trained.answer(question, text)
     if json:
-        print_json({"question": question, **_data(found)})
+        print_json({"question": question, **found.to_data()})
     else:
         print(_cell(found.text))
 
@@ -75,7 +75,7 @@ def _answer_file(trained: "TrainedAnswerer", document: "Document", json: bool) -
     asked = read_questions(document, with_answers=False)
     pairs = [(question.question.text, question.passage.text) for question in asked]
     rows = [
-        {"id": one.name, "question": one.question.text, **_data(found)}
+        {"id": one.name, "question": one.question.text, **found.to_data()}
         for one, found in zip(asked, trained.answer_all(pairs), strict=True)
     ]
     if json:
@@ -84,10 +84,6 @@ def _answer_file(trained: "TrainedAnswerer", document: "Document", json: bool) -
     print("\t".join(_COLUMNS))
     for row in rows:
         print("\t".join(_cell(row[name]) for name in _COLUMNS))
-
-
-def _data(found: "FoundAnswer") -> dict[str, Any]:
-    return {"answer": found.text, **{name: vars(found)[name] for name in _COLUMNS[2:]}}
 
 
 def _cell(value: Any) -> str:

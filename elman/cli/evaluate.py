@@ -149,7 +149,19 @@ def _note(measurement: "Measurement", *, seen: bool) -> None:
             "the training text, with punctuation apart from words?"
         )
     if measurement.impossible:
-        note(f"{measurement.impossible:,} tokens have probability zero: the perplexity is infinite")
+        note(_impossible(measurement))
+
+
+def _impossible(measurement: "Measurement") -> str:
+    """Why the perplexity is infinite, and how to get a finite one."""
+    of, undefined = f"of {measurement.tokens:,} tokens", measurement.undefined
+    zero = measurement.impossible - undefined
+    said = [f"{zero:,} {of} have probability zero (never seen after their context)"] if zero else []
+    if undefined:
+        said.append(
+            f"{undefined:,} {of} have no defined probability (their context was never seen: 0 / 0)"
+        )
+    return f"{'; '.join(said)}: the perplexity is infinite; a smoother makes it finite"
 
 
 def _print(

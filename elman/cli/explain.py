@@ -43,11 +43,19 @@ def explain(run: CountRun, /, *, text: str, json: Json = False) -> None:
         _print_one(explanation, trained.tokenizer.tokens)
 
 
+def _probability(explanation: "Explanation", tokens: list[str]) -> str:
+    """The probability and the order that gave it, or why there is none."""
+    first = explanation.orders[0]
+    if explanation.probability is None:
+        context = " ".join(tokens[number].strip() for number in first.context)
+        return f"undefined, 0 / 0: the context {context!r} was never seen"
+    if explanation.probability == 0 and first.count is not None and first.total is not None:
+        return f"probability 0: seen {first.count:,} of {first.total:,} times after its context"
+    return f"probability {explanation.probability:.6g}, answered by order {explanation.answered_by}"
+
+
 def _print_one(explanation: "Explanation", tokens: list[str]) -> None:
-    print(
-        f"{explanation.token.strip()}: probability {explanation.probability:.6g}, "
-        f"answered by order {explanation.answered_by}"
-    )
+    print(f"{explanation.token.strip()}: {_probability(explanation, tokens)}")
     rows = [
         [
             row.order,
@@ -58,7 +66,7 @@ def _print_one(explanation: "Explanation", tokens: list[str]) -> None:
             row.discount,
             f"{row.alpha:.6f}",
             None if row.backoff is None else f"{row.backoff:.6f}",
-            f"{row.probability:.6f}",
+            "undefined" if row.probability is None else f"{row.probability:.6f}",
         ]
         for row in explanation.orders
     ]

@@ -33,6 +33,7 @@ KINDS = {
     "tag-outputs": "elman.layers.tag_outputs:TAG_OUTPUTS",
     "tasks": "elman.models:SENTENCE_MODELS",
     "tokenizers": "elman.text:TOKENIZERS",
+    "transforms": "elman.decoding.transforms:TRANSFORMS",
 }
 _KIND = Parameter(help=f"{', '.join(KINDS)}; none: all.")
 

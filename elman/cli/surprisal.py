@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from elman.cli.arguments import Adapters, Json, Reset, Run
 from elman.cli.given import GivenText, InputFile, read_given
-from elman.cli.output import counted, note_unknown, print_json
+from elman.cli.output import counted, note, note_unknown, print_json
 from elman.errors import InputError
 
 if TYPE_CHECKING:
@@ -91,6 +91,11 @@ def surprisal(
         rows = models[0].surprisal(document.text, base=_BASES[base], reset=reset, progress=progress)
     if models[0].tokenizer.unknown_id is not None:
         note_unknown(sum(row.unknown for row in rows), sum(row.word != EOS for row in rows))
+    if undefined := sum(row.undefined for row in rows):
+        note(
+            f"{undefined} of {len(rows)} words have no defined probability: their context was "
+            "never seen (0 / 0); train with a smoother for finite numbers"
+        )
     if json:
         print_json(rows)
         return
@@ -137,10 +142,13 @@ def _print(rows: list["WordSurprisal"]) -> None:
     """The table with tabs, for other programs."""
     from elman.evaluation.surprisal import WordSurprisal
 
-    names = [field.name for field in fields(WordSurprisal)]
+    names = [field.name for field in fields(WordSurprisal) if field.name != "undefined"]
     print("\t".join(names))
     for row in rows:  # a word is between white space, so it never holds a tab
-        print("\t".join(_cell(getattr(row, name)) for name in names))
+        cells = {name: _cell(getattr(row, name)) for name in names}
+        if row.undefined:
+            cells |= {"surprisal": "undefined", "entropy": "undefined"}
+        print("\t".join(cells.values()))
 
 
 def _cell(value: object) -> str:

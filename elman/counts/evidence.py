@@ -36,7 +36,8 @@ class OrderEvidence:
     discount: float | None = None  # taken off the count, where the smoother has discounts
     alpha: float  # what the n-gram itself keeps of the context's probability
     backoff: float | None = None  # weight that the context gives to the order below
-    probability: float  # of the word, as if this order were the highest
+    # Of the word, as if this order were the highest; None: undefined, the context was never seen.
+    probability: float | None
     answered: bool  # it has the longest n-gram that was found
 
     def to_data(self) -> dict[str, Any]:
@@ -45,19 +46,27 @@ class OrderEvidence:
 
 
 def explain(
-    tables: Tables, context: Sequence[int], word: int, *, interpolated: bool
+    tables: Tables,
+    context: Sequence[int],
+    word: int,
+    *,
+    interpolated: bool,
+    defined_if_unseen: bool = True,
 ) -> list[OrderEvidence]:
     """The evidence for a word after a context, highest order first.
 
     `interpolated` says how the orders were put together: p = alpha + backoff * p below for every
     word, or, if false, p = alpha for words that were seen and backoff * p below for the others.
-    The first row's probability is that of the model.
+    The first row's probability is that of the model. Without `defined_if_unseen`, as under maximum
+    likelihood, there is none after a context that was never seen.
     """
     known = _usable(tables, context)
     contexts = _context_numbers(tables, known)[: len(known)]
     rows = _lowest_rows(tables, word, interpolated)
     for order, number in enumerate(contexts, start=2):
-        row = _row(tables, order, number, word, rows[-1].probability, interpolated)
+        row = _row(tables, order, number, word, rows[-1].probability or 0.0, interpolated)
+        if not defined_if_unseen and row.followers == 0:
+            row = replace(row, backoff=None, probability=None)
         rows.append(replace(row, context=tuple(known[len(known) - order + 1 :])))
     answer = max(row.order for row in rows if row.answered)
     return [replace(row, answered=row.order == answer) for row in reversed(rows)]

@@ -99,6 +99,33 @@ class Tables:
             log_probs[rows, table.words[entries]] = table.log_probs[entries]
         return log_probs
 
+    def unseen_contexts(self, rows: Array, *, lines: bool) -> Array:
+        """Whether the context of every word after the first of each row was never followed by
+        anything in training, (B, L) -> (B, L - 1) of bool. With `lines`, a context does not reach
+        back over the start of a line.
+        """
+        numbers = rows
+        usable = rows[:, :-1] != NOTHING  # contexts of order - 1 words that end at each place
+        unseen = np.zeros(usable.shape, dtype=bool)
+        for order in range(2, self.order + 1):
+            if order > 2:
+                longer = np.full(rows.shape, -1)
+                longer[:, 1:] = self.find(order - 1, numbers[:, :-1], rows[:, 1:])
+                numbers = longer
+                reach = order - 2  # words between the first and the last of the context
+                first = np.full(usable.shape, NOTHING)
+                first[:, reach:] = rows[:, : -1 - reach]
+                after = np.full(usable.shape, NOTHING)  # the word after the first
+                after[:, reach - 1 :] = rows[:, :-reach]
+                usable = usable & (first != NOTHING)
+                if lines:
+                    usable = usable & (after != self.eos_id)
+            contexts = numbers[:, :-1]
+            bounds = self._children[order - 2]
+            followed = (contexts >= 0) & (bounds[contexts + 1] > bounds[contexts])
+            unseen |= usable & ~followed
+        return unseen
+
     def context_numbers(self, contexts: Array) -> list[Array]:
         """Numbers of the last 1, 2, … order-1 words of each row, or -1 where not stored."""
         numbers = contexts

@@ -30,7 +30,8 @@ def normalise(log_probs: torch.Tensor) -> torch.Tensor:
     refuse_broken(log_probs)
     if log_probs.isneginf().all(dim=-1).any():
         raise ElmanError(
-            "no token can come next: all have probability zero; ban fewer or smooth the model"
+            "no token can come next: all have probability zero, as after a context that a count "
+            "model without smoothing has never seen; ban fewer tokens, or train it with a smoother"
         )
     return log_probs.log_softmax(dim=-1)
 

@@ -57,6 +57,7 @@ class Measurement:
     impossible: int  # tokens of probability zero
     protocol: Protocol
     line_nats: np.ndarray = field(repr=False)  # the same sum, line by line
+    undefined: int = 0  # of the impossible ones: tokens after a context never seen (0 / 0)
 
     @property
     def perplexity(self) -> float:
@@ -96,6 +97,7 @@ class Measurement:
             "lines": self.lines,
             "unknown_tokens": self.unknown,
             "impossible_tokens": self.impossible,
+            "undefined_tokens": self.undefined,
             "protocol": {**vars(self.protocol), "signature": str(self.protocol)},
         }
 

@@ -6,6 +6,7 @@ Takes a model, its tokenizer and a document, gives a `Measurement`; called by `T
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from elman.errors import ElmanError, InputError
 from elman.evaluation.measurement import Measurement, Protocol, measure
 from elman.evaluation.reading import STREAM, Progress, Reading, silent
-from elman.evaluation.scoring import score_ids
+from elman.evaluation.scoring import each_token, score_ids
 from elman.models.contract import LanguageModel
 from elman.text.reader import Document, named
 from elman.text.tokenizer import Tokenizer
@@ -48,7 +49,11 @@ def measure_document(
         vocabulary=hashlib.sha256("\n".join(tokenizer.tokens).encode()).hexdigest()[:12],
     )
     unknown = tokenizer.count_unknown(document.text, ids)
-    return measure(log_probs, ids, document.text, protocol, eos_id, unknown)
+    measured = measure(log_probs, ids, document.text, protocol, eos_id, unknown)
+    if model.always_defined:
+        return measured
+    undefined = each_token(model, ids, model.undefined, eos_id, reading, silent)
+    return replace(measured, undefined=int(undefined.sum()))
 
 
 def _refuse_divergence(model: LanguageModel, log_probs: np.ndarray, name: str) -> None:

@@ -33,6 +33,7 @@ class WordSurprisal:
     rank: int | None  # of the word in that distribution, 1 = most likely; None for several tokens
     tokens: int
     unknown: bool
+    undefined: bool = False  # no probability: its context was never seen (maximum likelihood)
 
 
 def word_surprisals(
@@ -65,16 +66,19 @@ def word_surprisals(
         match = words[rows[first]]
         position += 1
         is_line_end = match.group() == "\n"
+        # No token is likelier than one of probability zero: then none has a probability.
+        undefined = np.isneginf(log_probs[first:last]) & (ranks[first:last] == 1)
         table.append(
             WordSurprisal(
                 line=line,
                 position=position,
                 word=EOS if is_line_end else match.group(),
                 surprisal=float(-log_probs[first:last].sum()) / unit,
-                entropy=float(entropies[first]) / unit,
-                rank=int(ranks[first]) if last - first == 1 else None,
+                entropy=math.inf if undefined[0] else float(entropies[first]) / unit,
+                rank=int(ranks[first]) if last - first == 1 and not undefined[0] else None,
                 tokens=int(last - first),
                 unknown=bool(np.any(spans.ids[first:last] == tokenizer.unknown_id)),
+                undefined=bool(undefined.any()),
             )
         )
         line, position = (line + 1, 0) if is_line_end else (line, position)

@@ -29,6 +29,29 @@ def draw(drawing: Drawing) -> Figure:
 
 def _curves(given: dict[str, Any]) -> Figure:
     figure, axes = _figure(8, 4, given["title"])
+    _plot(axes, given)
+    return figure
+
+
+def _panels(given: dict[str, Any]) -> Figure:
+    """Curves side by side, in two columns."""
+    from matplotlib.figure import Figure
+
+    panels = given["panels"]
+    rows = (len(panels) + 1) // 2
+    figure = Figure(figsize=(11, 0.5 + 3.4 * rows), layout="constrained")
+    figure.suptitle(_plain(given["title"]), fontsize=11)
+    every = figure.subplots(rows, 2, squeeze=False).flat
+    for axes, panel in zip(every, panels, strict=False):
+        axes.set_title(_plain(panel["title"]), fontsize=10, loc="left")
+        axes.spines[["top", "right"]].set_visible(False)
+        _plot(axes, panel)
+    for axes in [*every][len(panels) :]:
+        axes.set_axis_off()
+    return figure
+
+
+def _plot(axes: Axes, given: dict[str, Any]) -> None:
     for number, series in enumerate(given["series"]):
         y = _array(series["y"])
         x = series.get("x", range(len(y)))
@@ -37,6 +60,12 @@ def _curves(given: dict[str, Any]) -> Figure:
         axes.set_yscale("log")
     if given.get("zero"):
         axes.set_ylim(bottom=0)
+    if given.get("ends"):
+        axes.set_xlim(*given["ends"])
+    if given.get("top") is not None:
+        axes.set_ylim(top=given["top"])
+    for level in given.get("levels", ()):
+        axes.axhline(level["y"], color="#555555", linestyle="--", linewidth=1, label=level["name"])
     for mark in given.get("marks", ()):
         axes.axvline(mark["x"], color="#888888", linestyle=":", label=mark["name"])
     if names := given.get("xNames"):
@@ -46,7 +75,6 @@ def _curves(given: dict[str, Any]) -> Figure:
     axes.set_ylabel(given.get("yLabel", ""))
     axes.grid(alpha=0.3)
     axes.legend(fontsize=8)
-    return figure
 
 
 def _heat_map(given: dict[str, Any]) -> Figure:
@@ -122,7 +150,13 @@ def _coloured_text(given: dict[str, Any]) -> Figure:
     return figure
 
 
-_KINDS = {"curves": _curves, "heatMap": _heat_map, "bars": _bars, "colouredText": _coloured_text}
+_KINDS = {
+    "curves": _curves,
+    "panels": _panels,
+    "heatMap": _heat_map,
+    "bars": _bars,
+    "colouredText": _coloured_text,
+}
 
 
 def _broken(words: list[dict[str, Any]]) -> list[list[tuple[int, str, float | None]]]:

@@ -41,7 +41,7 @@ class Subject:
 class Drawing:
     """A picture as data: which function of draw.js, and what it takes."""
 
-    kind: str  # curves, heatMap, bars, colouredText
+    kind: str  # curves, panels, heatMap, bars, colouredText
     arguments: dict[str, Any]
 
     @property

@@ -30,6 +30,10 @@ class LanguageModel(ABC):
     horizon: int | None = None
     # Whether a line end makes the model forget what came before it: part of a number's protocol.
     resets_at_lines: bool = False
+    # Whether there is a distribution after every context. Maximum likelihood has none after a
+    # context that was never seen (0 / 0): there `predict` gives every token the probability zero,
+    # so that the row sums to zero and not to one, and `undefined` says so.
+    always_defined: bool = True
     # Whether predictions are made from a vector, which can be asked for.
     has_vectors: bool = False
     # Whether predictions look at the places of a source, and can say how much at each.
@@ -50,6 +54,12 @@ class LanguageModel(ABC):
     @abstractmethod
     def score(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
         """Log probability of each id given the state before it, (B, T), and the state after."""
+
+    def undefined(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
+        """Whether no distribution is defined before each id, (B, T) of bool; the state after."""
+        import torch
+
+        return torch.zeros(ids.shape, dtype=torch.bool), self.read(ids, state)
 
     def predict_all(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
         """The whole distribution before each id, (B, T, V), and the state after them."""

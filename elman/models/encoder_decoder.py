@@ -11,7 +11,7 @@ same source begins anew.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, cast
 
@@ -34,6 +34,9 @@ from elman.models.neural_config import NeuralConfig
 from elman.state import State, replace_rows
 from elman.text.task_config import PairConfig
 from elman.text.tokenizer import UNKNOWN
+
+# What 0.1.0 trained under these names when sizes differed, as options of bilinear attention.
+_DOT_WITH_MATRIX: dict[str, dict[str, Any]] = {"dot": {}, "scaled-dot": {"scaled": True}}
 
 
 @dataclass(kw_only=True)
@@ -240,6 +243,17 @@ class EncoderDecoder(NeuralModel):
         return super().multiplications(step_tokens, learning=learning) - looked_up
 
     # What a run folder keeps ----------------------------------------------------------------------
+
+    @staticmethod
+    def renew_settings(model: dict[str, Any], weights: Collection[str]) -> dict[str, Any]:
+        """The settings of a run, as this version names them.
+
+        In 0.1.0, dot products put a matrix between vectors of different sizes: that is bilinear.
+        """
+        options = _DOT_WITH_MATRIX.get(model.get("attention", ""))
+        if options is None or "decoder.attention.key.weight" not in weights:
+            return model
+        return {**model, "attention": "bilinear", "attention_options": options}
 
     @classmethod
     def build(

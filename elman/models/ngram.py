@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from elman.counts.estimate import NgramConfig, estimate
+from elman.counts.smoothers import SMOOTHERS
 from elman.counts.tables import NOTHING, Table, Tables
 from elman.models.contract import LanguageModel
 
@@ -36,6 +37,10 @@ class NGram(LanguageModel):
         self.resets_at_lines = config.context == "line"
         self.start_context = np.full(self.context_size, NOTHING)
         self.start_context[-1] = tables.eos_id
+        smoother = SMOOTHERS.get(config.smoothing)
+        cut = any(count > 1 for count in config.cutoffs)  # what was cut off is backed off from
+        smoothed = smoother is None or smoother.defined_if_unseen
+        self.always_defined = smoothed or tables.order == 1 or cut
 
     @classmethod
     def fit(
@@ -56,7 +61,18 @@ class NGram(LanguageModel):
     def log_probs(self, ids: np.ndarray) -> np.ndarray:
         """Log probability of every id of a text, from the start state, without torch."""
         rows = np.concatenate([self.start_context, ids])[None]
-        return self.tables.score(rows)[0, self.context_size - 1 :]
+        return self._score(rows)[0]
+
+    def _score(self, rows: np.ndarray) -> np.ndarray:
+        """Log probabilities of the words after the context that each row begins with."""
+        log_probs = self.tables.score(rows)[:, self.context_size - 1 :]
+        if not self.always_defined:
+            log_probs[self._unseen(rows)] = -np.inf
+        return log_probs
+
+    def _unseen(self, rows: np.ndarray) -> np.ndarray:
+        unseen = self.tables.unseen_contexts(rows, lines=self.resets_at_lines)
+        return unseen[:, self.context_size - 1 :]
 
     # The contract ---------------------------------------------------------------------------------
 
@@ -68,7 +84,12 @@ class NGram(LanguageModel):
     def predict(self, state: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
         import torch
 
-        return torch.from_numpy(self.tables.predict(state.numpy()))
+        contexts = state.numpy()
+        log_probs = self.tables.predict(contexts)
+        if not self.always_defined:
+            rows = np.concatenate([contexts, contexts[:, -1:]], axis=1)  # any word may follow
+            log_probs[self._unseen(rows)[:, 0]] = -np.inf
+        return torch.from_numpy(log_probs)
 
     def read(self, ids: torch.Tensor, state: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
         import torch
@@ -81,8 +102,18 @@ class NGram(LanguageModel):
         import torch
 
         rows = torch.cat([state, ids], dim=1).numpy()
-        log_probs = self.tables.score(rows)[:, self.context_size - 1 :]
+        log_probs = self._score(rows)
         return torch.from_numpy(np.ascontiguousarray(log_probs)), self.read(ids, state)
+
+    def undefined(  # type: ignore[override]
+        self, ids: torch.Tensor, state: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        import torch
+
+        if self.always_defined:
+            return super().undefined(ids, state)  # type: ignore[return-value]
+        rows = torch.cat([state, ids], dim=1).numpy()
+        return torch.from_numpy(self._unseen(rows).copy()), self.read(ids, state)
 
     def predict_all(  # type: ignore[override]
         self, ids: torch.Tensor, state: torch.Tensor

@@ -15,6 +15,7 @@ from fastapi import FastAPI, Query, Request
 from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.responses import Response
 
+from elman.decoding.transforms import TRANSFORMS
 from elman.studio import errors, tokens
 from elman.studio.batching import Batcher
 from elman.studio.completion_request import CompletionRequest
@@ -144,6 +145,12 @@ def _add_models(app: FastAPI, studio: Studio) -> None:
     async def limits() -> dict[str, Any]:
         """What a request may ask for."""
         return asdict(studio.limits)
+
+    @app.get("/v1/transforms")
+    async def transforms() -> dict[str, Any]:
+        """The transforms of the next token's distribution, as the page's controls show them."""
+        data = [transform.to_data(name) for name, transform in TRANSFORMS.items()]
+        return {"object": "list", "data": data}
 
     @app.get("/v1/models")
     async def models() -> Response:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from pydantic import Field
@@ -23,6 +23,9 @@ from elman.studio.jobs import Job
 from elman.studio.limits import Limits, refuse_above
 from elman.studio.served import ServedModel
 from elman.text.reader import Document
+
+if TYPE_CHECKING:
+    from elman.tasks.answering import FoundAnswer
 
 
 @dataclass(frozen=True)
@@ -163,7 +166,8 @@ def classify(question: Question, asked: ClassifyRequest) -> dict[str, Any]:
 def answer(question: Question, asked: AnswerRequest) -> dict[str, Any]:
     """The span of a passage that answers a question."""
     question.check_text(asked.question, asked.passage)
-    return dict(vars(question.model.trained.answer(asked.question, asked.passage)))
+    found: FoundAnswer = question.model.trained.answer(asked.question, asked.passage)
+    return found.to_data()
 
 
 def translate(question: Question, asked: TranslateRequest) -> dict[str, Any]:

@@ -101,6 +101,15 @@ class FoundAnswer:
     end: int
     probability: float  # of its first word times that of its last
 
+    def to_data(self) -> dict[str, Any]:
+        """Plain data; `start` and `end` count characters (code points) of the passage."""
+        return {
+            "answer": self.text,
+            "start": self.start,
+            "end": self.end,
+            "probability": self.probability,
+        }
+
 
 class TrainedAnswerer(TrainedTask):
     """An answerer with its words."""

@@ -20,7 +20,7 @@ class Explanation:
     """One token and the evidence for it, highest order first."""
 
     token: str
-    probability: float
+    probability: float | None  # None: undefined, the context was never seen (maximum likelihood)
     answered_by: int  # the order of the longest n-gram that was found
     orders: list[OrderEvidence]
 
@@ -35,7 +35,13 @@ def explain_text(trained: TrainedModel, text: str) -> list[Explanation]:
     read = [int(number) for number in model.start_context]
     explanations = []
     for number in trained.tokenizer.encode_typed(text).tolist():
-        rows = explain(model.tables, read, number, interpolated=interpolated)
+        rows = explain(
+            model.tables,
+            read,
+            number,
+            interpolated=interpolated,
+            defined_if_unseen=model.always_defined,
+        )
         answered = next(row.order for row in rows if row.answered)
         token = trained.tokenizer.tokens[number]
         explanations.append(Explanation(token, rows[0].probability, answered, rows))

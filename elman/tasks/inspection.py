@@ -8,7 +8,7 @@ and the report (`inspection_page.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from elman.errors import InputError
 from elman.insight import INSIGHTS
 from elman.insight.gradient_flow import GradientFlow, side_by_side
 from elman.insight.insight import Drawing, Insight, Subject
+from elman.insight.remembering import Remembering, draw_remembering
 from elman.models.neural import NeuralModel
 from elman.tasks.language_model import TrainedModel
 from elman.training.history import read_history
@@ -62,24 +63,28 @@ class Inspection:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """Several models on one text."""
+    """Several models on one text; after training on `tickets`, also what each remembered."""
 
     inspections: list[Inspection]
+    remembering: dict[str, Remembering] = field(default_factory=dict)  # by name of the model
 
     def drawings(self) -> list[Drawing]:
-        """What compares them: how far gradients reach in each."""
+        """What compares them: how well they remember, and how far gradients reach in each."""
         flows = {
             one.name: flow
             for one in self.inspections
             if isinstance(flow := one.insights.get("gradient-flow"), GradientFlow)
         }
-        return side_by_side(flows) if len(flows) > 1 else []
+        remembered = [draw_remembering(self.remembering)] if self.remembering else []
+        return [*remembered, *(side_by_side(flows) if len(flows) > 1 else [])]
 
     def to_data(self) -> dict[str, Any]:
         """Plain data."""
+        remembering = {name: one.to_data() for name, one in self.remembering.items()}
         return {
             "runs": [one.to_data() for one in self.inspections],
             "drawings": [drawing.to_data() for drawing in self.drawings()],
+            **({"remembering": remembering} if remembering else {}),
         }
 
 

@@ -47,6 +47,17 @@ def _show_drawings(page: Page, seen: SideBySide) -> None:
     drawings = seen.drawings()
     if not drawings:
         return
+    if seen.remembering:
+        page.heading("What they remember")
+        page.paragraph(
+            "How likely each network finds the last word of stories that it was not trained on. "
+            "The word was named so many tokens before; a network that has forgotten it is right by "
+            "chance. Training stops when the word is known at every distance."
+        )
+        page.drawing(drawings[0].kind, drawings[0].arguments)
+        drawings = drawings[1:]
+    if not drawings:
+        return
     page.heading("Side by side")
     page.paragraph(
         "How much of the gradient is left on its way back, as a share of what it is at the word "

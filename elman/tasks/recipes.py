@@ -6,7 +6,7 @@ Takes a name or a path and overrides, gives the settings of a run.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -109,15 +109,19 @@ def config_from_data(data: dict[str, Any]) -> RunConfig:
     )
 
 
-def saved_config(data: dict[str, Any]) -> RunConfig:
-    """The settings that a run folder keeps, also of an older run, which has fewer of them."""
+def saved_config(data: dict[str, Any], weights: Collection[str] = ()) -> RunConfig:
+    """The settings that a run folder keeps, also of an older run, which has fewer of them.
+
+    `weights`: the names of its arrays.
+    """
     if isinstance(data.get("text"), dict):  # version 0.1 took text as it is
         data = {**data, "text": {"normalise": "none", **data["text"]}}
     model = data.get("model")
-    kind = str(model.get("kind")) if isinstance(model, dict) else ""
-    if kind in SENTENCE_MODELS and hasattr(SENTENCE_MODELS[kind].text_class, "split"):
-        # version 0.1 split examples in their order
-        data = {**data, "text": {"split": ORDERED, **data.get("text", {})}}
+    if isinstance(model, dict) and (family := SENTENCE_MODELS.get(model.get("kind", ""))):
+        renew = getattr(family, "renew_settings", lambda settings, weights: settings)
+        data = {**data, "model": renew(model, weights)}
+        if hasattr(family.text_class, "split"):  # version 0.1 split examples in their order
+            data = {**data, "text": {"split": ORDERED, **data.get("text", {})}}
     if isinstance(model, dict) and not NgramConfig.moved.keys().isdisjoint(model):
         smoother = SMOOTHERS.get(model.get("smoothing", ""))
         known = known_options(smoother) if smoother else {}

@@ -187,7 +187,7 @@ def saved_task(path: Path, contents: dict[str, Any]) -> TrainedTask:
     """The model in the contents of a run folder."""
     try:
         with explaining_what_is_missing(path, contents["facts.json"]):
-            config = saved_config(contents["config.json"])
+            config = saved_config(contents["config.json"], contents["weights.safetensors"].keys())
         kind: type[ExampleTask] = TASKS.choose(config.kind)
         task = kind.restored(contents["vocabulary.json"], config)
         with torch.random.fork_rng(devices=[]):  # fresh weights, soon gone, leave no trace

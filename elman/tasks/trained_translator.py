@@ -8,7 +8,7 @@ the order of their length, which does not change what comes out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -94,11 +94,15 @@ class TrainedTranslator(TrainedTask):
         encoded = self.task.encode_sources(sources)
         for rows in self._rows(encoded, batch_size):
             some = [encoded[row] for row in rows]
-            limits = [self._limit(len(source)) for source in some]
+            least = options.get("min_tokens", 0)
+            limits = [max(self._limit(len(source)), least) for source in some]
             asked = self._options(beam, max(limits), options)
             limits = [min(limit, asked.max_tokens) for limit in limits]
-            if beam is None:
-                texts = [self._draw(source, asked) for source in some]
+            if beam is None:  # each source by itself, with a limit of its own
+                texts = [
+                    self._draw(source, replace(asked, max_tokens=limit))
+                    for source, limit in zip(some, limits, strict=True)
+                ]
             else:
                 texts = beam_search_rows(self.model, self._start(some), asked, limits=limits)
             for row, best in zip(rows, texts, strict=True):

@@ -64,6 +64,36 @@ def test_evaluate_with_adapters(says: Any, gives: Any) -> None:
     assert both["perplexity"] < gives("evaluate", "laplace", "--data", "data")["perplexity"]
 
 
+def test_both_sparsity_problems_are_shown(call: Any, tmp_path: Path) -> None:
+    """Maximum likelihood: zero after a seen context, undefined after one never seen."""
+    raw = ("--set", "model.smoothing=maximum-likelihood", "--set", "model.order=3")
+    run = str(tmp_path / "run")
+    assert call("train", "ngram", "--data", "data", "--out", run, *raw).code == 0
+    (tmp_path / "text.txt").write_text("the cat cat dog\n")
+    evaluate = ("evaluate", run, "--data", str(tmp_path / "text.txt"))
+    shown = call(*evaluate)
+    assert shown.code == 0
+    assert "1 of 5 tokens have probability zero" in shown.err
+    assert "2 of 5 tokens have no defined probability" in shown.err
+    data = json.loads(call(*evaluate, "--json").out, parse_constant=pytest.fail)
+    assert (data["perplexity"], data["impossible_tokens"], data["undefined_tokens"]) == (None, 3, 2)
+    explained = call("explain", run, "--text", "the cat cat dog").out
+    assert "cat: probability 0: seen 0 of " in explained
+    assert "dog: undefined, 0 / 0: the context 'cat cat' was never seen" in explained
+    rows = call("surprisal", run, "--text", "the cat cat dog")
+    assert [line.split("\t")[3] for line in rows.out.splitlines()][3:] == ["inf", "undefined"]
+    assert "1 of 4 words have no defined probability" in rows.err
+    read = json.loads(call("surprisal", run, "--text", "the cat cat dog", "--json").out)
+    assert [row["undefined"] for row in read] == [False, False, False, True]
+    for command in (["generate", run, "--prompt", "cat cat"], ["suggest", run, "cat cat"]):
+        refused = call(*command)
+        assert refused.code != 0
+        assert "train it with a smoother" in refused.err
+    mixed = call(*evaluate, "--with", "cache:weight=0.1")
+    assert mixed.code == 2
+    assert "cannot be adapted or mixed" in mixed.err
+
+
 def test_evaluate_where_a_word_is_impossible(call: Any, tmp_path: Path) -> None:
     raw = ("--set", "model.smoothing=maximum-likelihood", "--set", "model.order=1")
     assert call("train", "ngram", "--data", "data", "--out", str(tmp_path / "run"), *raw).code == 0
@@ -71,7 +101,7 @@ def test_evaluate_where_a_word_is_impossible(call: Any, tmp_path: Path) -> None:
     evaluate = ("evaluate", str(tmp_path / "run"), "--data", str(tmp_path / "text.txt"))
     shown = call(*evaluate)
     assert "∞" in shown.out
-    assert "1 tokens have probability zero" in shown.err
+    assert "1 of 7 tokens have probability zero" in shown.err
     assert json.loads(call(*evaluate, "--json").out)["perplexity"] is None
 
 

@@ -57,8 +57,9 @@ def test_it_trains_cells_where_no_run_is_named(says: Any) -> None:
         "--set", "training.epochs=1", "--set", "model.hidden_size=8",
         "--set", "model.embedding_size=8",
     )  # fmt: skip
-    assert said.startswith("elman\n  gradient-flow:")
-    assert "\nlstm\n  gradient-flow:" in said
+    assert said.startswith("elman\n  remembering: after 1 epochs,")
+    assert "\n\nlstm\n  remembering:" in said
+    assert said.count("\n  gradient-flow:") == 2
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,10 @@ def test_list(says: Any, gives: Any) -> None:
 
 def test_what_settings_refer_to_can_be_listed() -> None:
     package = Path(elman.__file__).parent
+    pages = Path(__file__).parents[2] / "docs"
     named = {
         kind
-        for path in package.rglob("*.py")
+        for path in (*package.rglob("*.py"), *pages.glob("*.md"))
         for kind in re.findall(r"elman list ([a-z-]+)\b", path.read_text(encoding="utf-8"))
     }
     assert {"cells", "poolings", "spellings"} <= named <= set(KINDS)

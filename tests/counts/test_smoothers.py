@@ -179,6 +179,21 @@ def test_maximum_likelihood_is_relative_frequency() -> None:
     assert probability(tables, [1], 1) == 0.0
 
 
+def test_contexts_that_were_never_seen() -> None:
+    # a b <eos> c <eos>, with 0 for <eos>: in lines of their own, b is followed by <eos> alone.
+    tables = fit(np.array([1, 2, 0, 3, 0]), size=4, order=3, smoothing="maximum-likelihood")
+    rows = np.array([[-1, 0, 1, 2, 0, 3, 1, 1], [-1, 0, 3, 2, 2, 0, 1, 2]])
+    seen_in_lines = tables.unseen_contexts(rows, lines=True)
+    # after: start, a, ab, <eos>, c, ca (never seen); start, c, cb, bb, <eos>, a
+    assert seen_in_lines[:, 1:].tolist() == [
+        [False, False, False, False, False, True],
+        [False, False, True, True, False, False],
+    ]
+    in_a_stream = tables.unseen_contexts(rows, lines=False)
+    # in a stream, a context reaches back over the end of a line: b <eos> was not counted
+    assert in_a_stream[0, 1:].tolist() == [False, False, False, True, False, True]
+
+
 def test_cutoffs_drop_rare_ngrams_and_keep_the_sum() -> None:
     full, cut = fit(order=3), fit(order=3, cutoffs=(1, 2, 3))
     assert [len(table) for table in cut.tables] < [len(table) for table in full.tables]

@@ -11,6 +11,7 @@ from elman.layers.attentions import ATTENTIONS
 
 QUERY, KEY, ROWS, STEPS, PLACES = 4, 6, 3, 2, 5
 LOOKING = [name for name in ATTENTIONS if ATTENTIONS[name].looks]
+DOTS = ("dot", "scaled-dot")  # which compare vectors of the same size
 COVERING = [name for name in LOOKING if ATTENTIONS[name].can_cover]
 LENGTHS = torch.tensor([5, 1, 3])
 
@@ -31,9 +32,9 @@ def one_score(name: str, weights: dict[str, np.ndarray], q: Any, v: Any, place: 
     """The score of one query and one place, with coverage g, as the head of each file says."""
     cover = weights["cover.weight"][:, 0] * g if "cover.weight" in weights else 0
     if name == "dot":
-        return q @ (weights["key.weight"] @ v if weights else v)
+        return q @ v
     if name == "scaled-dot":
-        return q @ (weights["key.weight"] @ v) / np.sqrt(QUERY)
+        return q @ v / np.sqrt(QUERY)
     if name == "bilinear":
         return q @ (weights["key.weight"] @ v + cover)
     if name == "additive":
@@ -47,8 +48,9 @@ def one_score(name: str, weights: dict[str, np.ndarray], q: Any, v: Any, place: 
 def test_weights_by_hand(name: str, coverage: bool) -> None:
     if coverage and name not in COVERING:
         pytest.skip("sees nothing of where it was")
-    attention = made(name, coverage=coverage)
-    queries, values, real = drawn()
+    key_size = QUERY if name in DOTS else KEY
+    attention = made(name, coverage=coverage, key_size=key_size)
+    queries, values, real = drawn(key_size)
     covered = torch.rand(ROWS, PLACES, dtype=torch.float64)
     with torch.no_grad():
         found = attention(queries, attention.prepare(values), real, covered).numpy()
@@ -72,6 +74,19 @@ def test_weights_by_hand(name: str, coverage: bool) -> None:
             np.testing.assert_allclose(found[row, step, :length], expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("name", DOTS)
+def test_a_dot_product_of_vectors_of_different_sizes_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match=r"gives 6 .* has 4; set model.bidirectional=false"):
+        made(name)
+
+
+def test_scaled_bilinear_scores_are_divided_by_the_root_of_the_size() -> None:
+    queries, values, _ = drawn()
+    plain, scaled = made("bilinear"), made("bilinear", scaled=True)
+    expected = plain.scores(queries, plain.prepare(values)) / np.sqrt(QUERY)
+    torch.testing.assert_close(scaled.scores(queries, scaled.prepare(values)), expected)
+
+
 def test_a_dot_of_vectors_of_one_size_has_no_weights() -> None:
     attention = made("dot", key_size=QUERY)
     assert not list(attention.parameters())
@@ -83,8 +98,9 @@ def test_a_dot_of_vectors_of_one_size_has_no_weights() -> None:
 
 @pytest.mark.parametrize("name", LOOKING)
 def test_padding_gets_exactly_zero_and_does_not_matter(name: str) -> None:
-    attention = made(name)
-    queries, values, real = drawn()
+    key_size = QUERY if name in DOTS else KEY
+    attention = made(name, key_size=key_size)
+    queries, values, real = drawn(key_size)
     covered = torch.zeros(ROWS, PLACES, dtype=torch.float64)
     weights = attention(queries, attention.prepare(values), real, covered)
     assert bool((weights.masked_select(~real.unsqueeze(1)) == 0).all())
@@ -96,12 +112,13 @@ def test_padding_gets_exactly_zero_and_does_not_matter(name: str) -> None:
 
 @pytest.mark.parametrize("name", LOOKING)
 def test_gradients_are_finite_and_reach_every_weight(name: str) -> None:
-    attention = made(name, coverage=name in COVERING)
-    queries, values, real = drawn()
+    key_size = QUERY if name in DOTS else KEY
+    attention = made(name, coverage=name in COVERING, key_size=key_size)
+    queries, values, real = drawn(key_size)
     covered = torch.rand(ROWS, PLACES, dtype=torch.float64)
-    weights = attention(queries, attention.prepare(values), real, covered)
+    weights = attention(queries.requires_grad_(), attention.prepare(values), real, covered)
     (weights * torch.randn_like(weights)).sum().backward()
-    for parameter in attention.parameters():
+    for parameter in (queries, *attention.parameters()):
         assert bool(parameter.grad.isfinite().all())
         assert float(parameter.grad.abs().sum()) > 0
 

@@ -194,12 +194,37 @@ def test_the_distribution_follows_the_controls(opening: Open) -> None:
     card(page, "words").locator(".distribution svg rect").first.wait_for()
 
 
+def test_a_new_transform_of_the_server_gets_a_control(browser: Any, address: str) -> None:
+    """Nothing in the page names it: the server lists it, and the page sends it."""
+    new = {"id": "typical", "option": "typical_p", "type": "number", "off": None, "least": 0.1,
+           "most": 1, "about": "draw among typical tokens", "excludes": None}  # fmt: skip
+    watched = Watched(browser, address)
+    page, sent = watched.page, []
+
+    def add(route: Any) -> None:
+        data = route.fetch().json()
+        route.fulfill(json={**data, "data": [*data["data"], new]})
+
+    page.route("**/v1/transforms", add)
+    page.on("request", lambda request: sent.append((request.url, request.post_data or "")))
+    watched.open("generate")
+    page.get_by_text("More controls").click()
+    control = page.get_by_label("Typical p")
+    assert [control.get_attribute(name) for name in ("min", "max")] == ["0.1", "1"]
+    page.get_by_text("draw among typical tokens").wait_for()
+    control.fill("0.5")
+    with page.expect_request("**/v1/completions"):
+        page.get_by_role("button", name="Generate").click()
+    assert any('"typical_p":0.5' in body for url, body in sent if url.endswith("/v1/completions"))
+    watched.context.close()
+
+
 def test_a_refusal_is_told(opening: Open, browser: Any, address: str) -> None:
     watched = Watched(browser, address)
     page = watched.open("generate")
     page.get_by_text("More controls").click()
     page.get_by_label("Temperature").fill("0.5")
-    page.get_by_label("Softmax α").fill("2")
+    page.get_by_label("Softmax alpha").fill("2")
     card(page, "words").get_by_role("alert").first.wait_for()
     assert "leave out one" in card(page, "words").get_by_role("alert").first.inner_text()
     watched.context.close()

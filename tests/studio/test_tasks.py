@@ -8,6 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 from tagged import train_tagger, write_tagged
 
+from elman.decoding.transforms import TRANSFORMS
 from elman.studio.app import build
 from elman.studio.limits import Limits
 from elman.studio.served import Served, load_served
@@ -37,6 +38,17 @@ def test_suggest(gives: Any, served: Served) -> None:
     found = served.find("words").trained.suggest("the ca", complete=True, top=2)
     assert data["suggestions"] == [vars(one) for one in found]
     assert data["suggestions"][0]["token"] == "cat"
+
+
+def test_every_transform_is_listed_for_the_controls(client: TestClient) -> None:
+    listed = client.get("/v1/transforms").json()["data"]
+    assert [each["id"] for each in listed] == [*TRANSFORMS]
+    for each in listed:
+        transform = TRANSFORMS[each["id"]]
+        assert each["option"] == transform.option
+        assert each["about"] == transform.about
+        for bound in (each["least"], each["most"]):  # a bound of a form is a number or just off it
+            assert bound is None or transform.allows(bound) or transform.allows(bound + 1e-9)
 
 
 def test_a_distribution_before_and_after(gives: Any) -> None:

@@ -17,10 +17,16 @@ COVERING = [name for name in LOOKING if ATTENTIONS[name].can_cover]
 SAME_SIZE = ("mut1", "mut2")  # cells whose inputs are as large as their state
 DEEP = {"num_layers": 2, "cell": "gru"}
 
+
+def _attending(name: str) -> dict[str, Any]:
+    """Dot products compare vectors of the same size, so that the encoder reads one way."""
+    return {"attention": name, **({"bidirectional": False} if "dot" in name else {})}
+
+
 VARIANTS: list[dict[str, Any]] = [
-    *({"attention": name} for name in LOOKING),
-    *({"attention": name, "attend": "after"} for name in LOOKING),
-    *({"attention": name, "attend": "after", "input_feeding": True} for name in LOOKING),
+    *(_attending(name) for name in LOOKING),
+    *({**_attending(name), "attend": "after"} for name in LOOKING),
+    *({**_attending(name), "attend": "after", "input_feeding": True} for name in LOOKING),
     *({"attention": name, "coverage": True} for name in COVERING),
     *({"attention": name, "coverage": True, "attend": "after"} for name in COVERING),
     *({"cell": name} for name in CELLS if name not in SAME_SIZE),
@@ -38,7 +44,7 @@ VARIANTS: list[dict[str, Any]] = [
     {"tied": False, "readout_size": 5},
     {"output": "pointer", "tied": False},
     {"copy": True, "copy_places": COPIES},
-    {"copy": True, "copy_places": COPIES, "attend": "after", "attention": "dot", "tied": False},
+    {"copy": True, "copy_places": COPIES, "attend": "after", **_attending("dot"), "tied": False},
     {"features": 4},
     {"features": 4, "attention": "none", "context": "start"},
     {"shared": True},  # no setting: the source has the target's words

@@ -9,6 +9,7 @@ from pairs import draw_pairs, train_translator, write_captions, write_parallel
 
 import elman
 from elman.errors import InputError
+from elman.runs.folder import read_run, update_run
 from elman.tasks.trained_translator import TrainedTranslator
 
 pytestmark = pytest.mark.usefixtures("without_curves")
@@ -90,6 +91,42 @@ def test_sampling_is_seeded(trained: TrainedTranslator) -> None:
 
     assert drawn(seed=1) == drawn(seed=1) == drawn(seed=1, batch_size=1)
     assert drawn(seed=1, temperature=3.0) != drawn(seed=2, temperature=3.0)
+
+
+def test_samples_do_not_depend_on_the_batch_size(trained: TrainedTranslator) -> None:
+    """At a high temperature texts are as long as they may be; short sources allow fewer tokens."""
+    sources = ["dog", " ".join(SOURCES), "", SOURCES[0]]
+    options: dict[str, Any] = {"beam": None, "temperature": 50.0, "samples": 2, "seed": 3}
+    together = trained.search(sources, **options)
+    for size in (1, 2, 3):
+        assert trained.search(sources, batch_size=size, **options) == together
+    assert trained.search(sources[:1], **options) == together[:1]
+
+
+def test_a_smallest_length_is_kept_whatever_stands_beside(trained: TrainedTranslator) -> None:
+    options: dict[str, Any] = {"min_tokens": 30, "length_penalty": 0.0}
+    together = trained.search(["dog", " ".join(SOURCES)], **options)
+    apart = trained.search(["dog", " ".join(SOURCES)], batch_size=1, **options)
+    assert [text[0].text for text in apart] == [text[0].text for text in together]
+    assert len(apart[0][0].ids) >= 30
+
+
+def test_a_run_of_0_1_0_with_dot_products_gives_the_same_answers(
+    place: Path, tmp_path: Path
+) -> None:
+    """It had a matrix between vectors of different sizes, as bilinear attention has."""
+    for name, options in (("dot", {}), ("scaled-dot", {"scaled": True})):
+        settings = ["model.attention=bilinear", "training.epochs=1"]
+        settings += [f"model.attention_options.{key}=true" for key in options]
+        now = train_translator(place / "data", tmp_path / name, *settings)
+        contents = read_run(tmp_path / name)
+        saved = contents["config.json"]
+        saved["model"] |= {"attention": name, "attention_options": {}}
+        update_run(tmp_path / name, {"config.json": saved})
+        before: Any = elman.load(tmp_path / name)
+        assert before.translate(SOURCES) == now.translate(SOURCES)
+        assert before.score(draw_pairs(5, 5)) == now.score(draw_pairs(5, 5))
+        assert before.model.describe()["attention"] == "bilinear"
 
 
 def test_scores_do_not_depend_on_what_stands_beside(trained: TrainedTranslator) -> None:

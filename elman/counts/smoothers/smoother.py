@@ -74,6 +74,7 @@ class Smoother(ABC):
 
     about: ClassVar[str]
     interpolated: ClassVar[bool]  # or backing off, as above
+    defined_if_unseen: ClassVar[bool] = True  # whether words after an unseen context have a p
 
     def adjusted_counts(self, levels: list[Level], index: int, eos_id: int, context: str) -> Array:
         """How often each n-gram of a level counts: here, as often as it was seen."""

@@ -28,4 +28,6 @@ MIN_P = Transform(
     apply=min_p,
     allows=lambda fraction: 0 <= fraction <= 1,
     allowed="a number from 0 to 1",
+    least=0,
+    most=1,
 )

@@ -33,5 +33,6 @@ SOFTMAX_SAMPLING = Transform(
     apply=softmax_sampling,
     allows=lambda alpha: 0 <= alpha < math.inf,
     allowed="0 or more",
+    least=0,
     excludes="temperature",
 )

@@ -30,5 +30,6 @@ TEMPERATURE = Transform(
     apply=temperature,
     allows=lambda tau: 0 <= tau < math.inf,
     allowed="0 (greedy), 1 (as the model says) or more",
+    least=0,
     off=1.0,
 )

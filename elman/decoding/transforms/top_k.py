@@ -26,5 +26,6 @@ TOP_K = Transform(
     apply=top_k,
     allows=lambda k: k >= 1,
     allowed="1 or more",
+    least=1,
     kind=int,
 )

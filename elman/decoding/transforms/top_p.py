@@ -35,4 +35,6 @@ TOP_P = Transform(
     apply=top_p,
     allows=lambda p: 0 < p <= 1,
     allowed="a number above 0 and up to 1",
+    least=0,
+    most=1,
 )

@@ -26,6 +26,8 @@ class Transform:
     allows: Callable[[Any], bool]
     allowed: str  # the same in words
     kind: Any = float  # or int
+    least: float | None = None  # the smallest and largest number of a form's field, if any
+    most: float | None = None
     off: float | None = None  # the number with which it is left out
     excludes: str | None = None  # the name of another one that does the same work
 
@@ -33,6 +35,20 @@ class Transform:
     def type(self) -> Any:
         """What the option holds: a number, or None where that means off."""
         return self.kind | None if self.off is None else self.kind
+
+    def to_data(self, name: str) -> dict[str, Any]:
+        """What a form needs to offer the option; `off` is the number that leaves it out."""
+        return {
+            "id": name,
+            "option": self.option,
+            "type": "integer" if self.kind is int else "number",
+            "off": self.off,
+            "least": self.least,
+            "most": self.most,
+            "about": self.about,
+            "allowed": self.allowed,
+            "excludes": self.excludes,
+        }
 
     def check(self, number: Any) -> None:
         """Refuse a number that means nothing."""

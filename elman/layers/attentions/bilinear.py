@@ -1,6 +1,7 @@
 """Bilinear: e_ij = q_iᵀ W v_j (Luong et al. 2015, "general"); W v_j is computed once.
 
-With coverage, e_ij = q_iᵀ (W v_j + w g_j), where g_j is how much was looked at v_j before.
+With `scaled`, e_ij is divided by √size, as in the scaled dot product. With coverage,
+e_ij = q_iᵀ (W v_j + w g_j), where g_j is how much was looked at v_j before.
 """
 
 from __future__ import annotations
@@ -17,8 +18,12 @@ class BilinearAttention(Attention):
     about = "a matrix between the two vectors (Luong et al. 2015)"
     can_cover = True
 
-    def __init__(self, query_size: int, key_size: int, *, coverage: bool) -> None:
+    def __init__(
+        self, query_size: int, key_size: int, *, coverage: bool, scaled: bool = False
+    ) -> None:
+        """`scaled`: divide the scores by the root of the decoder's size."""
         super().__init__(query_size, key_size, coverage=coverage)
+        self.scale = query_size**0.5 if scaled else 1.0
         self.key = nn.Linear(key_size, query_size, bias=False)
         self.cover = nn.Linear(1, query_size, bias=False) if coverage else None
 
@@ -30,6 +35,6 @@ class BilinearAttention(Attention):
         self, queries: torch.Tensor, keys: torch.Tensor, covered: torch.Tensor | None = None
     ) -> torch.Tensor:
         scores = torch.bmm(queries, keys.transpose(1, 2))
-        if self.cover is None or covered is None:
-            return scores
-        return scores + (queries @ self.cover.weight) * covered.unsqueeze(1)
+        if self.cover is not None and covered is not None:
+            scores = scores + (queries @ self.cover.weight) * covered.unsqueeze(1)
+        return scores / self.scale if self.scale != 1.0 else scores

@@ -1,28 +1,27 @@
-"""Dot product: e_ij = q_i · k_j (Luong et al. 2015), which asks for two vectors of one size.
-
-Where they differ in size, k_j = W v_j brings the source to that of the decoder.
-"""
+"""Dot product: e_ij = q_i · v_j (Luong et al. 2015). Without weights, both sizes must be equal."""
 
 from __future__ import annotations
 
 import torch
-from torch import nn
 
+from elman.errors import InputError
 from elman.layers.attentions.attention import Attention
 
 
 class DotAttention(Attention):
     """How alike two vectors are."""
 
-    about = "the dot product of the two vectors (Luong et al. 2015)"
+    about = "the dot product of the two vectors, which must have the same size (Luong et al. 2015)"
 
     def __init__(self, query_size: int, key_size: int, *, coverage: bool) -> None:
         super().__init__(query_size, key_size, coverage=coverage)
-        same = query_size == key_size
-        self.key = None if same else nn.Linear(key_size, query_size, bias=False)
-
-    def prepare(self, values: torch.Tensor) -> torch.Tensor:
-        return values if self.key is None else self.key(values)
+        if query_size != key_size:
+            raise InputError(
+                "model.attention: a dot product compares vectors of the same size, but the encoder "
+                f"gives {key_size} numbers per word and the decoder has {query_size}; set "
+                "model.bidirectional=false with one hidden_size for all layers, or choose "
+                "model.attention=bilinear, which learns a matrix between the two"
+            )
 
     def scores(
         self, queries: torch.Tensor, keys: torch.Tensor, covered: torch.Tensor | None = None

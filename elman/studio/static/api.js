@@ -18,6 +18,7 @@ export class ApiError extends Error {
 export const overtaken = (error) => error.name === "AbortError";
 
 export const models = async () => (await get("/v1/models")).data;
+export const transforms = async () => (await get("/v1/transforms")).data;
 export const limits = () => get("/v1/limits");
 export const suggest = (body, signal) => post("/v1/suggest", body, signal);
 export const surprisal = (body, signal) => post("/v1/surprisal", body, signal);

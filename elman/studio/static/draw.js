@@ -7,10 +7,14 @@ of its place. It can be read with mouse, touch and arrow keys: what is under the
 line below the picture, and all the numbers in a table that opens.
 
   curves({ title, series: [{ name, y: [number|null], x: [number]? }], xLabel, yLabel,
-           xNames: [string]?, logY: false, zero: false, marks: [{ x, name }], height: 260,
-           format, onSelect: (index) => … })
+           xNames: [string]?, logY: false, zero: false, top: number?, ends: [from, to]?, marks: [{ x, name }],
+           levels: [{ y, name }], height: 260, format, onSelect: (index) => … })
       Lines over x (0, 1, 2 … without x); null leaves a gap. xNames names the places of x in the
-      readout and on the axis (words of a text). zero: the y axis begins at 0. marks: upright lines.
+      readout and on the axis (words of a text). zero: the y axis begins at 0; top: it reaches at
+      least so far; ends: those of the x axis. marks: upright lines; levels: lines across.
+
+  panels({ title, panels: [what curves takes] })
+      Several curves side by side under one title.
 
   heatMap({ title, rows: [string], columns: [string], values: [[number|null]], rowLabel,
             columnLabel, scale: "linear"|"log"|"diverging", low, high, cell: 18, format, between,
@@ -44,15 +48,16 @@ export function short(number) {
 }
 
 export function curves({
-  title, series, xLabel = "", yLabel = "", xNames = null, logY = false, zero = false, marks = [],
-  height = 260, format = short, onSelect = null,
+  title, series, xLabel = "", yLabel = "", xNames = null, logY = false, zero = false, top = null, ends = null,
+  marks = [], levels = [], height = 260, format = short, onSelect = null,
 }) {
   const lines = series.map((one) => ({ ...one, x: one.x ?? one.y.map((_, place) => place) }));
   const places = [...new Set(lines.flatMap((line) => line.x))].sort((a, b) => a - b);
   const usable = (y) => y !== null && Number.isFinite(y) && (!logY || y > 0);
   const heights = lines.flatMap((line) => line.y.filter(usable));
-  const y = axis(heights, logY, zero);
-  const xs = [places[0] ?? 0, places[places.length - 1] ?? 1];
+  const reached = [...heights, ...levels.map((level) => level.y), ...(top === null ? [] : [top])];
+  const y = axis(reached, logY, zero);
+  const xs = ends ?? [places[0] ?? 0, places[places.length - 1] ?? 1];
   const nameOf = (place) => xNames?.[place] ?? short(place);
   const at = (line, place) => line.y[line.x.indexOf(place)] ?? null;
   const render = (width) => {
@@ -64,7 +69,7 @@ export function curves({
       svg.append(shape("path", { class: "grid", d: `M${box.left} ${toY(tick)}H${box.right}` }));
       svg.append(label(short(tick), box.left - 6, toY(tick) + 4, "end"));
     }
-    const steps = xNames ? thinned(places, (box.right - box.left) / 50) : axis(places).ticks;
+    const steps = xNames ? thinned(places, (box.right - box.left) / 50) : axis(ends ?? places).ticks;
     for (const tick of steps.filter((step) => step >= xs[0] && step <= xs[1])) {
       svg.append(label(cut(nameOf(tick), 9), toX(tick), box.bottom + 16, "middle"));
     }
@@ -75,6 +80,10 @@ export function curves({
     for (const mark of marks) {
       svg.append(shape("path", { class: "mark", d: `M${toX(mark.x)} ${box.top}V${box.bottom}` }));
       svg.append(label(mark.name, toX(mark.x) + 3, box.top + 10, "start", "faint"));
+    }
+    for (const level of levels) {
+      svg.append(shape("path", { class: "mark", d: `M${box.left} ${toY(level.y)}H${box.right}` }));
+      svg.append(label(level.name, box.right, toY(level.y) - 4, "end", "faint"));
     }
     lines.forEach((line, number) => {
       let pen = "M";
@@ -101,6 +110,13 @@ export function curves({
   const keys = lines.map((line, number) => [line.name, seriesColour(number)]);
   const chosen = onSelect && ((row, column) => onSelect(column));
   return figure({ title, render, size: [1, places.length], keys, table, onSelect: chosen });
+}
+
+export function panels({ title, panels: given }) {
+  const outer = element("section", { class: "panels" });
+  if (title) outer.append(element("h3", {}, title));
+  outer.append(...given.map((panel) => curves(panel)));
+  return outer;
 }
 
 export function heatMap({

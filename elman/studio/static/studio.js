@@ -35,9 +35,9 @@ async function start() {
   fillShortcuts();
   const place = byId("view");
   try {
-    const models = await api.models();
+    const [models, transforms] = await Promise.all([api.models(), api.transforms()]);
     const views = VIEWS.filter((view) => !view.task || models.some((model) => can(model, view.task)));
-    const studio = { models, go: (id) => { location.hash = id; } };
+    const studio = { models, transforms, go: (id) => { location.hash = id; } };
     studio.chooser = createChooser(models, () => show(studio, views));
     byId("models").replaceChildren(studio.chooser.element);
     byId("tabs").replaceChildren(...views.map((view) => make("a", { href: `#${view.id}`, "data-view": view.id }, view.title)));

@@ -1,6 +1,6 @@
 /* Every decoding control of the server (docs/api.md), as a form; what is at its default is not sent.
 
-  const knobs = controls();
+  const knobs = controls(transforms);      what GET /v1/transforms lists
   knobs.element          the form
   knobs.all()            fields of /v1/completions
   knobs.transforms()     those of them that change the distribution
@@ -10,13 +10,6 @@ import { field, make } from "../elements.js";
 import { recall, remember } from "../remember.js";
 
 /* name, label, what it is when it is off, attributes of the input, help */
-const SHAPING = [
-  ["temperature", "Temperature", 1, { min: 0, max: 5, step: 0.05 }, "below 1 sharpens, 0 is greedy"],
-  ["top_k", "Top k", "", { min: 1, step: 1 }, "the k likeliest"],
-  ["top_p", "Top p", "", { min: 0.01, max: 1, step: 0.01 }, "the likeliest that make up p"],
-  ["min_p", "Min p", "", { min: 0, max: 1, step: 0.01 }, "only what has this share of the best"],
-  ["softmax_alpha", "Softmax α", "", { min: 0, step: 0.1 }, "another way to sharpen; not with a temperature"],
-];
 const PENALTIES = [
   ["repetition_penalty", "Repetition", 1, { min: 0.1, max: 10, step: 0.05 }, "above 1: less of what was written"],
   ["frequency_penalty", "Frequency", 0, { min: -10, max: 10, step: 0.1 }, "taken off for every time"],
@@ -27,10 +20,18 @@ const WHOLE = [
   ["n", "Samples", 1, { min: 1, max: 8, step: 1 }, "of every model"],
   ["seed", "Seed", "", { min: 0, step: 1, placeholder: "any" }, "the same writes the same"],
 ];
-const MAIN = 3; // of the shaping ones, that are always in sight
+const IN_SIGHT = ["temperature", "top_k", "top_p"]; // the other transforms are under More
 const AT_FIRST = { max_tokens: 60 };
 
-export function controls() {
+/* A transform as the rows above: its label is its option in words. */
+const row = ({ option, type, off, least, most, about }) => [
+  option, option[0].toUpperCase() + option.slice(1).replaceAll("_", " "), off ?? "",
+  { ...(least !== null && { min: least }), ...(most !== null && { max: most }), step: type === "integer" ? 1 : "any" }, about,
+];
+
+export function controls(transforms) {
+  const shaping = transforms.map(row);
+  const [usual, others] = [true, false].map((shown) => shaping.filter(([name]) => IN_SIGHT.includes(name) === shown));
   const kept = recall("controls", AT_FIRST);
   const numbers = new Map();
   const number = ([name, label, off, attributes, help]) => {
@@ -48,9 +49,9 @@ export function controls() {
   const [atLineEnd, atLineEndLabel] = check("stop_at_line_end", "Stop at the end of the line");
   const [unknown, unknownLabel] = check("allow_unknown", "Let unknown words come");
   const group = (title, ...parts) => make("fieldset", { class: "controls" }, make("legend", {}, title), parts);
-  const main = make("div", { class: "controls" }, [...WHOLE, ...SHAPING.slice(0, MAIN)].map(number));
+  const main = make("div", { class: "controls" }, [...WHOLE, ...usual].map(number));
   const more = make("details", {}, make("summary", {}, "More controls"),
-    group("Distribution", SHAPING.slice(MAIN).map(number)),
+    group("Distribution", others.map(number)),
     group("Against repetition", PENALTIES.map(number)),
     group("End", field("Stop before", stop, "up to four texts, with | between"), make("div", { class: "checks" }, atLineEndLabel, unknownLabel)));
   const element = make("div", { class: "knobs" }, main, more);
@@ -58,9 +59,9 @@ export function controls() {
   const given = (names) => Object.fromEntries([...numbers]
     .filter(([name, { input, off }]) => names.includes(name) && input.value !== "" && Number(input.value) !== off)
     .map(([name, { input }]) => [name, Number(input.value)]));
-  const transforms = () => given([...SHAPING, ...PENALTIES].map(([name]) => name));
+  const shaped = () => given([...shaping, ...PENALTIES].map(([name]) => name));
   const all = () => ({
-    ...transforms(),
+    ...shaped(),
     ...given(WHOLE.map(([name]) => name)),
     ...(stop.value && { stop: stop.value.split("|").map((text) => text.replaceAll("\\n", "\n")).slice(0, 4) }),
     ...(atLineEnd.checked && { stop_at_line_end: true }),
@@ -79,5 +80,5 @@ export function controls() {
     ...Object.fromEntries([...numbers].map(([name, { input }]) => [name, input.value])),
     stop: stop.value, stop_at_line_end: atLineEnd.checked, allow_unknown: unknown.checked,
   }));
-  return { element, all, transforms };
+  return { element, all, transforms: shaped };
 }

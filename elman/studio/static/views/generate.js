@@ -13,13 +13,13 @@ const RESTING = 250; // milliseconds before the distribution is asked for again
 
 export default { id: "generate", title: "Generate", task: ["completions"], create };
 
-function create() {
+function create(studio) {
   const prompt = textArea({ rows: 2, class: "writing", placeholder: "A beginning, or nothing", "aria-label": "Prompt" });
   prompt.value = recall("prompt", "the president of the company said");
   const go = make("button", { type: "submit", class: "main" }, "Generate");
   const stop = make("button", { type: "button", disabled: true }, "Stop");
   const status = make("output", { class: "quiet", "aria-live": "polite" });
-  const knobs = controls();
+  const knobs = controls(studio.transforms);
   const cards = make("div", { class: "cards" });
   let asked = [];
   let running = null;

@@ -11,7 +11,7 @@ const TICKET = "when she tried to print her tickets , she found that the printer
   + "after installing the toner into the printer , she finally printed her tickets";
 const FIRST = "gradient-flow";
 const WHOLE = "state"; // of all layers together
-const KINDS = new Set(["curves", "heatMap", "bars", "colouredText"]);
+const KINDS = new Set(["curves", "panels", "heatMap", "bars", "colouredText"]);
 
 export default { id: "inside", title: "Inside", task: ["inspect"], create };
 

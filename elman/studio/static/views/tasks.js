@@ -75,7 +75,9 @@ function answering(model) {
   const fields = { question: ["A question", ""], passage: ["The passage that has the answer", ""] };
   return asking(model, "Answer", fields, async ({ question, passage }, signal) => {
     const found = await api.answer({ model: model.id, question, passage }, signal);
-    return [make("p", { class: "passage" }, passage.slice(0, found.start), make("mark", {}, passage.slice(found.start, found.end)), passage.slice(found.end)),
+    const letters = Array.from(passage); // code points, as the server counts; a string's places are UTF-16 units
+    const part = (from, to) => letters.slice(from, to).join("");
+    return [make("p", { class: "passage" }, part(0, found.start), make("mark", {}, part(found.start, found.end)), part(found.end)),
       make("p", { class: "sum" }, make("b", {}, found.answer || "no answer"), ` with ${short(100 * found.probability)} %`)];
   });
 }

@@ -1,0 +1,94 @@
+"""How likely a network finds a word that it read long before: by distance, after every epoch.
+
+Filled by `cells_compared.py` while networks are trained on `tickets`, drawn beside the gradients of
+`elman inspect`. A network that has forgotten which of the choices it was is right by chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from elman.insight.insight import Drawing
+
+SOLVED = 0.95  # the probability that counts as knowing the word
+_LABEL = "P(right last word)"
+
+
+@dataclass
+class Remembering:
+    """The probability of the right last word, by distance, after every epoch of one network."""
+
+    choices: int  # words that the last one could be
+    epochs: list[int] = field(default_factory=list)
+    probabilities: list[dict[int, float]] = field(default_factory=list)  # by distance
+
+    @property
+    def chance(self) -> float:
+        """The probability for a network that has forgotten the word."""
+        return 1 / self.choices
+
+    @property
+    def solved(self) -> bool:
+        """Whether the word is known at every distance."""
+        return bool(self.probabilities) and min(self.probabilities[-1].values()) >= SOLVED
+
+    def curve(self, distance: int) -> tuple[list[int], list[float]]:
+        """Epochs, and the probability at one distance after each."""
+        return self.epochs, [row[distance] for row in self.probabilities]
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data; a row of probabilities per epoch, a column per distance."""
+        return {
+            "chance": self.chance,
+            "epochs": self.epochs,
+            "distances": [*self.probabilities[-1]],
+            "probabilities": [[*each.values()] for each in self.probabilities],
+        }
+
+    def summary(self) -> str:
+        """One sentence."""
+        last = self.probabilities[-1].items()
+        known = ", ".join(f"{probability:.2f} at {distance}" for distance, probability in last)
+        return (
+            f"after {self.epochs[-1]} epochs, the right last word has the probability {known} "
+            f"tokens (chance {self.chance:.3f})."
+        )
+
+
+def draw_remembering(found: Mapping[str, Remembering]) -> Drawing:
+    """A panel per network by epoch, and one that compares the networks at the end, by distance."""
+    longest = max(one.epochs[-1] for one in found.values())
+    panels = [
+        _panel(
+            one,
+            f"{name}, by epoch",
+            "epoch",
+            {f"{distance} tokens back": one.curve(distance) for distance in one.probabilities[-1]},
+        )
+        | {"ends": [0, longest]}  # the same for all, to be compared
+        for name, one in found.items()
+    ]
+    ends = {
+        name: ([*one.probabilities[-1]], [*one.probabilities[-1].values()])
+        for name, one in found.items()
+    }
+    any_one = next(iter(found.values()))
+    panels.append(_panel(any_one, "After the last epoch, by distance", "distance in tokens", ends))
+    title = "Who remembers the tickets? Probability of the right last word, stories not trained on"
+    return Drawing("panels", {"title": title, "panels": panels})
+
+
+def _panel(
+    one: Remembering, title: str, x_label: str, series: Mapping[str, tuple[list[int], list[float]]]
+) -> dict[str, Any]:
+    return {
+        "title": title,
+        "xLabel": x_label,
+        "yLabel": _LABEL,
+        "zero": True,
+        "top": 1.0,
+        "levels": [{"y": one.chance, "name": f"chance: 1 of {one.choices}"}],
+        "series": [{"name": name, "x": x, "y": y} for name, (x, y) in series.items()],
+    }
