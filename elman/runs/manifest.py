@@ -9,16 +9,20 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
 from elman.atomic import replacing
 from elman.errors import InputError
+from elman.runs.claim import MANIFEST, left_behind, recover
 from elman.runs.parts import as_json
 from elman.version import __version__
 
-MANIFEST = "manifest.json"
+__all__ = ["MANIFEST", "Entry", "check_file", "fingerprint", "read_manifest", "write_manifest"]
+
 _FORMAT = {"format": "elman run", "version": 1}
+_PATIENCE = 5.0  # seconds for which a reader waits for a run that is being overwritten
 
 Entry = dict[str, Any]  # of one file: bytes, sha256 and, after an update, the name it is stored by
 
@@ -48,7 +52,7 @@ def _sealed(manifest: dict[str, Any]) -> str:
 def read_manifest(path: Path) -> dict[str, Any]:
     """The manifest of a run folder, or an InputError that says what the folder is instead."""
     if not os.path.exists(path):
-        raise _no_such_run(path)
+        _wait_for(path)
     try:
         text = (path / MANIFEST).read_text(encoding="utf-8")
         manifest = json.loads(text)
@@ -72,16 +76,24 @@ def read_manifest(path: Path) -> dict[str, Any]:
     return manifest
 
 
-def _no_such_run(path: Path) -> InputError:
-    """Says how to get one; or where it is, if a process was killed while overwriting it."""
-    old = sorted(path.parent.glob(f".{path.name}.*.old")) if path.parent.is_dir() else []
-    if old:
-        return InputError(
-            f"{path}: was being overwritten; the old run is whole: mv {old[0]} {path}"
-        )
-    return InputError(
-        f"{path}: no such run; train one with: elman train ngram --data … --out {path}"
-    )
+def _wait_for(path: Path) -> None:
+    """Wait for a run that is being overwritten, or put it back if that was cut short; an InputError
+    if there is none.
+    """
+    latest = time.monotonic() + _PATIENCE
+    while not os.path.exists(path):
+        aside = left_behind(path)
+        if not aside:
+            raise InputError(
+                f"{path}: no such run; train one with: elman train ngram --data … --out {path}"
+            )
+        if recover(path):
+            return
+        if time.monotonic() > latest:
+            raise InputError(
+                f"{path}: was being overwritten; the old run is whole: mv {aside[0]} {path}"
+            )
+        time.sleep(0.02)
 
 
 def _names_files(files: Any) -> bool:

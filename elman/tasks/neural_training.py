@@ -17,6 +17,7 @@ from typing import Any
 from elman.errors import InputError
 from elman.models import SENTENCE_MODELS
 from elman.runs.folder import read_run
+from elman.runs.lock import Lock, only_writer
 from elman.tasks.checkpoints import read_checkpoint
 from elman.tasks.language_model import TrainedModel, saved_run
 from elman.tasks.machine import Machine
@@ -55,8 +56,7 @@ def train_neural(
     facts = {"data": text.facts(), "validation": None, "seconds": 0.0}
     trainer = build_trainer(config, text, device, processes, before)
     run = TrainingRun(trainer, config, _parts(text.tokenizer), facts, machine, out)
-    run.begin(overwrite)
-    run.train()
+    run.start(overwrite)
     return TrainedModel(text.tokenizer, trainer.model, config, run.facts, run.name)
 
 
@@ -69,11 +69,28 @@ def resume(
 ) -> Any:
     """Go on with a run where it stopped, bit for bit; `data` if the text has moved."""
     machine = machine or Machine()
+    read_run(path, ())  # is refused if there is none
+    if machine.processes.rank:
+        return _resume(path, data, machine, progress, None)
+    with only_writer(path) as lock:
+        return _resume(path, data, machine, progress, lock)
+
+
+def _resume(
+    path: Path,
+    data: str | None,
+    machine: Machine,
+    progress: Callable[[str], None],
+    lock: Lock | None,
+) -> Any:
+    """The same, with the run folder locked by the one process that writes to it."""
     contents = read_run(path)
     if "training.json" not in contents:
         raise InputError(f"{path}: is not a run in training; train one with: elman train")
     if contents["config.json"]["model"]["kind"] in SENTENCE_MODELS:
-        return resume_sentences(path, contents, data=data, machine=machine, progress=progress)
+        return resume_sentences(
+            path, contents, data=data, machine=machine, progress=progress, lock=lock
+        )
     saved = saved_run(path, contents)
     state = contents["training.json"]
     refuse_other_count(machine.processes, state.get("processes", 1), path)
@@ -87,7 +104,7 @@ def resume(
     trainer = build_trainer(saved.config, text, device, machine.processes)
     trainer.restore(read_checkpoint(contents, machine.processes))
     run = TrainingRun(trainer, saved.config, _parts(saved.tokenizer), saved.facts, machine, path)
-    run.train(records=state["history"])
+    run.train(records=state["history"], lock=lock)
     return TrainedModel(saved.tokenizer, trainer.model, saved.config, run.facts, run.name)
 
 

@@ -16,6 +16,7 @@ import torch
 
 from elman.errors import InputError
 from elman.runs.folder import read_run
+from elman.runs.lock import Lock
 from elman.tasks.checkpoints import read_checkpoint
 from elman.tasks.elmo import Elmo
 from elman.tasks.example_task import TASKS, ExampleTask
@@ -88,8 +89,7 @@ def train_examples(
         "seconds": 0.0,
     }
     run = TrainingRun(trainer, config, {"vocabulary.json": task.kept()}, facts, machine, out)
-    run.begin(overwrite)
-    run.train()
+    run.start(overwrite)
     return _trained(task, trainer.model, run.facts, run.name)
 
 
@@ -116,6 +116,7 @@ def resume_sentences(
     data: str | None,
     machine: Machine,
     progress: Callable[[str], None],
+    lock: Lock | None,
 ) -> TrainedTask:
     """Go on with a run where it stopped, bit for bit."""
     saved = saved_task(path, contents)
@@ -130,7 +131,7 @@ def resume_sentences(
     trainer.restore(read_checkpoint(contents, machine.processes))
     parts = {"vocabulary.json": saved.task.kept()}
     run = TrainingRun(trainer, saved.config, parts, saved.facts, machine, path)
-    run.train(records=state["history"])
+    run.train(records=state["history"], lock=lock)
     return _trained(saved.task, trainer.model, run.facts, run.name)
 
 

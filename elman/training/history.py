@@ -49,6 +49,10 @@ class History:
             temporary.write_text("".join(map(_line, self.records)), encoding="utf-8")
             os.replace(temporary, self._path)
 
+    def follow(self, folder: Path) -> None:
+        """The run folder has another name now."""
+        self._path = folder / HISTORY
+
     def add(self, record: Record) -> None:
         """Write a record down at once."""
         self.records.append(record)

@@ -116,13 +116,6 @@ def test_a_file_that_is_whole_but_means_nothing(run: Path, name: str) -> None:
         read_run(run)
 
 
-def test_a_process_killed_while_overwriting_leaves_the_old_run_and_a_hint(tmp_path: Path) -> None:
-    write_run(tmp_path / "run", {"a.txt": "old"})
-    (tmp_path / "run").rename(tmp_path / ".run.123.old")
-    with pytest.raises(InputError, match=r"old run is whole: mv .*\.run\.123\.old"):
-        read_run(tmp_path / "run")
-
-
 def test_every_changed_byte_of_an_updated_run_is_seen(
     run: Path, new_parts: Parts, updated: Parts, assert_holds: Holds
 ) -> None:
