@@ -12,7 +12,7 @@ is replaced in one rename. Killed at any moment, the folder holds the old parts 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from elman.runs.manifest import (
 from elman.runs.parts import Content, read_part, size_of, write_part
 
 __all__ = [
+    "Check",
     "explained",
     "fill",
     "read_run",
@@ -120,28 +121,44 @@ def _remove_others(path: Path, files: Mapping[str, Entry]) -> None:
                 file.unlink()
 
 
-def read_run(path: Path, names: Iterable[str] | None = None) -> dict[str, Any]:
-    """What is in a run folder, or some of it, by name; each file is checked with the manifest."""
+# Called before the arrays of a part are read: its name, its file, and all parts without arrays.
+Check = Callable[[str, Path, dict[str, Any]], None]
+
+
+def read_run(
+    path: Path,
+    names: Iterable[str] | None = None,
+    check: Check = lambda name, file, contents: None,
+) -> dict[str, Any]:
+    """What is in a run folder, or some of it, by name; each file is checked with the manifest.
+
+    `check` may refuse arrays by their shapes, before they are in memory.
+    """
     wanted = None if names is None else list(names)
     manifest = read_manifest(path)
     while True:
         try:
-            return _read_parts(path, manifest, manifest["files"] if wanted is None else wanted)
+            parts = manifest["files"] if wanted is None else wanted
+            return _read_parts(path, manifest, parts, check)
         except InputError:
             before, manifest = manifest, read_manifest(path)
             if manifest == before:  # else it was being updated while it was read
                 raise
 
 
-def _read_parts(path: Path, manifest: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+def _read_parts(
+    path: Path, manifest: dict[str, Any], names: Iterable[str], check: Check
+) -> dict[str, Any]:
     contents: dict[str, Any] = {}
-    for name in names:
+    for name in sorted(names, key=lambda name: name.endswith(".safetensors")):
         if name not in manifest["files"]:
             continue
         expected = dict(manifest["files"][name])
         stored = expected.pop("stored", name)
         if Path(stored).name != stored or "\0" in stored:
             raise InputError(f"{path / MANIFEST}: names a file outside the folder ({stored})")
+        if stored.endswith(".safetensors"):
+            check(name, path / stored, contents)
         check_file(path / stored, expected)
         contents[name] = read_part(path / stored)
     return contents

@@ -7,7 +7,6 @@ itself too, so that every changed byte of a run is seen. Called by `folder.py`.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import time
 from pathlib import Path
@@ -17,6 +16,7 @@ from elman.atomic import replacing
 from elman.errors import InputError
 from elman.runs.claim import MANIFEST, left_behind, recover
 from elman.runs.parts import as_json
+from elman.runs.regular import open_regular, parse_json, read_text
 from elman.version import __version__
 
 __all__ = ["MANIFEST", "Entry", "check_file", "fingerprint", "read_manifest", "write_manifest"]
@@ -29,7 +29,7 @@ Entry = dict[str, Any]  # of one file: bytes, sha256 and, after an update, the n
 
 def fingerprint(path: Path) -> Entry:
     """What a file must be: its size and its SHA-256."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return {
             "bytes": os.fstat(file.fileno()).st_size,
             "sha256": hashlib.file_digest(file, "sha256").hexdigest(),
@@ -54,8 +54,8 @@ def read_manifest(path: Path) -> dict[str, Any]:
     if not os.path.exists(path):
         _wait_for(path)
     try:
-        text = (path / MANIFEST).read_text(encoding="utf-8")
-        manifest = json.loads(text)
+        text = read_text(path / MANIFEST)
+        manifest = parse_json(text)
         ours = manifest["format"] == _FORMAT["format"]
     except (OSError, ValueError, KeyError, TypeError):
         ours = False

@@ -18,10 +18,12 @@ from elman.errors import InputError
 from elman.models import SENTENCE_MODELS
 from elman.runs.folder import read_run
 from elman.runs.lock import Lock, only_writer
-from elman.tasks.checkpoints import read_checkpoint
-from elman.tasks.language_model import TrainedModel, saved_run
+from elman.tasks.checkpoints import first_step_checked, read_state, restore
+from elman.tasks.language_model import TrainedModel, kind_in, saved_run
 from elman.tasks.machine import Machine
 from elman.tasks.recipes import RunConfig
+from elman.tasks.saved_facts import recorded_source
+from elman.tasks.saved_shapes import check_shapes
 from elman.tasks.sentence_training import resume_sentences
 from elman.tasks.trainers import build_trainer
 from elman.tasks.training_run import TrainingRun
@@ -84,16 +86,16 @@ def _resume(
     lock: Lock | None,
 ) -> Any:
     """The same, with the run folder locked by the one process that writes to it."""
-    contents = read_run(path)
+    contents = read_run(path, check=check_shapes)
     if "training.json" not in contents:
         raise InputError(f"{path}: is not a run in training; train one with: elman train")
-    if contents["config.json"]["model"]["kind"] in SENTENCE_MODELS:
+    if kind_in(contents) in SENTENCE_MODELS:
         return resume_sentences(
             path, contents, data=data, machine=machine, progress=progress, lock=lock
         )
     saved = saved_run(path, contents)
-    state = contents["training.json"]
-    refuse_other_count(machine.processes, state.get("processes", 1), path)
+    state = read_state(path, contents)
+    refuse_other_count(machine.processes, state["processes"], path)
     if machine.threads is None:
         machine = replace(machine, threads=state["threads"])
     device = machine.prepare()
@@ -102,9 +104,10 @@ def _resume(
     progress("tokenizing")
     text = encode_training_text(corpus, saved.tokenizer)
     trainer = build_trainer(saved.config, text, device, machine.processes)
-    trainer.restore(read_checkpoint(contents, machine.processes))
+    restore(path, trainer, contents)
     run = TrainingRun(trainer, saved.config, _parts(saved.tokenizer), saved.facts, machine, path)
-    run.train(records=state["history"], lock=lock)
+    with first_step_checked(path, trainer):
+        run.train(records=state["history"], lock=lock)
     return TrainedModel(saved.tokenizer, trainer.model, saved.config, run.facts, run.name)
 
 
@@ -132,7 +135,7 @@ def _same_text(path: Path, saved: TrainedModel, data: str | None) -> Corpus:
     """The text of a run: to go on bit for bit, it must be the same, that of validation too."""
     facts = saved.facts
     try:
-        corpus = saved.open(data or facts["data"]["name"])
+        corpus = saved.open(data or recorded_source(facts))
     except InputError as error:
         moved = "" if data else "; if the text has moved, say where to with --data"
         raise InputError(f"{error}{moved}") from None

@@ -14,10 +14,10 @@ from typing import Any
 
 import torch
 
-from elman.errors import InputError
+from elman.errors import UNFIT, InputError, is_memory_error
 from elman.runs.folder import read_run
 from elman.runs.lock import Lock
-from elman.tasks.checkpoints import read_checkpoint
+from elman.tasks.checkpoints import first_step_checked, read_state, restore
 from elman.tasks.elmo import Elmo
 from elman.tasks.example_task import TASKS, ExampleTask
 from elman.tasks.fine_tuning import begin_with
@@ -25,6 +25,8 @@ from elman.tasks.language_model import TrainedModel, run_kind
 from elman.tasks.machine import Machine
 from elman.tasks.origins import explaining_what_is_missing
 from elman.tasks.recipes import RunConfig, saved_config
+from elman.tasks.saved_facts import check_facts, recorded_source
+from elman.tasks.saved_shapes import check_shapes
 from elman.tasks.sentence_task import SentenceTask
 from elman.tasks.trained_task import TrainedTask
 from elman.tasks.training_run import TrainingRun
@@ -120,7 +122,7 @@ def resume_sentences(
 ) -> TrainedTask:
     """Go on with a run where it stopped, bit for bit."""
     saved = saved_task(path, contents)
-    state = contents["training.json"]
+    state = read_state(path, contents)
     if machine.threads is None:
         machine = replace(machine, threads=state["threads"])
     device = machine.prepare()
@@ -128,17 +130,18 @@ def resume_sentences(
     corpus = _same_text(path, saved, data)
     train, valid, _ = _examples(type(saved.task), corpus, saved.config)
     trainer = _trainer(saved.task, train, valid, device)
-    trainer.restore(read_checkpoint(contents, machine.processes))
+    restore(path, trainer, contents)
     parts = {"vocabulary.json": saved.task.kept()}
     run = TrainingRun(trainer, saved.config, parts, saved.facts, machine, path)
-    run.train(records=state["history"], lock=lock)
+    with first_step_checked(path, trainer):
+        run.train(records=state["history"], lock=lock)
     return _trained(saved.task, trainer.model, run.facts, run.name)
 
 
 def _same_text(path: Path, saved: TrainedTask, data: str | None) -> Corpus:
     """The text of a run: to go on bit for bit, it must be the same."""
     try:
-        corpus = saved.task.open(data or saved.facts["data"]["name"], saved.config)
+        corpus = saved.task.open(data or recorded_source(saved.facts), saved.config)
     except InputError as error:
         moved = "" if data else "; if the text has moved, say where to with --data"
         raise InputError(f"{error}{moved}") from None
@@ -162,7 +165,7 @@ def load_kind(path: Path, kind: str) -> Any:
 
 def load_task(path: Path) -> TrainedTask:
     """The model in a run folder, with its best weights; every file is checked first."""
-    return saved_task(path, read_run(path, _PARTS))
+    return saved_task(path, read_run(path, _PARTS, check_shapes))
 
 
 def saved_task(path: Path, contents: dict[str, Any]) -> TrainedTask:
@@ -175,11 +178,14 @@ def saved_task(path: Path, contents: dict[str, Any]) -> TrainedTask:
         with torch.random.fork_rng(devices=[]):  # fresh weights, soon gone, leave no trace
             model = task.build()
         model.load_arrays(contents["weights.safetensors"])
+        facts = check_facts(contents["facts.json"])
     except KeyError as error:
         raise InputError(f"{path}: the run lacks {error}; train again") from None
-    except (TypeError, ValueError, IndexError, AttributeError) as error:
+    except UNFIT as error:
+        if is_memory_error(error):
+            raise
         raise InputError(f"{path}: the parts of the run do not fit ({error})") from None
-    return _trained(task, model.eval(), contents["facts.json"], str(path))
+    return _trained(task, model.eval(), facts, str(path))
 
 
 def _trained(task: ExampleTask, model: Any, facts: dict[str, Any], name: str) -> TrainedTask:

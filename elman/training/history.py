@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from elman.errors import ElmanError
+from elman.runs.regular import open_regular, parse_json
 
 HISTORY = "history.jsonl"
 CURVES = "curves.png"
@@ -24,17 +25,41 @@ _HIGHEST = 1e100  # what a logarithmic axis can show
 
 
 def read_history(folder: Path) -> list[Record]:
-    """Every record of a run; a last line that was cut off by a kill is left out."""
-    path = folder / HISTORY
-    if not path.exists():
+    """Every record of a run; what follows a line that is no record is left out, like the last one
+    that was cut off by a kill.
+    """
+    try:
+        with open_regular(folder / HISTORY) as file:
+            text = file.read().decode("utf-8", errors="replace")
+    except FileNotFoundError:
         return []
     records = []
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+    for line in text.splitlines():
         try:
-            records.append(json.loads(line))
+            record = parse_json(line)
         except ValueError:
             break
+        if not _is_record(record):
+            break
+        records.append(record)
     return records
+
+
+def _is_record(record: Any) -> bool:
+    """Whether it has a step and an epoch, and beside them single values, numbers where curves are
+    drawn of them.
+    """
+    if not isinstance(record, dict):
+        return False
+    drawn = [name for name in record if name.endswith(("perplexity", "_error", "_norm", "_rate"))]
+    return all(_is_number(record.get(name)) for name in ("step", "epoch", *drawn)) and all(
+        value is None or isinstance(value, str | bool) or _is_number(value)
+        for value in record.values()
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is float or (type(value) is int and abs(value) < 2**63)
 
 
 class History:
