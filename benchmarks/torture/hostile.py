@@ -79,6 +79,8 @@ def _judge(tally: Tally, trial: str, ended: Any, beginning: float) -> None:
         tally.bad("hang", trial)
     elif ended.traceback or ended.code == 70:
         tally.bad("traceback", f"{trial}\n{ended.err[-1500:]}")
+    elif ended.code == -signal.SIGTERM:  # by us, before there was anything to save
+        tally.good("stopped")
     elif ended.code < 0:
         tally.bad(f"signal {-ended.code}", f"{trial}\n{ended.err[-500:]}")
     elif memory > _MEGABYTES:

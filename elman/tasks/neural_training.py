@@ -22,7 +22,7 @@ from elman.tasks.checkpoints import first_step_checked, read_state, restore
 from elman.tasks.language_model import TrainedModel, kind_in, saved_run
 from elman.tasks.machine import Machine
 from elman.tasks.recipes import RunConfig
-from elman.tasks.saved_facts import recorded_source
+from elman.tasks.saved_facts import recorded_source, require_facts
 from elman.tasks.saved_shapes import check_shapes
 from elman.tasks.sentence_training import resume_sentences
 from elman.tasks.trainers import build_trainer
@@ -94,6 +94,7 @@ def _resume(
             path, contents, data=data, machine=machine, progress=progress, lock=lock
         )
     saved = saved_run(path, contents)
+    require_facts(path, saved.facts, "lines", "empty_lines", "tokens")
     state = read_state(path, contents)
     refuse_other_count(machine.processes, state["processes"], path)
     if machine.threads is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 from elman.data_checks import number, section, text, texts, whole, wholes
@@ -26,6 +27,14 @@ def check_facts(facts: Any) -> dict[str, Any]:
     number(found.get("seconds", 0.0), "seconds")
     section(found.get("task", {}), "task")
     return found
+
+
+def require_facts(path: Path, facts: dict[str, Any], *names: str) -> None:
+    """An InputError if facts on the data of a training are missing that are told at its end."""
+    missing = [name for name in names if name not in facts["data"]]
+    if missing or "seconds" not in facts:
+        lacking = ", ".join(missing or ["seconds"])
+        raise InputError(f"{path}: the run lacks {lacking}; train again")
 
 
 def _check_data(data: dict[str, Any]) -> None:

@@ -25,7 +25,7 @@ from elman.tasks.language_model import TrainedModel, run_kind
 from elman.tasks.machine import Machine
 from elman.tasks.origins import explaining_what_is_missing
 from elman.tasks.recipes import RunConfig, saved_config
-from elman.tasks.saved_facts import check_facts, recorded_source
+from elman.tasks.saved_facts import check_facts, recorded_source, require_facts
 from elman.tasks.saved_shapes import check_shapes
 from elman.tasks.sentence_task import SentenceTask
 from elman.tasks.trained_task import TrainedTask
@@ -122,6 +122,7 @@ def resume_sentences(
 ) -> TrainedTask:
     """Go on with a run where it stopped, bit for bit."""
     saved = saved_task(path, contents)
+    require_facts(path, saved.facts, "examples", "unit")
     state = read_state(path, contents)
     if machine.threads is None:
         machine = replace(machine, threads=state["threads"])
