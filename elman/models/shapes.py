@@ -16,7 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from elman.errors import InputError
 
 Shapes = dict[str, tuple[int, ...]]
-_MOST_OPERATIONS = 100_000  # of building; our deepest model takes some hundreds
+_MOST_OPERATIONS = 20_000  # of building; our deepest model takes some hundreds
 _SCALES = ".scales"  # of weights in eight bits
 
 
@@ -41,8 +41,12 @@ def outline(build: Callable[[], nn.Module]) -> nn.Module | None:
     try:
         with torch.random.fork_rng(devices=[]), torch.device("meta"), _Counted():
             return build()
-    except (RuntimeError, NotImplementedError):  # a part that computes with its numbers at once
-        return None
+    except (RuntimeError, TypeError, OverflowError) as error:
+        if "overflow" in str(error).lower():
+            raise InputError("the model is too large for any machine; lower its sizes") from None
+        if isinstance(error, RuntimeError):  # a part that computes with its numbers at once
+            return None
+        raise
 
 
 def compare_shapes(model: nn.Module, found: Mapping[str, tuple[int, ...]]) -> None:

@@ -12,9 +12,11 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
+from elman.batches import Batch, Batches, Lines, Pairs, Stream
 from elman.errors import InputError
 from elman.models import SENTENCE_MODELS
 from elman.tasks.machine import Machine
@@ -22,11 +24,13 @@ from elman.tasks.recipes import RunConfig, load_recipe
 from elman.tasks.sentence_training import prepare
 from elman.tasks.trainers import build_trainer
 from elman.tasks.training_text import read_training_text
+from elman.training.memory import needed_bytes
 from elman.training.trainer import Trainer
 
 _WARM_UP_STEPS = 2
 _PROBE_SECONDS = 6.0
 _MOST_STEPS = 200
+_PROBE_OPERATIONS = 1e10  # of a step that is measured, about a second
 
 
 @dataclass(frozen=True)
@@ -71,18 +75,28 @@ def plan(
     else:
         trainer = build_trainer(config, read_training_text(str(data), config, progress), device)
     progress("measuring a few steps")
+    narrowed = _narrow(config, trainer)
     speed = _tokens_per_second(trainer)
     validation_speed = _validation_speed(trainer)
-    return _plan(config, str(data), trainer, speed, validation_speed)
+    if narrowed is not None:
+        trainer.batches = narrowed
+    return _plan(config, str(data), trainer, speed, validation_speed, narrowed is not None)
 
 
 def _plan(
-    config: RunConfig, data: str, trainer: Trainer, speed: float, validation_speed: float
+    config: RunConfig,
+    data: str,
+    trainer: Trainer,
+    speed: float,
+    validation_speed: float,
+    narrowed: bool,
 ) -> Plan:
     training, model = config.training, trainer.model
     tokens = trainer.batches.tokens_per_epoch
     steps_per_epoch = trainer.batches.steps_per_epoch or (
-        trainer.counters.step / trainer.epochs_done
+        tokens / (training.batch_size * training.window)
+        if narrowed
+        else trainer.counters.step / trainer.epochs_done
     )
     per_step = tokens / steps_per_epoch
     per_token = model.multiplications(round(per_step))
@@ -92,6 +106,7 @@ def _plan(
         validated = times * trainer.validation.tokens_per_epoch
     weights = sum(value.nbytes for value in model.state_dict().values())
     memory = sum(value.nbytes for value in trainer.snapshot().memory.values())
+    peak = max(_peak_memory(), needed_bytes(model, training) / 1e9)
     validating = model.multiplications(round(per_step), learning=False)
     return Plan(
         recipe=config.recipe,
@@ -106,17 +121,56 @@ def _plan(
         validation_teraflop=2e-12 * validating * validated,
         tokens_per_second=speed,
         gigaflops=6e-9 * per_token * speed,
-        memory_gigabytes=_peak_memory(),
+        memory_gigabytes=peak,
         disk_megabytes=(2 * weights + memory) / 1e6,
         seconds=tokens * training.epochs / speed + validated / validation_speed,
         threads=torch.get_num_threads(),
     )
 
 
+class _Narrow(Batches):
+    """The first rows of batches."""
+
+    def __init__(self, batches: Batches, rows: int) -> None:
+        self.batches = batches
+        self._rows = slice(0, rows)
+        self.carries_state = batches.carries_state
+        self.tokens_per_epoch = batches.tokens_per_epoch
+
+    def next(self) -> Batch | None:
+        batch = self.batches.next()
+        return None if batch is None else batch.rows(self._rows)
+
+    def position(self) -> dict[str, Any]:
+        return self.batches.position()
+
+    def go_to(self, position: dict[str, Any]) -> None:
+        self.batches.go_to(position)
+
+
+def _narrow(config: RunConfig, trainer: Trainer) -> Batches | None:
+    """Measure with fewer rows where a step would take many seconds, as with a vocabulary of
+    400,000 words; the batches as they were.
+    """
+    size = config.training.batch_size
+    per_step = size * config.training.window
+    cost = 6 * trainer.model.multiplications(per_step) * per_step
+    if cost <= _PROBE_OPERATIONS or not isinstance(trainer.batches, Stream | Lines | Pairs):
+        return None
+    rows = max(1, int(size * _PROBE_OPERATIONS / cost))
+    whole, trainer.batches = trainer.batches, _Narrow(trainer.batches, rows)
+    if trainer.validation is not None:
+        trainer.validation = _Narrow(trainer.validation, rows)
+    return whole
+
+
 def _tokens_per_second(trainer: Trainer) -> float:
     """How fast steps are, once the first ones have been taken."""
+    begun = time.perf_counter()
     for _ in range(_WARM_UP_STEPS):
         trainer.step()
+        if time.perf_counter() - begun > 1:
+            break
     started, tokens = time.perf_counter(), 0
     for _ in range(_MOST_STEPS):
         tokens += trainer.step().read

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from elman.errors import UNFIT, InputError, is_memory_error
+from elman.models.shapes import outline
 from elman.runs.folder import read_run
 from elman.runs.lock import Lock
 from elman.tasks.checkpoints import first_step_checked, read_state, restore
@@ -32,6 +33,7 @@ from elman.tasks.trained_task import TrainedTask
 from elman.tasks.training_run import TrainingRun
 from elman.text.corpora import Corpus, split_examples
 from elman.text.reader import Document
+from elman.training.memory import refuse_too_large
 from elman.training.trainer import Trainer
 
 _PARTS = ("config.json", "vocabulary.json", "facts.json", "weights.safetensors")
@@ -198,6 +200,7 @@ def _trainer(
     task: ExampleTask, train: list[Any], valid: list[Any], device: torch.device
 ) -> Trainer:
     config = task.config
+    refuse_too_large(outline(task.build), config.training)
     torch.manual_seed(config.seed)
     model = task.build().to(device)
     size = config.training.batch_size
