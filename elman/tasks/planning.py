@@ -31,6 +31,7 @@ _WARM_UP_STEPS = 2
 _PROBE_SECONDS = 6.0
 _MOST_STEPS = 200
 _PROBE_OPERATIONS = 1e10  # of a step that is measured, about a second
+_VALIDATED_TOKENS = 100  # of a row of validation, about
 
 
 @dataclass(frozen=True)
@@ -76,9 +77,9 @@ def plan(
         trainer = build_trainer(config, read_training_text(str(data), config, progress), device)
     progress("measuring a few steps")
     narrowed = _narrow(config, trainer)
-    speed = _tokens_per_second(trainer)
-    validation_speed = _validation_speed(trainer)
+    speed, validation_speed = _tokens_per_second(trainer), _validation_speed(trainer)
     if narrowed is not None:
+        speed = _speed_of_whole(config, trainer, speed, validation_speed)
         trainer.batches = narrowed
     return _plan(config, str(data), trainer, speed, validation_speed, narrowed is not None)
 
@@ -105,7 +106,7 @@ def _plan(
         times = training.epochs / training.validate_every
         validated = times * trainer.validation.tokens_per_epoch
     weights = sum(value.nbytes for value in model.state_dict().values())
-    memory = sum(value.nbytes for value in trainer.snapshot().memory.values())
+    memory = sum(value.nbytes for value in trainer.memory().values())
     peak = max(_peak_memory(), needed_bytes(model, training) / 1e9)
     validating = model.multiplications(round(per_step), learning=False)
     return Plan(
@@ -154,14 +155,33 @@ def _narrow(config: RunConfig, trainer: Trainer) -> Batches | None:
     """
     size = config.training.batch_size
     per_step = size * config.training.window
+    if not isinstance(trainer.batches, Stream | Lines | Pairs):
+        return None
+    if trainer.validation is not None:
+        tokens = size * _VALIDATED_TOKENS
+        judging = 2 * trainer.model.multiplications(per_step, learning=False) * tokens
+        if judging > _PROBE_OPERATIONS:
+            rows = max(1, int(size * _PROBE_OPERATIONS / judging))
+            trainer.validation = _Narrow(trainer.validation, rows)
     cost = 6 * trainer.model.multiplications(per_step) * per_step
-    if cost <= _PROBE_OPERATIONS or not isinstance(trainer.batches, Stream | Lines | Pairs):
+    if cost <= _PROBE_OPERATIONS:
         return None
     rows = max(1, int(size * _PROBE_OPERATIONS / cost))
     whole, trainer.batches = trainer.batches, _Narrow(trainer.batches, rows)
-    if trainer.validation is not None:
-        trainer.validation = _Narrow(trainer.validation, rows)
     return whole
+
+
+def _speed_of_whole(
+    config: RunConfig, trainer: Trainer, speed: float, validation_speed: float
+) -> float:
+    """Tokens per second of whole batches: the further rows cost what their operations take at the
+    rate of validation; the rest of a step, which is the same for any number of rows, was measured.
+    """
+    model, whole = trainer.model, config.training.batch_size * config.training.window
+    narrow = trainer.counters.tokens_in_epoch / trainer.counters.step
+    rate = 2 * model.multiplications(whole, learning=False) * validation_speed
+    further = 6 * model.multiplications(whole) * (whole - narrow) / rate
+    return whole / (narrow / speed + further)
 
 
 def _tokens_per_second(trainer: Trainer) -> float:
@@ -187,10 +207,13 @@ def _validation_speed(trainer: Trainer) -> float:
     assert batch is not None, "validation text is not empty"
     trainer.model.eval()
     with torch.no_grad():
-        trainer.model.loss(batch.to(trainer.device), None)
-        started = time.perf_counter()
-        trainer.model.loss(batch.to(trainer.device), None)
-    return batch.tokens / (time.perf_counter() - started)
+        for _ in range(2):  # the first may have to find its memory
+            started = time.perf_counter()
+            trainer.model.loss(batch.to(trainer.device), None)
+            seconds = time.perf_counter() - started
+            if seconds > 1:
+                break
+    return batch.tokens / seconds
 
 
 def _peak_memory() -> float:

@@ -210,14 +210,18 @@ class Trainer:
 
     def snapshot(self) -> Snapshot:
         """Everything that changes, copied."""
-        memory = {
+        weights, memory = copied(self.model.state_dict()), copied(self.memory())
+        return Snapshot(weights, self.best, memory, self._data())
+
+    def memory(self) -> Tensors:
+        """What is remembered beside the weights."""
+        return {
             **put_under("optimizer", optimizer_tensors(self.optimizer, self._names)),
             **put_under("average", self.averages.weights or {}),
             **put_under("regime", self.regime.tensors()),
             **({} if self.carried is None else named_tensors(self.carried, "carried")),
             **put_under("random", random_states(self.device)),
         }
-        return Snapshot(copied(self.model.state_dict()), self.best, copied(memory), self._data())
 
     def _data(self) -> dict[str, Any]:
         return {
