@@ -24,7 +24,7 @@ from elman.runs.lock import Lock, only_writer
 from elman.runs.manifest import (
     MANIFEST,
     Entry,
-    check_file,
+    checked_file,
     fingerprint,
     read_manifest,
     write_manifest,
@@ -159,8 +159,8 @@ def _read_parts(
             raise InputError(f"{path / MANIFEST}: names a file outside the folder ({stored})")
         if stored.endswith(".safetensors"):
             check(name, path / stored, contents)
-        check_file(path / stored, expected)
-        contents[name] = read_part(path / stored)
+        with checked_file(path / stored, expected):
+            contents[name] = read_part(path / stored)
     return contents
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from elman.atomic import replacing
 from elman.errors import InputError
@@ -19,7 +21,7 @@ from elman.runs.parts import as_json
 from elman.runs.regular import open_regular, parse_json, read_text
 from elman.version import __version__
 
-__all__ = ["MANIFEST", "Entry", "check_file", "fingerprint", "read_manifest", "write_manifest"]
+__all__ = ["MANIFEST", "Entry", "checked_file", "fingerprint", "read_manifest", "write_manifest"]
 
 _FORMAT = {"format": "elman run", "version": 1}
 _PATIENCE = 5.0  # seconds for which a reader waits for a run that is being overwritten
@@ -30,10 +32,14 @@ Entry = dict[str, Any]  # of one file: bytes, sha256 and, after an update, the n
 def fingerprint(path: Path) -> Entry:
     """What a file must be: its size and its SHA-256."""
     with open_regular(path) as file:
-        return {
-            "bytes": os.fstat(file.fileno()).st_size,
-            "sha256": hashlib.file_digest(file, "sha256").hexdigest(),
-        }
+        return _fingerprint(file)
+
+
+def _fingerprint(file: BinaryIO) -> Entry:
+    return {
+        "bytes": os.fstat(file.fileno()).st_size,
+        "sha256": hashlib.file_digest(file, "sha256").hexdigest(),  # type: ignore[arg-type]
+    }
 
 
 def write_manifest(folder: Path, files: dict[str, Entry], generation: int = 0) -> None:
@@ -108,17 +114,24 @@ def _names_files(files: Any) -> bool:
     )
 
 
-def check_file(path: Path, expected: Entry) -> None:
-    """Refuse a file that is not what the manifest says it is."""
+@contextmanager
+def checked_file(path: Path, expected: Entry) -> Iterator[None]:
+    """Refuse a file that is not what the manifest says it is, or not the same file in the end: the
+    run may have been overwritten while it was read.
+    """
     try:
-        found = fingerprint(path)
+        with open_regular(path) as file:
+            found = _fingerprint(file)
+            if found != expected:
+                raise InputError(
+                    f"{path}: damaged: expected {expected['bytes']:,} bytes with SHA-256 "
+                    f"{expected['sha256'][:12]}…, found {found['bytes']:,} with "
+                    f"{found['sha256'][:12]}…; restore it from a copy or train again"
+                )
+            yield
+            if not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+                raise InputError(f"{path}: was overwritten while it was read; try again")
     except OSError as error:
         raise InputError(
             f"{path}: cannot be read ({error.strerror}); the run is incomplete"
         ) from None
-    if found != expected:
-        raise InputError(
-            f"{path}: damaged: expected {expected['bytes']:,} bytes with SHA-256 "
-            f"{expected['sha256'][:12]}…, found {found['bytes']:,} with {found['sha256'][:12]}…; "
-            "restore it from a copy or train again"
-        )

@@ -3,7 +3,7 @@
 A run folder may come from anybody. A FIFO or a device in it would never end; a file of a terabyte
 takes no room on a disk if it is empty. What is larger than the bound is refused before it is read.
 
-    ELMAN_MAX_JSON_MB       of a part that is text or JSON (default 32)
+    ELMAN_MAX_JSON_MB       of a vocabulary (default 32); other JSON may have an eighth of it
     ELMAN_MAX_WEIGHTS_GB    of a part that holds arrays (default 16)
 """
 
@@ -21,6 +21,7 @@ _BOUNDS = {
     "ELMAN_MAX_JSON_MB": (32, 10**6),
     "ELMAN_MAX_WEIGHTS_GB": (16, 10**9),
 }
+_LONG = ("tokenizer", "vocabulary")
 _DEEPEST = 50  # of JSON; ours needs less than ten
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a FIFO does not block us
 
@@ -48,6 +49,8 @@ def _refuse_large(path: Path, size: int) -> None:
         most = float(os.environ.get(name, default))
     except ValueError:
         raise InputError(f"{name}={os.environ[name]!r}: must be a number") from None
+    if path.suffix == ".json" and path.name.partition(".")[0] not in _LONG:
+        most /= 8  # parsed, it may take 25 times as much
     if size > most * unit:
         raise InputError(
             f"{path}: has {size:,} bytes, more than {most:g} {name[-2:]}; if you trust the run, "

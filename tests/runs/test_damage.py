@@ -11,7 +11,7 @@ import pytest
 
 from elman.errors import InputError
 from elman.runs import manifest
-from elman.runs.folder import read_run, update_run, write_run
+from elman.runs.folder import read_run, update_run
 from elman.runs.manifest import MANIFEST, fingerprint
 
 Parts = dict[str, Any]
