@@ -55,6 +55,7 @@ KINDS = {
     "ngram": Kind("ngram", "text", (), (*_ASKED, "export {run} {out}")),
     "subwords": Kind("ngram-subwords", "text", ("text.vocabulary_size=300",), _ASKED),
     "lstm": Kind("quick", "text", (*_NEURAL, "model.output_options.samples=5"), _TRAINED),
+    "plain": Kind("quick", "text", (*_NEURAL, "model.output=full"), _TRAINED),
     "classes": Kind(
         "small",
         "text",
