@@ -20,6 +20,7 @@ from torture.tally import Tally
 ABOUT = "disk full while training, overwriting, exporting: no old run lost"
 TRIALS = 64
 _WAYS = ("train", "overwrite", "count", "quantise", "export", "resume")
+_ALL_OR_NOTHING = ("train", "export", "count", "quantise")  # these leave the old run as it was
 
 
 def attempt(trials: int, seed: int, place: Path) -> Tally:
@@ -75,11 +76,7 @@ def _try(
         return
     if ended.traceback or ended.code not in (0, 1, 2) or (ended.code and not ended.one_line):
         tally.bad("traceback", f"{what}: {ended.code} {ended.err[-800:]}")
-    elif (
-        ended.code
-        and way in ("train", "export", "count", "quantise")
-        and differences(before, found)
-    ):
-        tally.bad("changed", f"{what}: {differences(before, found)[:4]} {ended.err[-300:]}")
+    elif ended.code and way in _ALL_OR_NOTHING and (changed := differences(before, found)):
+        tally.bad("changed", f"{what}: {changed[:4]} {ended.err[-300:]}")
     else:
         tally.good("full" if ended.code else "fitted")

@@ -76,6 +76,10 @@ def understood(path: Path) -> Iterator[None]:
     # A type that numpy has not is a TypeError or an AttributeError, depending on the type.
     except (SafetensorError, ValueError, TypeError, AttributeError, KeyError) as error:
         raise InputError(f"{path}: cannot be understood ({error})") from None
+    except BaseException as error:
+        if type(error).__name__ == "PanicException":  # of safetensors, when memory ends
+            raise MemoryError from None
+        raise
 
 
 def size_of(name: str, content: Content) -> int:
