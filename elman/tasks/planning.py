@@ -7,6 +7,7 @@ Memory and minutes are measured: a few steps are trained on the very text and th
 
 from __future__ import annotations
 
+import math
 import resource
 import sys
 import time
@@ -95,7 +96,7 @@ def _plan(
     training, model = config.training, trainer.model
     tokens = trainer.batches.tokens_per_epoch
     steps_per_epoch = trainer.batches.steps_per_epoch or (
-        tokens / (training.batch_size * training.window)
+        math.ceil(tokens / (training.batch_size * training.window))
         if narrowed
         else trainer.counters.step / trainer.epochs_done
     )
