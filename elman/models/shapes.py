@@ -20,11 +20,11 @@ _MOST_OPERATIONS = 20_000  # of building; our deepest model takes some hundreds
 _SCALES = ".scales"  # of weights in eight bits
 
 
-class _Counted(TorchDispatchMode):  # type: ignore[misc]  # torch does not say what it is
+class _Counted(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Ends what would go on for ever, like a million layers."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._operations = 0
 
     def __torch_dispatch__(

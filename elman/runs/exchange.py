@@ -26,6 +26,7 @@ def _renameat2() -> Callable[..., int] | None:
         function = ctypes.CDLL(None).renameat2
     except (OSError, TypeError, AttributeError):  # not this system, or an old one
         return None
-    function.argtypes = [ctypes.c_int, ctypes.c_char_p] * 2 + [ctypes.c_uint]
+    name = (ctypes.c_int, ctypes.c_char_p)
+    function.argtypes = [*name, *name, ctypes.c_uint]
     found: Callable[..., int] = function
     return found
