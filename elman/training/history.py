@@ -46,13 +46,12 @@ def read_history(folder: Path) -> list[Record]:
 
 
 def _is_record(record: Any) -> bool:
-    """Whether it has a step and an epoch, and beside them single values, numbers where curves are
-    drawn of them.
-    """
+    """Whether it has an epoch and single values beside it, numbers where curves are drawn."""
     if not isinstance(record, dict):
         return False
     drawn = [name for name in record if name.endswith(("perplexity", "_error", "_norm", "_rate"))]
-    return all(_is_number(record.get(name)) for name in ("step", "epoch", *drawn)) and all(
+    numbers = [record.get("epoch"), record.get("step", 0), *(record[name] for name in drawn)]
+    return all(map(_is_number, numbers)) and all(
         value is None or isinstance(value, str | bool) or _is_number(value)
         for value in record.values()
     )

@@ -28,7 +28,7 @@ def recipe(tmp_path: Path) -> str:
     [
         ("model.hidden_size=1000000", "this training needs at least .* of memory for .* lower mod"),
         ("model.hidden_size=1000000000000", "the model is too large for any machine"),
-        ("model.num_layers=1000000", "the model has too many parts"),
+        ("model.num_layers=1000000", "num_layers=1000000: must be at most 1,000"),
     ],
 )
 @pytest.mark.parametrize("doing", ["train", "plan"])
