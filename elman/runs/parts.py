@@ -13,15 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import load_file, save
+from safetensors.numpy import save
 
 from elman.atomic import flush
 from elman.errors import InputError
-from elman.runs.regular import open_regular, parse_json, read_text
-
-Shapes = dict[str, tuple[int, ...]]
-_LONGEST_HEADER = 10_000_000  # bytes; a name and a shape take some 120
+from elman.runs.arrays import Shapes, read_array, read_arrays, read_shapes
+from elman.runs.regular import parse_json, read_text
 
 Content = dict[str, Any] | Mapping[str, np.ndarray] | str
 
@@ -42,28 +39,21 @@ def read_part(path: Path) -> Any:
     """What was written, or an InputError."""
     with understood(path):
         if path.suffix == ".safetensors":
-            read_shapes(path)
-            return load_file(path)
+            return read_arrays(path)
         text = read_text(path)
         return parse_json(text) if path.suffix == ".json" else text
 
 
-def read_shapes(path: Path) -> Shapes:
-    """The shapes of the arrays in a file, without the arrays, or an InputError."""
+def part_shapes(path: Path) -> Shapes:
+    """The shapes of the arrays in a part, without the arrays, or an InputError."""
     with understood(path):
-        with open_regular(path) as file:
-            length = int.from_bytes(file.read(8), "little")
-        if length > _LONGEST_HEADER:
-            raise ValueError(f"a header of {length:,} bytes")
-        with safe_open(path, "numpy") as arrays:
-            return {name: tuple(arrays.get_slice(name).get_shape()) for name in arrays.keys()}  # noqa: SIM118
+        return read_shapes(path)
 
 
-def read_array(path: Path, name: str) -> np.ndarray:
-    """One of the arrays in a file."""
-    with understood(path), safe_open(path, "numpy") as arrays:
-        found: np.ndarray = arrays.get_tensor(name)
-        return found
+def part_array(path: Path, name: str) -> np.ndarray:
+    """One of the arrays in a part, or an InputError."""
+    with understood(path):
+        return read_array(path, name)
 
 
 @contextmanager
@@ -73,13 +63,8 @@ def understood(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    # A type that numpy has not is a TypeError or an AttributeError, depending on the type.
-    except (SafetensorError, ValueError, TypeError, AttributeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError) as error:
         raise InputError(f"{path}: cannot be understood ({error})") from None
-    except BaseException as error:
-        if type(error).__name__ == "PanicException":  # of safetensors, when memory ends
-            raise MemoryError from None
-        raise
 
 
 def size_of(name: str, content: Content) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from elman.errors import UNFIT, InputError, is_memory_error
 from elman.models import MODELS, SENTENCE_MODELS
-from elman.runs.parts import read_array, read_shapes
+from elman.runs.parts import part_array, part_shapes
 from elman.tasks.origins import explaining_what_is_missing
 from elman.tasks.recipes import RunConfig, saved_config
 from elman.text import tokenizer_from_data
@@ -20,7 +20,7 @@ from elman.text import tokenizer_from_data
 if TYPE_CHECKING:
     from torch import nn
 
-    from elman.runs.parts import Shapes
+    from elman.runs.arrays import Shapes
 
 _MEMORY_TIMES = 16  # of the weights: what optimizer, averages and a regime may remember at most
 _MEMORY_BYTES = 100_000_000  # and beside that: random generators, carried states
@@ -49,9 +49,9 @@ def _compare(name: str, file: Path, config: RunConfig, contents: dict[str, Any])
     from elman.models.shapes import compare_shapes
 
     if name in ("weights.safetensors", "last.safetensors"):
-        compare_shapes(model, read_shapes(file))
+        compare_shapes(model, part_shapes(file))
     else:
-        _check_memory(model, read_shapes(file))
+        _check_memory(model, part_shapes(file))
 
 
 def _family(config: RunConfig) -> Any:
@@ -72,10 +72,10 @@ def _outline(config: RunConfig, file: Path, contents: dict[str, Any]) -> nn.Modu
     from elman.layers.inputs import Material
 
     size = len(tokenizer_from_data(contents["tokenizer.json"]))
-    shapes = read_shapes(file)
+    shapes = part_shapes(file)
     counts = torch.ones(size, dtype=torch.long)
     if shapes.get("counts") == (size,):  # else the comparison says so
-        counts = torch.from_numpy(read_array(file, "counts"))
+        counts = torch.from_numpy(part_array(file, "counts"))
     material = Material(check_counts(counts), contents["facts.json"]["model"]["eos_id"])
     family = _family(config)
     return outline(lambda: family(config.model, material))
