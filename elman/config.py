@@ -17,6 +17,7 @@ from typing import Any
 from elman.errors import InputError, nearest
 
 Settings = typing.TypeVar("Settings")
+_LONGEST_SHOWN = 200  # characters of a value in a message
 _EXPECTED = {
     int: "a whole number",
     float: "a number",
@@ -101,7 +102,9 @@ def convert(value: Any, hint: Any, name: str) -> Any:
         if isinstance(value, origin):
             return value
     expected = " or ".join(_EXPECTED[typing.get_origin(c) or c] for c in choices)
-    raise InputError(f"{name}={value!r}: expected {expected}")
+    shown = repr(value)
+    shown = shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}…"
+    raise InputError(f"{name}={shown}: expected {expected}")
 
 
 def check_types(settings: Any) -> None:

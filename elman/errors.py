@@ -24,12 +24,24 @@ class DataWarning(UserWarning):
     """Something in the data is probably not as the user thinks; the work goes on."""
 
 
+# What comes of parts that do not belong together: settings, numbers and tensors of different runs.
+UNFIT = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RuntimeError)
+
+
 class UnknownName(InputError):
     """A name that is neither elman's own nor brought by an installed package."""
 
     def __init__(self, message: str, member: str = "") -> None:
         super().__init__(message)
         self.member = member  # as `registry.origins` calls it: "cell leaky"
+
+
+def is_memory_error(error: BaseException) -> bool:
+    """Whether there was too little memory: torch has an error of its own for that."""
+    said = str(error)
+    return isinstance(error, MemoryError) or (
+        isinstance(error, RuntimeError) and ("allocate" in said or "out of memory" in said)
+    )
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

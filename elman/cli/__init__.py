@@ -1,13 +1,15 @@
 """The command line: one file per command; each parses, calls a public function, and prints.
 
 A command file imports its room inside its function, so that `elman --help` does not import torch.
-Errors become one line and an exit code: 1 something failed, 2 wrong input.
+Errors become one line and an exit code: 1 something failed, 2 wrong input (`system_errors.py` says
+which is which for what comes from the system).
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 
 from cyclopts import (
@@ -20,6 +22,7 @@ from cyclopts import (
 )
 
 from elman.cli.help import flowing
+from elman.cli.system_errors import system_problem
 from elman.errors import ElmanError, nearest
 from elman.version import __version__
 
@@ -72,8 +75,11 @@ for _place, (_name, _file) in enumerate(COMMANDS.items()):
 
 def main() -> None:
     """Run the command line and exit."""
-    for stream in (sys.stdout, sys.stderr):  # what a terminal cannot show is no reason to fail
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed, as by `>&-`
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  # until the end
+        # What a terminal cannot show is no reason to fail.
+        getattr(sys, name).reconfigure(errors="backslashreplace")
     sys.exit(run(sys.argv[1:]))
 
 
@@ -85,21 +91,39 @@ def run(arguments: list[str]) -> int:
         return 0
     except CycloptsError as error:
         command = f" {arguments[0]}" if arguments and arguments[0] in COMMANDS else ""
-        shows = f"(elman{command} --help shows how to call it)"
-        print(f"elman: {_problem(error)} {shows}", file=sys.stderr)
+        _say(f"{_problem(error)} (elman{command} --help shows how to call it)")
         return 2
     except ElmanError as error:
-        message = " ".join(str(error).split())
-        print(f"elman: {message}", file=sys.stderr)
+        _say(str(error))
         return error.exit_code
     except BrokenPipeError:
-        # The reader of a pipe has gone, as `head` does: not an error. Keep the interpreter from
-        # complaining about the pipe once more when it closes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # the reader of a pipe has gone, as `head` does: not an error
         return 0
     except KeyboardInterrupt:
-        print("elman: stopped", file=sys.stderr)
+        _say("stopped")
         return 130
+    except Exception as error:
+        found = system_problem(error)
+        if found is None:
+            raise
+        _drop_output()
+        message, code = found
+        _say(message)
+        return code
+
+
+def _say(message: str) -> None:
+    """One line on standard error, if that can still be written to."""
+    with suppress(OSError):
+        print(f"elman: {' '.join(message.split())}", file=sys.stderr, flush=True)
+
+
+def _drop_output() -> None:
+    """Keep the interpreter from complaining once more about an output that cannot be written."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def _problem(error: CycloptsError) -> str:

@@ -30,6 +30,8 @@ from elman.state import State
 
 _RATES = ("dropout_input", "dropout_hidden", "dropout_output", "weight_drop", "recurrent_dropout")
 
+_MOST_LAYERS = 1_000
+
 
 @dataclass(kw_only=True)
 class StackConfig:
@@ -58,6 +60,8 @@ class StackConfig:
             check_rate(getattr(self, name), name)
         if self.num_layers < 1:
             raise InputError(f"num_layers={self.num_layers}: must be at least 1")
+        if self.num_layers > _MOST_LAYERS:
+            raise InputError(f"num_layers={self.num_layers}: must be at most {_MOST_LAYERS:,}")
         if len(self.sizes()) != self.num_layers:
             raise InputError(
                 f"hidden_size={list(self.sizes())}: num_layers={self.num_layers} needs as many"

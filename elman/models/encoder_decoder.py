@@ -31,6 +31,7 @@ from elman.layers.source_encoder import TextEncoder, VectorEncoder
 from elman.layers.stack import StackConfig
 from elman.models.neural import NeuralModel
 from elman.models.neural_config import NeuralConfig
+from elman.models.shapes import check_counts
 from elman.state import State, replace_rows
 from elman.text.task_config import PairConfig
 from elman.text.tokenizer import UNKNOWN
@@ -274,7 +275,10 @@ class EncoderDecoder(NeuralModel):
     ) -> EncoderDecoder:
         if "counts" not in arrays:
             raise ValueError("counts of the tokens are missing")
-        material = Material(torch.from_numpy(arrays["counts"]).clone(), facts["eos_id"])
+        counts = check_counts(torch.from_numpy(arrays["counts"]).clone())
+        if not 0 <= facts["eos_id"] < len(counts):
+            raise ValueError(f"there is no token {facts['eos_id']} to end a line")
+        material = Material(counts, facts["eos_id"])
         source = arrays.get("source_counts")
         source_counts = None if source is None else torch.from_numpy(source).clone()
         with torch.random.fork_rng(devices=[]):  # fresh weights, soon gone, leave no trace

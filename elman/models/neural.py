@@ -20,6 +20,7 @@ from elman.models.eight_bits import is_packed, step_in_eight_bits
 from elman.models.kept import NotFinite
 from elman.models.network import Network, rows
 from elman.models.neural_config import NeuralConfig
+from elman.models.shapes import check_counts
 from elman.state import State, replace_rows
 
 
@@ -124,7 +125,10 @@ class NeuralModel(Network, LanguageModel):
         """The model that gave these arrays and facts, ready to be used."""
         if "counts" not in arrays:
             raise ValueError("counts of the tokens are missing")
-        material = Material(torch.from_numpy(arrays["counts"]).clone(), facts["eos_id"])
+        counts = check_counts(torch.from_numpy(arrays["counts"]).clone())
+        if not 0 <= facts["eos_id"] < len(counts):
+            raise ValueError(f"there is no token {facts['eos_id']} to end a line")
+        material = Material(counts, facts["eos_id"])
         with torch.random.fork_rng(devices=[]):  # fresh weights, soon gone, leave no trace
             model = cls(config, material)
         model.load_arrays(arrays)

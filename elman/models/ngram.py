@@ -157,6 +157,8 @@ class NGram(LanguageModel):
     ) -> NGram:
         """The model that gave these arrays and facts."""
         size = facts["vocabulary_size"]
+        if not facts["ngrams"] or facts["ngrams"][0] != size or not 0 <= facts["eos_id"] < size:
+            raise ValueError(f"a vocabulary of {size:,} has other n-grams of order 1")
         for order, count in enumerate(facts["ngrams"], start=1):
             for name, array in arrays.items():
                 if name.startswith(f"order{order}.") and array.shape != (count,):
@@ -176,6 +178,8 @@ class NGram(LanguageModel):
                     arrays.get(f"order{order}.counts"),
                 )
             )
+        for below, table in zip([None, *tables], tables, strict=False):
+            _check_table(table, size, below)
         return cls(
             Tables(tables, size, facts["eos_id"], list(facts["notes"]), facts["discounts"]), config
         )
@@ -188,3 +192,19 @@ class NGram(LanguageModel):
             "context": self.config.context,
             **self.facts(),
         }
+
+
+def _check_table(table: Table, size: int, below: Table | None) -> None:
+    """A ValueError if the numbers of an order do not hang together; `below` is the one under it."""
+    for values in (table.log_probs, table.log_backoffs):
+        if values.dtype.kind != "f" or len(values) != len(table) or np.isnan(values).any():
+            raise ValueError("log probabilities are not numbers")
+    if table.counts is not None and table.counts.dtype.kind not in "iuf":
+        raise ValueError("counts of n-grams are not numbers")
+    if below is None or not len(table):
+        return
+    if table.words.min() < 0 or table.words.max() >= size:
+        raise ValueError("an n-gram has a word that is not in the vocabulary")
+    first, last = table.prefixes[0], table.prefixes[-1]
+    if first < 0 or last >= len(below) or (np.diff(table.prefixes) < 0).any():
+        raise ValueError("an n-gram has a beginning that is not there")

@@ -2,8 +2,7 @@
 
 Takes named pieces of data, gives a folder with a manifest that holds the SHA-256 of every file.
 A folder is written under a temporary name, flushed to disk, and renamed: it is there whole or not
-at all. Overwriting takes two renames; a process killed between them leaves the old run beside its
-place, and reading says where. Reading refuses what was damaged.
+at all (`claim.py`). Reading refuses what was damaged, and waits while a run is being overwritten.
 
 A run that is still being trained is updated in place: new parts are written beside the old ones
 under new names (`last.7.safetensors`), then the manifest, which says which file holds which part,
@@ -12,69 +11,77 @@ is replaced in one rename. Killed at any moment, the folder holds the old parts 
 
 from __future__ import annotations
 
-import errno
-import os
 import re
-import shutil
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from elman.atomic import flush
 from elman.errors import ElmanError, InputError
+from elman.runs.claim import cannot_write, claimed, refuse_existing
+from elman.runs.lock import Lock, only_writer
 from elman.runs.manifest import (
     MANIFEST,
     Entry,
-    check_file,
+    checked_file,
     fingerprint,
     read_manifest,
     write_manifest,
 )
 from elman.runs.parts import Content, read_part, size_of, write_part
 
+__all__ = [
+    "Check",
+    "explained",
+    "fill",
+    "read_run",
+    "refuse_existing",
+    "update_run",
+    "write_run",
+]
+
 
 def write_run(path: Path, contents: Mapping[str, Content], *, overwrite: bool = False) -> None:
     """Write a run folder: `.json` from data, `.safetensors` from arrays, the rest from text."""
-    refuse_existing(path, overwrite)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    with explained(path, contents), claimed(path, overwrite=overwrite) as claim:
+        fill(claim.folder, contents)
+        claim.publish()
+
+
+@contextmanager
+def explained(path: Path, contents: Mapping[str, Content]) -> Iterator[None]:
+    """Tell in one line what the disk refuses while these contents are written."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(temporary, ignore_errors=True)  # of a killed process with our number
-        temporary.mkdir()
-        for name, content in contents.items():
-            write_part(temporary / name, content)
-        files = {file.name: fingerprint(file) for file in sorted(temporary.iterdir())}
-        write_manifest(temporary, files)
-        flush(temporary)
-        _put_in_place(temporary, path)
+        yield
     except OSError as error:
         raise _cannot_write(path, error, contents) from None
-    finally:
-        with suppress(OSError):
-            shutil.rmtree(temporary)
 
 
-def refuse_existing(path: Path, overwrite: bool) -> None:
-    """An error if the place is taken: nothing is overwritten unless asked."""
-    if path.name in ("", ".."):
-        raise InputError(f"{path}: name a folder of its own for the run, as in --out runs/mine")
-    # os.path, unlike Path.exists, is at ease with names too long for a file.
-    try:
-        if not os.path.lexists(path) or (os.path.isdir(path) and not os.listdir(path)):
-            return
-    except OSError as error:
-        raise InputError(
-            f"{path}: cannot be read ({error.strerror}); choose another --out"
-        ) from None
-    if not overwrite:
-        raise InputError(f"{path}: exists already; choose another --out or add --overwrite")
-    if not (path / MANIFEST).exists():
-        raise InputError(f"{path}: is not a run of elman, so it is not overwritten")
+def fill(folder: Path, contents: Mapping[str, Content]) -> None:
+    """Write the parts of a run and its manifest into a folder that is not in its place yet."""
+    for name, content in contents.items():
+        write_part(folder / name, content)
+    files = {name: fingerprint(folder / name) for name in sorted(contents)}
+    write_manifest(folder, files)
+    flush(folder)
 
 
-def update_run(path: Path, contents: Mapping[str, Content]) -> None:
-    """Replace or add parts of a run folder: all of them or, if that fails, none."""
+def update_run(path: Path, contents: Mapping[str, Content], lock: Lock | None = None) -> None:
+    """Replace or add parts of a run folder: all of them or, if that fails, none.
+
+    `lock`: of the folder, if it is held already.
+    """
+    if lock is None:
+        read_manifest(path)  # is refused if there is no run
+        with only_writer(path) as lock:
+            _update(path, contents, lock)
+    else:
+        _update(path, contents, lock)
+
+
+def _update(path: Path, contents: Mapping[str, Content], lock: Lock) -> None:
+    lock.check()
     manifest = read_manifest(path)
     generation = manifest.get("generation", 0) + 1
     files, written = dict(manifest["files"]), []
@@ -84,6 +91,7 @@ def update_run(path: Path, contents: Mapping[str, Content]) -> None:
             written.append(path / stored)
             write_part(path / stored, content)
             files[name] = {**fingerprint(path / stored), "stored": stored}
+        lock.check()
         write_manifest(path, files, generation)
     except Exception as error:
         for file in written:
@@ -113,56 +121,49 @@ def _remove_others(path: Path, files: Mapping[str, Entry]) -> None:
                 file.unlink()
 
 
-def read_run(path: Path, names: Iterable[str] | None = None) -> dict[str, Any]:
-    """What is in a run folder, or some of it, by name; each file is checked with the manifest."""
+# Called before the arrays of a part are read: its name, its file, and all parts without arrays.
+Check = Callable[[str, Path, dict[str, Any]], None]
+
+
+def read_run(
+    path: Path,
+    names: Iterable[str] | None = None,
+    check: Check = lambda name, file, contents: None,
+) -> dict[str, Any]:
+    """What is in a run folder, or some of it, by name; each file is checked with the manifest.
+
+    `check` may refuse arrays by their shapes, before they are in memory.
+    """
     wanted = None if names is None else list(names)
     manifest = read_manifest(path)
     while True:
         try:
-            return _read_parts(path, manifest, manifest["files"] if wanted is None else wanted)
+            parts = manifest["files"] if wanted is None else wanted
+            return _read_parts(path, manifest, parts, check)
         except InputError:
             before, manifest = manifest, read_manifest(path)
             if manifest == before:  # else it was being updated while it was read
                 raise
 
 
-def _read_parts(path: Path, manifest: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+def _read_parts(
+    path: Path, manifest: dict[str, Any], names: Iterable[str], check: Check
+) -> dict[str, Any]:
     contents: dict[str, Any] = {}
-    for name in names:
+    for name in sorted(names, key=lambda name: name.endswith(".safetensors")):
         if name not in manifest["files"]:
             continue
         expected = dict(manifest["files"][name])
         stored = expected.pop("stored", name)
         if Path(stored).name != stored or "\0" in stored:
             raise InputError(f"{path / MANIFEST}: names a file outside the folder ({stored})")
-        check_file(path / stored, expected)
-        contents[name] = read_part(path / stored)
+        if stored.endswith(".safetensors"):
+            check(name, path / stored, contents)
+        with checked_file(path / stored, expected):
+            contents[name] = read_part(path / stored)
     return contents
 
 
-def _put_in_place(temporary: Path, path: Path) -> None:
-    """Give a folder its name; what had that name before goes when the new one is on the disk."""
-    old = path.with_name(f".{path.name}.{os.getpid()}.old")
-    if path.exists():
-        shutil.rmtree(old, ignore_errors=True)
-        path.rename(old)
-    try:
-        temporary.rename(path)
-    except OSError:
-        if old.exists():
-            old.rename(path)
-        raise
-    try:
-        flush(path.parent)
-    finally:
-        shutil.rmtree(old, ignore_errors=True)
-
-
 def _cannot_write(path: Path, error: OSError, contents: Mapping[str, Content]) -> ElmanError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        needed = sum(size_of(name, content) for name, content in contents.items())
-        return ElmanError(
-            f"{path}: the disk is full; about {needed / 1e6:,.1f} MB are needed. "
-            "What was saved before is whole"
-        )
-    return InputError(f"{path}: cannot be written ({error.strerror}); choose another --out")
+    needed = sum(size_of(name, content) for name, content in contents.items())
+    return cannot_write(path, error, needed)

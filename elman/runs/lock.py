@@ -1,41 +1,134 @@
-"""One process at a time trains a run."""
+"""One process at a time writes to a run folder, or to the name of one that is being made.
+
+A lock is a small file that a process holds with `flock`; it goes when the process does, however
+that ends. The holder removes the file when it is done, so a process that has locked a file looks
+whether it still has that name. `Lock.check` looks again at every update: a folder that was moved
+away or replaced meanwhile is not written to.
+"""
 
 from __future__ import annotations
 
+import errno
+import os
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from elman.errors import InputError
+from elman.errors import ElmanError, InputError
 
-_LOCK = ".lock"
+LOCK = ".lock"
+_PATIENCE = 0.2  # seconds: `is_being_trained` holds a lock for a moment to look at it
+_BUSY = (errno.EWOULDBLOCK, errno.EACCES)
+
+
+class Lock:
+    """A locked file, held until it is released."""
+
+    def __init__(self, file: Path, descriptor: int) -> None:
+        self.file = file
+        self._descriptor = descriptor
+
+    def held(self) -> bool:
+        """Whether the file of that name is still the one that is locked."""
+        try:
+            return os.path.samestat(os.stat(self.file), os.fstat(self._descriptor))
+        except OSError:
+            return False
+
+    def check(self) -> None:
+        """An error if the folder has been moved away or replaced since it was locked."""
+        if not self.held():
+            raise ElmanError(
+                f"{self.file.parent}: was moved, replaced or unlocked by somebody else while it was"
+                " being written; nothing was changed there"
+            )
+
+    def follow(self, folder: Path) -> None:
+        """The folder of the locked file has another name now."""
+        self.file = folder / self.file.name
+
+    def release(self) -> None:
+        """Let others in; the file goes too."""
+        if self.held():
+            with suppress(OSError):
+                os.unlink(self.file)
+        os.close(self._descriptor)
+
+
+def take_lock(file: Path) -> Lock | None:
+    """Lock a file, which is made if it is not there; None if another process holds it."""
+    latest = time.monotonic() + _PATIENCE
+    while True:
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | _NONBLOCK, 0o666)
+        try:
+            taken = _flock(descriptor)
+        except OSError:
+            os.close(descriptor)
+            raise
+        lock = Lock(file, descriptor)
+        if taken and lock.held():
+            return lock
+        os.close(descriptor)
+        if not taken:  # else its holder has just removed it: make another
+            if time.monotonic() > latest:
+                return None
+            time.sleep(0.01)
+
+
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # whatever lies there under that name
+
+
+def _flock(descriptor: int) -> bool:
+    """Whether the file is locked now; always, where there are no such locks (Windows)."""
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in _BUSY:
+            return False
+        raise
+    return True
 
 
 def is_being_trained(path: Path) -> bool:
-    """Whether a process trains this run at this moment."""
+    """Whether a process writes to this run at this moment."""
     try:
         import fcntl
-
-        with (path / _LOCK).open() as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except (ImportError, FileNotFoundError):
+    except ImportError:
         return False
+    try:
+        descriptor = os.open(path / LOCK, os.O_RDONLY | _NONBLOCK)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
         return True
+    finally:
+        os.close(descriptor)
     return False
 
 
-@contextmanager
-def only_writer(path: Path) -> Iterator[None]:
-    """While inside, no other process trains this run; the lock goes when the process does."""
+def lock_folder(path: Path) -> Lock:
+    """The lock of a run folder, or an InputError if another process has it."""
     try:
-        import fcntl
-    except ImportError:  # Windows has no such locks
-        yield
-        return
-    with (path / _LOCK).open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise InputError(f"{path}: is being trained by another process") from None
-        yield
+        lock = take_lock(path / LOCK)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+    if lock is None:
+        raise InputError(f"{path}: is being trained by another process; wait for it or stop it")
+    return lock
+
+
+@contextmanager
+def only_writer(path: Path) -> Iterator[Lock]:
+    """While inside, no other process writes to this run folder."""
+    lock = lock_folder(path)
+    try:
+        yield lock
+    finally:
+        lock.release()

@@ -7,29 +7,39 @@ itself too, so that every changed byte of a run is seen. Called by `folder.py`.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from elman.atomic import replacing
 from elman.errors import InputError
+from elman.runs.claim import MANIFEST, left_behind, recover
 from elman.runs.parts import as_json
+from elman.runs.regular import open_regular, parse_json, read_text
 from elman.version import __version__
 
-MANIFEST = "manifest.json"
+__all__ = ["MANIFEST", "Entry", "checked_file", "fingerprint", "read_manifest", "write_manifest"]
+
 _FORMAT = {"format": "elman run", "version": 1}
+_PATIENCE = 5.0  # seconds for which a reader waits for a run that is being overwritten
 
 Entry = dict[str, Any]  # of one file: bytes, sha256 and, after an update, the name it is stored by
 
 
 def fingerprint(path: Path) -> Entry:
     """What a file must be: its size and its SHA-256."""
-    with path.open("rb") as file:
-        return {
-            "bytes": os.fstat(file.fileno()).st_size,
-            "sha256": hashlib.file_digest(file, "sha256").hexdigest(),
-        }
+    with open_regular(path) as file:
+        return _fingerprint(file)
+
+
+def _fingerprint(file: BinaryIO) -> Entry:
+    return {
+        "bytes": os.fstat(file.fileno()).st_size,
+        "sha256": hashlib.file_digest(file, "sha256").hexdigest(),  # type: ignore[arg-type]
+    }
 
 
 def write_manifest(folder: Path, files: dict[str, Entry], generation: int = 0) -> None:
@@ -48,10 +58,10 @@ def _sealed(manifest: dict[str, Any]) -> str:
 def read_manifest(path: Path) -> dict[str, Any]:
     """The manifest of a run folder, or an InputError that says what the folder is instead."""
     if not os.path.exists(path):
-        raise _no_such_run(path)
+        _wait_for(path)
     try:
-        text = (path / MANIFEST).read_text(encoding="utf-8")
-        manifest = json.loads(text)
+        text = read_text(path / MANIFEST)
+        manifest = parse_json(text)
         ours = manifest["format"] == _FORMAT["format"]
     except (OSError, ValueError, KeyError, TypeError):
         ours = False
@@ -72,16 +82,24 @@ def read_manifest(path: Path) -> dict[str, Any]:
     return manifest
 
 
-def _no_such_run(path: Path) -> InputError:
-    """Says how to get one; or where it is, if a process was killed while overwriting it."""
-    old = sorted(path.parent.glob(f".{path.name}.*.old")) if path.parent.is_dir() else []
-    if old:
-        return InputError(
-            f"{path}: was being overwritten; the old run is whole: mv {old[0]} {path}"
-        )
-    return InputError(
-        f"{path}: no such run; train one with: elman train ngram --data … --out {path}"
-    )
+def _wait_for(path: Path) -> None:
+    """Wait for a run that is being overwritten, or put it back if that was cut short; an InputError
+    if there is none.
+    """
+    latest = time.monotonic() + _PATIENCE
+    while not os.path.exists(path):
+        aside = left_behind(path)
+        if not aside:
+            raise InputError(
+                f"{path}: no such run; train one with: elman train ngram --data … --out {path}"
+            )
+        if recover(path):
+            return
+        if time.monotonic() > latest:
+            raise InputError(
+                f"{path}: was being overwritten; the old run is whole: mv {aside[0]} {path}"
+            )
+        time.sleep(0.02)
 
 
 def _names_files(files: Any) -> bool:
@@ -96,17 +114,24 @@ def _names_files(files: Any) -> bool:
     )
 
 
-def check_file(path: Path, expected: Entry) -> None:
-    """Refuse a file that is not what the manifest says it is."""
+@contextmanager
+def checked_file(path: Path, expected: Entry) -> Iterator[None]:
+    """Refuse a file that is not what the manifest says it is, or not the same file in the end: the
+    run may have been overwritten while it was read.
+    """
     try:
-        found = fingerprint(path)
+        with open_regular(path) as file:
+            found = _fingerprint(file)
+            if found != expected:
+                raise InputError(
+                    f"{path}: damaged: expected {expected['bytes']:,} bytes with SHA-256 "
+                    f"{expected['sha256'][:12]}…, found {found['bytes']:,} with "
+                    f"{found['sha256'][:12]}…; restore it from a copy or train again"
+                )
+            yield
+            if not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+                raise InputError(f"{path}: was overwritten while it was read; try again")
     except OSError as error:
         raise InputError(
             f"{path}: cannot be read ({error.strerror}); the run is incomplete"
         ) from None
-    if found != expected:
-        raise InputError(
-            f"{path}: damaged: expected {expected['bytes']:,} bytes with SHA-256 "
-            f"{expected['sha256'][:12]}…, found {found['bytes']:,} with {found['sha256'][:12]}…; "
-            "restore it from a copy or train again"
-        )

@@ -7,16 +7,18 @@ is pickled. Called by `folder.py`.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save
+from safetensors.numpy import save
 
 from elman.atomic import flush
 from elman.errors import InputError
+from elman.runs.arrays import Shapes, read_array, read_arrays, read_shapes
+from elman.runs.regular import parse_json, read_text
 
 Content = dict[str, Any] | Mapping[str, np.ndarray] | str
 
@@ -35,15 +37,34 @@ def write_part(path: Path, content: Content) -> None:
 
 def read_part(path: Path) -> Any:
     """What was written, or an InputError."""
-    try:
+    with understood(path):
         if path.suffix == ".safetensors":
-            return load_file(path)
-        text = path.read_text(encoding="utf-8")
-        return json.loads(text) if path.suffix == ".json" else text
-    except (SafetensorError, ValueError) as error:
-        raise InputError(f"{path}: cannot be understood ({error})") from None
+            return read_arrays(path)
+        text = read_text(path)
+        return parse_json(text) if path.suffix == ".json" else text
+
+
+def part_shapes(path: Path) -> Shapes:
+    """The shapes of the arrays in a part, without the arrays, or an InputError."""
+    with understood(path):
+        return read_shapes(path)
+
+
+def part_array(path: Path, name: str) -> np.ndarray:
+    """One of the arrays in a part, or an InputError."""
+    with understood(path):
+        return read_array(path, name)
+
+
+@contextmanager
+def understood(path: Path) -> Iterator[None]:
+    """Tell in one line why a file cannot be read."""
+    try:
+        yield
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except (ValueError, TypeError, KeyError) as error:
+        raise InputError(f"{path}: cannot be understood ({error})") from None
 
 
 def size_of(name: str, content: Content) -> int:
@@ -54,5 +75,10 @@ def size_of(name: str, content: Content) -> int:
 
 
 def as_json(data: Any) -> str:
-    """Data as it is written in files of a run."""
-    return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
+    """Data as it is written in files of a run.
+
+    A file name that is not UTF-8 has half characters (lone surrogates) for its odd bytes; these
+    are written as escapes, `\\udcff`, and read back as they were.
+    """
+    text = json.dumps(data, ensure_ascii=False, indent=1) + "\n"
+    return text.encode(errors="backslashreplace").decode()

@@ -15,6 +15,7 @@ from elman.errors import ElmanError
 from elman.runs.folder import read_run
 from elman.runs.lock import is_being_trained
 from elman.runs.manifest import MANIFEST
+from elman.runs.regular import open_regular
 from elman.studio.errors import Refused
 from elman.studio.plain import last_part
 from elman.studio.served import ServedModel
@@ -84,6 +85,7 @@ class TrainingRuns:
             self._run(manifest.parent)
             for depth in _DEPTHS
             for manifest in sorted(self.folder.glob(f"{depth}/{MANIFEST}"))
+            if not manifest.parent.name.startswith(".")  # a run that is not in its place yet
         ]
         return [run for run in found if run is not None]
 
@@ -120,6 +122,7 @@ class TrainingRuns:
 
 def _count_lines(path: Path) -> int:
     try:
-        return path.read_bytes().count(b"\n")
-    except OSError:
+        with open_regular(path) as file:
+            return file.read().count(b"\n")
+    except (OSError, ElmanError):
         return 0

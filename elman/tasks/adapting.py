@@ -18,6 +18,7 @@ from elman.evaluation.reading import Progress, Reading
 from elman.evaluation.scoring import score_ids
 from elman.models.contract import LanguageModel
 from elman.tasks.language_model import TrainedModel, load
+from elman.tasks.saved_facts import recorded_source
 from elman.text.corpora import Corpus
 
 _GIVE_SETTINGS = "give its settings, as in cache:weight=0.1"
@@ -73,7 +74,7 @@ class _Texts:
 def _own_corpus(trained: TrainedModel) -> Corpus:
     """What the model was trained on, if it is still there."""
     try:
-        return trained.open(trained.facts["data"]["name"])
+        return trained.open(recorded_source(trained.facts))
     except InputError as error:
         raise InputError(
             f"the adapter is fitted on the run's own data, and {error}; {_GIVE_SETTINGS}"

@@ -13,14 +13,21 @@ and, written by `training_run.py`, `history.jsonl`, one record per line, and `cu
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from elman.data_checks import section, whole
+from elman.errors import UNFIT, InputError, is_memory_error
 from elman.training.processes import Processes
 from elman.training.snapshot import Snapshot, Tensors
+from elman.training.trainer import Trainer
+
+_MOST_THREADS = 1024
 
 
 def checkpoint(snapshot: Snapshot, processes: Processes, records: int) -> dict[str, Any]:
@@ -49,6 +56,47 @@ def read_checkpoint(contents: Mapping[str, Any], processes: Processes) -> Snapsh
         memory=processes.own(_tensors(contents["memory.safetensors"])),
         data={**data, "best_nats": math.inf if best is None else best},
     )
+
+
+def read_state(path: Path, contents: Mapping[str, Any]) -> dict[str, int]:
+    """How a run was trained when its checkpoint was saved: threads, processes, records."""
+    try:
+        state = section(contents["training.json"], "training.json")
+        processes = whole(state.get("processes", 1), "processes", at_least=1)
+        return {
+            "threads": min(whole(state["threads"], "threads", at_least=1), _MOST_THREADS),
+            "processes": processes,
+            "history": whole(state["history"], "history"),
+        }
+    except (KeyError, ValueError) as error:
+        raise _does_not_fit(path, error) from None
+
+
+def restore(path: Path, trainer: Trainer, contents: Mapping[str, Any]) -> None:
+    """Let a trainer go on from the checkpoint in the contents of a run folder."""
+    try:
+        snapshot = read_checkpoint(contents, trainer.processes)
+        trainer.check(snapshot)
+        trainer.restore(snapshot)
+    except UNFIT as error:
+        raise _does_not_fit(path, error) from None
+
+
+@contextmanager
+def first_step_checked(path: Path, trainer: Trainer) -> Iterator[None]:
+    """Around a training that goes on: what fails before a step was taken is the checkpoint's."""
+    begun = trainer.counters.step
+    try:
+        yield
+    except UNFIT as error:
+        if trainer.counters.step != begun or is_memory_error(error):
+            raise
+        raise _does_not_fit(path, error) from None
+
+
+def _does_not_fit(path: Path, error: Exception) -> InputError:
+    what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
+    return InputError(f"{path}: the checkpoint does not fit the run ({what}); train again")
 
 
 def arrays(tensors: Tensors) -> dict[str, np.ndarray]:

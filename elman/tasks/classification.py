@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from elman import data_checks as checked
 from elman.batches.sentences import Examples
 from elman.errors import InputError
 from elman.evaluation.labels import unseen_notes
@@ -195,10 +196,10 @@ class Classification(SentenceTask):
         return cls(
             config,
             WordList.from_data(data["words"]),
-            data["labels"],
-            texts=data["texts"],
-            tokenized=data["tokenized"],
-            length=data["length"],
+            checked.texts(data["labels"], "labels"),
+            texts=checked.whole(data["texts"], "texts", at_least=1),
+            tokenized=checked.flag(data["tokenized"], "tokenized"),
+            length=checked.number(data["length"], "length"),
         )
 
 

@@ -17,10 +17,13 @@ from elman.config import as_data, build
 from elman.errors import InputError
 from elman.models.bidirectional import BidirectionalConfig, BidirectionalModel
 from elman.runs.folder import read_run
+from elman.tasks.language_model import kind_in
 from elman.tasks.recipes import saved_config
+from elman.tasks.saved_shapes import check_shapes
 
 _SOFTMAX = "softmax."  # its weights, which a task has no use for
 _KIND = "bidirectional"
+_PARTS = ("config.json", "vocabulary.json", "weights.safetensors")
 
 
 class Elmo:
@@ -40,8 +43,8 @@ class Elmo:
                 f"model.elmo={run}: no such run; train one with: elman train elmo-small --data … "
                 f"--out {run}"
             )
-        contents = read_run(Path(run), ("config.json", "weights.safetensors"))
-        kind = contents["config.json"].get("model", {}).get("kind")
+        contents = read_run(Path(run), _PARTS, check_shapes)
+        kind = kind_in(contents)
         if kind != _KIND:
             raise InputError(
                 f"model.elmo={run}: is a run of the model {kind!r}; give one of the recipe elmo or "

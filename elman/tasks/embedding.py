@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from elman.batches.sentences import Examples, SentenceReader
+from elman.data_checks import whole
 from elman.evaluation.task_measures import TaskMeasures
 from elman.models.bidirectional import BidirectionalModel
 from elman.tasks.recipes import RunConfig
@@ -83,7 +84,11 @@ class Embedding(SentenceTask):
 
     @classmethod
     def from_data(cls, data: dict[str, Any], config: RunConfig) -> Self:
-        return cls(config, WordList.from_data(data["words"]), data["unknown"])
+        return cls(config, WordList.from_data(data["words"]), _unknown(data["unknown"]))
+
+
+def _unknown(value: Any) -> int | None:
+    return None if value is None else whole(value, "unknown")
 
 
 def predictions(words: int) -> int:

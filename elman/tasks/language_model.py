@@ -11,13 +11,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elman.errors import ElmanError, InputError
+from elman.errors import UNFIT, ElmanError, InputError, is_memory_error
 from elman.evaluation.reading import STREAM, Progress, Reading, silent
 from elman.models import MODELS, SENTENCE_MODELS
 from elman.models.contract import LanguageModel
 from elman.runs.folder import read_run, write_run
 from elman.tasks.origins import explaining_what_is_missing
 from elman.tasks.recipes import RunConfig, saved_config
+from elman.tasks.saved_facts import check_facts
+from elman.tasks.saved_shapes import check_shapes
 from elman.text import tokenizer_from_data, tokenizer_to_data
 from elman.text.corpora import Corpus
 from elman.text.reader import Document, named
@@ -234,7 +236,7 @@ def load(path: str | Path) -> TrainedModel:
             f"{path}: is {article} {kind}, not a language model; it is for elman {command} and "
             "elman evaluate"
         )
-    return saved_run(Path(path), read_run(Path(path), _PARTS))
+    return saved_run(Path(path), read_run(Path(path), _PARTS, check_shapes))
 
 
 def load_any(path: str | Path) -> Any:
@@ -248,7 +250,13 @@ def load_any(path: str | Path) -> Any:
 
 def run_kind(path: str | Path) -> str:
     """The kind of model in a run folder."""
-    model = read_run(Path(path), ("config.json",))["config.json"].get("model")
+    return kind_in(read_run(Path(path), ("config.json",)))
+
+
+def kind_in(contents: dict[str, Any]) -> str:
+    """The kind of model in the contents of a run folder; "" if they are no settings."""
+    config = contents.get("config.json")
+    model = config.get("model") if isinstance(config, dict) else None
     return str(model.get("kind", "")) if isinstance(model, dict) else ""
 
 
@@ -258,7 +266,7 @@ def saved_run(path: Path, contents: dict[str, Any]) -> TrainedModel:
         with explaining_what_is_missing(path, contents["facts.json"]):
             config = saved_config(contents["config.json"])
             tokenizer = tokenizer_from_data(contents["tokenizer.json"])
-        facts = contents["facts.json"]
+        facts = check_facts(contents["facts.json"])
         model = MODELS.choose(config.kind).restore(
             config.model, contents["weights.safetensors"], facts["model"]
         )
@@ -269,7 +277,9 @@ def saved_run(path: Path, contents: dict[str, Any]) -> TrainedModel:
         raise InputError(f"{path}: {error}") from None
     except KeyError as error:
         raise InputError(f"{path}: the run lacks {error}; train again") from None
-    except (TypeError, ValueError, IndexError, AttributeError) as error:
+    except UNFIT as error:
+        if is_memory_error(error):
+            raise
         raise InputError(f"{path}: the parts of the run do not fit ({error})") from None
     if not whole:
         raise InputError(f"{path}: the parts of the run do not fit (tokenizer and weights)")

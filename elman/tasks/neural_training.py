@@ -17,10 +17,13 @@ from typing import Any
 from elman.errors import InputError
 from elman.models import SENTENCE_MODELS
 from elman.runs.folder import read_run
-from elman.tasks.checkpoints import read_checkpoint
-from elman.tasks.language_model import TrainedModel, saved_run
+from elman.runs.lock import Lock, only_writer
+from elman.tasks.checkpoints import first_step_checked, read_state, restore
+from elman.tasks.language_model import TrainedModel, kind_in, saved_run
 from elman.tasks.machine import Machine
 from elman.tasks.recipes import RunConfig
+from elman.tasks.saved_facts import recorded_source, require_facts
+from elman.tasks.saved_shapes import check_shapes
 from elman.tasks.sentence_training import resume_sentences
 from elman.tasks.trainers import build_trainer
 from elman.tasks.training_run import TrainingRun
@@ -55,8 +58,7 @@ def train_neural(
     facts = {"data": text.facts(), "validation": None, "seconds": 0.0}
     trainer = build_trainer(config, text, device, processes, before)
     run = TrainingRun(trainer, config, _parts(text.tokenizer), facts, machine, out)
-    run.begin(overwrite)
-    run.train()
+    run.start(overwrite)
     return TrainedModel(text.tokenizer, trainer.model, config, run.facts, run.name)
 
 
@@ -69,14 +71,32 @@ def resume(
 ) -> Any:
     """Go on with a run where it stopped, bit for bit; `data` if the text has moved."""
     machine = machine or Machine()
-    contents = read_run(path)
+    read_run(path, ())  # is refused if there is none
+    if machine.processes.rank:
+        return _resume(path, data, machine, progress, None)
+    with only_writer(path) as lock:
+        return _resume(path, data, machine, progress, lock)
+
+
+def _resume(
+    path: Path,
+    data: str | None,
+    machine: Machine,
+    progress: Callable[[str], None],
+    lock: Lock | None,
+) -> Any:
+    """The same, with the run folder locked by the one process that writes to it."""
+    contents = read_run(path, check=check_shapes)
     if "training.json" not in contents:
         raise InputError(f"{path}: is not a run in training; train one with: elman train")
-    if contents["config.json"]["model"]["kind"] in SENTENCE_MODELS:
-        return resume_sentences(path, contents, data=data, machine=machine, progress=progress)
+    if kind_in(contents) in SENTENCE_MODELS:
+        return resume_sentences(
+            path, contents, data=data, machine=machine, progress=progress, lock=lock
+        )
     saved = saved_run(path, contents)
-    state = contents["training.json"]
-    refuse_other_count(machine.processes, state.get("processes", 1), path)
+    require_facts(path, saved.facts, "lines", "empty_lines", "tokens")
+    state = read_state(path, contents)
+    refuse_other_count(machine.processes, state["processes"], path)
     if machine.threads is None:
         machine = replace(machine, threads=state["threads"])
     device = machine.prepare()
@@ -85,9 +105,10 @@ def resume(
     progress("tokenizing")
     text = encode_training_text(corpus, saved.tokenizer)
     trainer = build_trainer(saved.config, text, device, machine.processes)
-    trainer.restore(read_checkpoint(contents, machine.processes))
+    restore(path, trainer, contents)
     run = TrainingRun(trainer, saved.config, _parts(saved.tokenizer), saved.facts, machine, path)
-    run.train(records=state["history"])
+    with first_step_checked(path, trainer):
+        run.train(records=state["history"], lock=lock)
     return TrainedModel(saved.tokenizer, trainer.model, saved.config, run.facts, run.name)
 
 
@@ -116,7 +137,7 @@ def _same_text(path: Path, saved: TrainedModel, data: str | None) -> Corpus:
     facts = saved.facts
     try:
         # Not `saved.open`: what was trained on before its format was checked is trained on.
-        named, labelled = data or facts["data"]["name"], saved.config.text.labelled
+        named, labelled = data or recorded_source(facts), saved.config.text.labelled
         corpus = open_corpus(named, labelled=labelled)
     except InputError as error:
         moved = "" if data else "; if the text has moved, say where to with --data"

@@ -7,13 +7,16 @@ Memory and minutes are measured: a few steps are trained on the very text and th
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import torch
 
+from elman.batches import Batch, Batches, Lines, Pairs, Stream
 from elman.errors import InputError
 from elman.models import SENTENCE_MODELS
 from elman.tasks.machine import Machine
@@ -21,11 +24,14 @@ from elman.tasks.recipes import RunConfig, load_recipe
 from elman.tasks.sentence_training import prepare
 from elman.tasks.trainers import build_trainer
 from elman.tasks.training_text import read_training_text
+from elman.training.memory import needed_bytes
 from elman.training.trainer import Trainer
 
 _WARM_UP_STEPS = 2
 _PROBE_SECONDS = 6.0
 _MOST_STEPS = 200
+_PROBE_OPERATIONS = 1e10  # of a step that is measured, about a second
+_VALIDATED_TOKENS = 100  # of a row of validation, about
 
 
 @dataclass(frozen=True)
@@ -72,19 +78,30 @@ def plan(
         notes = []
         trainer = build_trainer(config, read_training_text(str(data), config, progress), device)
     progress("measuring a few steps")
-    speed = _tokens_per_second(trainer)
-    validation_speed = _validation_speed(trainer)
-    cost = _plan(config, str(data), trainer, speed, validation_speed)
+    narrowed = _narrow(config, trainer)
+    speed, validation_speed = _tokens_per_second(trainer), _validation_speed(trainer)
+    if narrowed is not None:
+        speed = _speed_of_whole(config, trainer, speed, validation_speed)
+        trainer.batches = narrowed
+    is_narrowed = narrowed is not None
+    cost = _plan(config, str(data), trainer, speed, validation_speed, is_narrowed)
     return replace(cost, notes=notes)
 
 
 def _plan(
-    config: RunConfig, data: str, trainer: Trainer, speed: float, validation_speed: float
+    config: RunConfig,
+    data: str,
+    trainer: Trainer,
+    speed: float,
+    validation_speed: float,
+    narrowed: bool,
 ) -> Plan:
     training, model = config.training, trainer.model
     tokens = trainer.batches.tokens_per_epoch
     steps_per_epoch = trainer.batches.steps_per_epoch or (
-        trainer.counters.step / trainer.epochs_done
+        math.ceil(tokens / (training.batch_size * training.window))
+        if narrowed
+        else trainer.counters.step / trainer.epochs_done
     )
     per_step = tokens / steps_per_epoch
     per_token = model.multiplications(round(per_step))
@@ -93,7 +110,9 @@ def _plan(
         times = training.epochs / training.validate_every
         validated = times * trainer.validation.tokens_per_epoch
     weights = sum(value.nbytes for value in model.state_dict().values())
-    memory = sum(value.nbytes for value in trainer.snapshot().memory.values())
+    memory = sum(value.nbytes for value in trainer.memory().values())
+    needed = needed_bytes(model, training) / 1e9
+    peak = _peak_memory()
     validating = model.multiplications(round(per_step), learning=False)
     return Plan(
         recipe=config.recipe,
@@ -108,17 +127,75 @@ def _plan(
         validation_teraflop=2e-12 * validating * validated,
         tokens_per_second=speed,
         gigaflops=6e-9 * per_token * speed,
-        memory_gigabytes=_peak_memory(),
+        memory_gigabytes=None if peak is None else max(peak, needed),
         disk_megabytes=(2 * weights + memory) / 1e6,
         seconds=tokens * training.epochs / speed + validated / validation_speed,
         threads=torch.get_num_threads(),
     )
 
 
+class _Narrow(Batches):
+    """The first rows of batches."""
+
+    def __init__(self, batches: Batches, rows: int) -> None:
+        self.batches = batches
+        self._rows = slice(0, rows)
+        self.carries_state = batches.carries_state
+        self.tokens_per_epoch = batches.tokens_per_epoch
+
+    def next(self) -> Batch | None:
+        batch = self.batches.next()
+        return None if batch is None else batch.rows(self._rows)
+
+    def position(self) -> dict[str, Any]:
+        return self.batches.position()
+
+    def go_to(self, position: dict[str, Any]) -> None:
+        self.batches.go_to(position)
+
+
+def _narrow(config: RunConfig, trainer: Trainer) -> Batches | None:
+    """Measure with fewer rows where a step would take many seconds, as with a vocabulary of
+    400,000 words; the batches as they were.
+    """
+    size = config.training.batch_size
+    per_step = size * config.training.window
+    if not isinstance(trainer.batches, Stream | Lines | Pairs):
+        return None
+    if trainer.validation is not None:
+        tokens = size * _VALIDATED_TOKENS
+        judging = 2 * trainer.model.multiplications(per_step, learning=False) * tokens
+        if judging > _PROBE_OPERATIONS:
+            rows = max(1, int(size * _PROBE_OPERATIONS / judging))
+            trainer.validation = _Narrow(trainer.validation, rows)
+    cost = 6 * trainer.model.multiplications(per_step) * per_step
+    if cost <= _PROBE_OPERATIONS:
+        return None
+    rows = max(1, int(size * _PROBE_OPERATIONS / cost))
+    whole, trainer.batches = trainer.batches, _Narrow(trainer.batches, rows)
+    return whole
+
+
+def _speed_of_whole(
+    config: RunConfig, trainer: Trainer, speed: float, validation_speed: float
+) -> float:
+    """Tokens per second of whole batches: the further rows cost what their operations take at the
+    rate of validation; the rest of a step, which is the same for any number of rows, was measured.
+    """
+    model, whole = trainer.model, config.training.batch_size * config.training.window
+    narrow = trainer.counters.tokens_in_epoch / trainer.counters.step
+    rate = 2 * model.multiplications(whole, learning=False) * validation_speed
+    further = 6 * model.multiplications(whole) * (whole - narrow) / rate
+    return whole / (narrow / speed + further)
+
+
 def _tokens_per_second(trainer: Trainer) -> float:
     """How fast steps are, once the first ones have been taken."""
+    begun = time.perf_counter()
     for _ in range(_WARM_UP_STEPS):
         trainer.step()
+        if time.perf_counter() - begun > 1:
+            break
     started, tokens = time.perf_counter(), 0
     for _ in range(_MOST_STEPS):
         tokens += trainer.step().read
@@ -135,10 +212,13 @@ def _validation_speed(trainer: Trainer) -> float:
     assert batch is not None, "validation text is not empty"
     trainer.model.eval()
     with torch.no_grad():
-        trainer.model.loss(batch.to(trainer.device), None)
-        started = time.perf_counter()
-        trainer.model.loss(batch.to(trainer.device), None)
-    return batch.tokens / (time.perf_counter() - started)
+        for _ in range(2):  # the first may have to find its memory
+            started = time.perf_counter()
+            trainer.model.loss(batch.to(trainer.device), None)
+            seconds = time.perf_counter() - started
+            if seconds > 1:
+                break
+    return batch.tokens / seconds
 
 
 def _peak_memory() -> float | None:

@@ -14,10 +14,12 @@ from typing import Any
 
 import torch
 
-from elman.errors import InputError
+from elman.errors import UNFIT, InputError, is_memory_error
 from elman.models.kept import NotFinite
+from elman.models.shapes import outline
 from elman.runs.folder import read_run
-from elman.tasks.checkpoints import read_checkpoint
+from elman.runs.lock import Lock
+from elman.tasks.checkpoints import first_step_checked, read_state, restore
 from elman.tasks.elmo import Elmo
 from elman.tasks.example_task import TASKS, ExampleTask
 from elman.tasks.fine_tuning import begin_with
@@ -25,12 +27,15 @@ from elman.tasks.language_model import TrainedModel, run_kind
 from elman.tasks.machine import Machine
 from elman.tasks.origins import explaining_what_is_missing
 from elman.tasks.recipes import RunConfig, saved_config
+from elman.tasks.saved_facts import check_facts, recorded_source, require_facts
+from elman.tasks.saved_shapes import check_shapes
 from elman.tasks.sentence_task import SentenceTask
 from elman.tasks.trained_task import TrainedTask, reading_alike
 from elman.tasks.training_run import TrainingRun
 from elman.text.corpora import Corpus
 from elman.text.example_splits import ORDERED
 from elman.text.reader import Document
+from elman.training.memory import refuse_too_large
 from elman.training.trainer import Trainer
 
 _PARTS = ("config.json", "vocabulary.json", "facts.json", "weights.safetensors")
@@ -101,8 +106,7 @@ def train_examples(
         "seconds": 0.0,
     }
     run = TrainingRun(trainer, config, {"vocabulary.json": task.kept()}, facts, machine, out)
-    run.begin(overwrite)
-    run.train()
+    run.start(overwrite)
     return _trained(task, trainer.model, run.facts, run.name)
 
 
@@ -135,10 +139,12 @@ def resume_sentences(
     data: str | None,
     machine: Machine,
     progress: Callable[[str], None],
+    lock: Lock | None,
 ) -> TrainedTask:
     """Go on with a run where it stopped, bit for bit."""
     saved = saved_task(path, contents)
-    state = contents["training.json"]
+    require_facts(path, saved.facts, "examples", "unit")
+    state = read_state(path, contents)
     if machine.threads is None:
         machine = replace(machine, threads=state["threads"])
     device = machine.prepare()
@@ -146,17 +152,18 @@ def resume_sentences(
     corpus = _same_text(path, saved, data)
     read = _examples(type(saved.task), corpus, saved.config)
     trainer = _trainer(saved.task, read.train, read.valid, device)
-    trainer.restore(read_checkpoint(contents, machine.processes))
+    restore(path, trainer, contents)
     parts = {"vocabulary.json": saved.task.kept()}
     run = TrainingRun(trainer, saved.config, parts, saved.facts, machine, path)
-    run.train(records=state["history"])
+    with first_step_checked(path, trainer):
+        run.train(records=state["history"], lock=lock)
     return _trained(saved.task, trainer.model, run.facts, run.name)
 
 
 def _same_text(path: Path, saved: TrainedTask, data: str | None) -> Corpus:
     """The text of a run: to go on bit for bit, it must be the same."""
     try:
-        corpus = saved.task.open(data or saved.facts["data"]["name"], saved.config)
+        corpus = saved.task.open(data or recorded_source(saved.facts), saved.config)
     except InputError as error:
         moved = "" if data else "; if the text has moved, say where to with --data"
         raise InputError(f"{error}{moved}") from None
@@ -180,7 +187,7 @@ def load_kind(path: Path, kind: str) -> Any:
 
 def load_task(path: Path) -> TrainedTask:
     """The model in a run folder, with its best weights; every file is checked first."""
-    return saved_task(path, read_run(path, _PARTS))
+    return saved_task(path, read_run(path, _PARTS, check_shapes))
 
 
 def saved_task(path: Path, contents: dict[str, Any]) -> TrainedTask:
@@ -193,13 +200,16 @@ def saved_task(path: Path, contents: dict[str, Any]) -> TrainedTask:
         with torch.random.fork_rng(devices=[]):  # fresh weights, soon gone, leave no trace
             model = task.build()
         model.load_arrays(contents["weights.safetensors"])
+        facts = check_facts(contents["facts.json"])
     except NotFinite as error:
         raise InputError(f"{path}: {error}") from None
     except KeyError as error:
         raise InputError(f"{path}: the run lacks {error}; train again") from None
-    except (TypeError, ValueError, IndexError, AttributeError) as error:
+    except UNFIT as error:
+        if is_memory_error(error):
+            raise
         raise InputError(f"{path}: the parts of the run do not fit ({error})") from None
-    return _trained(task, model.eval(), contents["facts.json"], str(path))
+    return _trained(task, model.eval(), facts, str(path))
 
 
 def _trained(task: ExampleTask, model: Any, facts: dict[str, Any], name: str) -> TrainedTask:
@@ -211,6 +221,7 @@ def _trainer(
     task: ExampleTask, train: list[Any], valid: list[Any], device: torch.device
 ) -> Trainer:
     config = task.config
+    refuse_too_large(outline(task.build), config.training)
     torch.manual_seed(config.seed)
     model = task.build().to(device)
     size = config.training.batch_size

@@ -16,6 +16,7 @@ import torch
 
 from elman.batches.featured import IndexedFeatures
 from elman.batches.sentences import Examples, IndexedSentences
+from elman.data_checks import texts
 from elman.errors import InputError
 from elman.evaluation.labels import unseen_notes
 from elman.evaluation.tagging import TaggingMeasures, measure_tagging
@@ -147,7 +148,7 @@ class Tagging(SentenceTask):
     @classmethod
     def from_data(cls, data: dict[str, Any], config: RunConfig) -> Self:
         features = [WordList.from_data(values) for values in data.get("features", [])]
-        return cls(config, WordList.from_data(data["words"]), data["tags"], features)
+        return cls(config, WordList.from_data(data["words"]), texts(data["tags"], "tags"), features)
 
 
 def _as_learned(tags: Sequence[str], config: RunConfig) -> Sequence[str]:

@@ -11,13 +11,16 @@ import torch
 
 from elman.batches import Batches, Lines, Stream
 from elman.errors import InputError
+from elman.layers.inputs import Material
 from elman.models import MODELS
 from elman.models.neural import NeuralModel
+from elman.models.shapes import outline
 from elman.tasks.language_model import TrainedModel
 from elman.tasks.recipes import RunConfig
 from elman.tasks.training_text import TrainingText
 from elman.text.marks import after_mark
 from elman.text.tokenizer import Tokenizer
+from elman.training.memory import refuse_too_large
 from elman.training.processes import Processes
 from elman.training.trainer import Trainer
 
@@ -35,8 +38,9 @@ def build_trainer(
     """Model and batches that the settings ask for; with the weights of the run `before`, if any."""
     processes = processes or Processes()
     tokenizer = text.tokenizer
-    torch.manual_seed(config.seed)
     family = MODELS.choose(config.kind)
+    refuse_too_large(outline_model(config, text), config.training)
+    torch.manual_seed(config.seed)
     model = family.build(config.model, text.ids, tokenizer.tokens, tokenizer.eos_id)
     if before is not None:
         _take_over_weights(model, before)
@@ -47,6 +51,15 @@ def build_trainer(
     processes.copy_first(model.state_dict().values())  # other machines may have drawn others
     processes.seed(config.seed)
     return Trainer(model, batches, config.training, validation, processes)
+
+
+def outline_model(config: RunConfig, text: TrainingText) -> torch.nn.Module | None:
+    """The model without numbers, if it can be had, before anything is built."""
+    tokenizer = text.tokenizer
+    counts = torch.from_numpy(np.bincount(text.ids, minlength=len(tokenizer)))
+    material = Material(counts, tokenizer.eos_id, tokenizer.tokens)
+    family = MODELS.choose(config.kind)
+    return outline(lambda: family(config.model, material))
 
 
 def _take_over_weights(model: NeuralModel, before: TrainedModel) -> None:

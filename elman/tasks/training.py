@@ -14,7 +14,8 @@ from typing import Any
 
 from elman.errors import InputError
 from elman.models import MODELS, SENTENCE_MODELS
-from elman.runs.folder import refuse_existing
+from elman.runs.claim import claimed, refuse_existing
+from elman.runs.folder import explained, fill
 from elman.tasks.language_model import TrainedModel, load
 from elman.tasks.machine import Machine
 from elman.tasks.origins import keep_origins
@@ -74,10 +75,15 @@ def train(
         )
     if start_from is not None:
         raise InputError(f"--from {start_from}: a count model has nothing to begin with")
-    trained = _count(config, str(data), progress)
-    if place is not None:
+    if place is None:
+        return _count(config, str(data), progress)
+    with claimed(place, overwrite=overwrite) as claim:  # now, so that nobody else counts for it
+        trained = _count(config, str(data), progress)
         progress("saving")
-        trained.save(place, overwrite=overwrite)
+        contents = trained.contents()
+        with explained(place, contents):
+            fill(claim.folder, contents)
+            claim.publish()
     return trained
 
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from elman.errors import ElmanError
-from elman.runs.folder import update_run, write_run
-from elman.runs.lock import only_writer
+from elman.runs.claim import Claim, claimed
+from elman.runs.folder import explained, fill, update_run
+from elman.runs.lock import Lock
 from elman.tasks.checkpoints import arrays, checkpoint
 from elman.tasks.machine import Machine
 from elman.tasks.origins import keep_origins
@@ -54,32 +54,55 @@ class TrainingRun:
         self._folder = out if self.processes.rank == 0 else None  # that this process writes to
         self.facts["model"] = trainer.model.facts()
         keep_origins(self.facts, config)
+        self._lock: Lock | None = None  # of the folder
+        self._claim: Claim | None = None  # of a run that is not in its place yet
         self._history: History | None = None
+        self._writer: Any = None  # of TensorBoard
         self._saved_best = -1  # the step of the best weights in the folder
         self._since = time.perf_counter()
         self._drawn = 0.0
 
-    def begin(self, overwrite: bool) -> None:
-        """Make the run folder, with everything as it is before the first step."""
+    def start(self, overwrite: bool) -> None:
+        """Train in a new run folder, from the first step to the end.
+
+        A run that has the name already is replaced when this one has its first checkpoint.
+        """
         if self.out is None:
+            self.train()
             return
         snapshot = self._whole(self.trainer.snapshot())
-        if self._folder is not None:
-            same = {"config.json": self.config.to_data(), **self.parts}
-            write_run(self._folder, same | self._changed(snapshot), overwrite=overwrite)
+        if self._folder is None:
+            self.train()
+            return
+        contents = {"config.json": self.config.to_data(), **self.parts, **self._changed(snapshot)}
+        with ExitStack() as held:
+            with explained(self.out, contents):
+                claim = held.enter_context(claimed(self.out, overwrite=overwrite))
+                fill(claim.folder, contents)
+                if not claim.replaces:
+                    claim.publish()
+            self._claim, self._folder = claim, claim.folder
+            try:
+                self.train(lock=claim.lock)
+            except ElmanError as error:
+                if not claim.published:
+                    error.args = (f"{error}; {self.out} still holds the run from before",)
+                raise
 
     @property
     def name(self) -> str:
         """What the run is called by."""
         return "model" if self.out is None else str(self.out)
 
-    def train(self, records: int = 0) -> None:
-        """To the end, and back to the best weights. `records` of the history are of before."""
+    def train(self, records: int = 0, lock: Lock | None = None) -> None:
+        """To the end, and back to the best weights. `records` of the history are of before;
+        `lock` is that of the run folder, if this process writes to one.
+        """
+        self._lock = lock
         try:
-            with nullcontext() if self._folder is None else only_writer(self._folder):
-                self._train(records)
+            self._train(records)
         except (Stopped, WorkerLost) as ended:
-            if self.out is None:
+            if self.out is None or not self._in_place:
                 raise
             go_on = f"go on with: {self.processes.resume_command(self.out)}"
             if isinstance(ended, Stopped):
@@ -91,33 +114,33 @@ class TrainingRun:
         self._update_facts()
 
     def _train(self, records: int) -> None:
-        listeners, writer = [self.machine.record], None
         if self._folder is not None:
             self._history = History(self._folder, records)
-            listeners.append(self._history.add)
-            writer = self.machine.open_tensorboard(self._folder)
-        if writer is not None:
-            listeners.append(_scalars(writer))
-
-        def record(entry: Record) -> None:
-            for listener in listeners:
-                listener(entry)
-
-        loop = Loop(self.trainer, save=self._save, record=record, progress=self.machine.watch)
+            self._writer = self.machine.open_tensorboard(self._folder)
+        loop = Loop(self.trainer, save=self._save, record=self._record, progress=self.machine.watch)
         try:
             loop.run()
         except WorkerLost:
             self._history = None  # no time for curves: torchrun will soon end this process too
             raise
         finally:
-            if writer is not None:
-                writer.close()
+            if self._writer is not None:
+                self._writer.close()
             self._draw()
+
+    def _record(self, entry: Record) -> None:
+        self.machine.record(entry)
+        if self._history is not None and self._lock is not None:
+            self._lock.check()
+            self._history.add(entry)
+        if self._writer is not None:
+            _write_scalars(self._writer, entry)
 
     def _save(self, snapshot: Snapshot) -> None:
         whole = self._whole(snapshot)
         if self._folder is not None:
             self._update(self._folder, whole)
+            self._publish(whole)
             if time.perf_counter() - self._drawn > _DRAWING_SECONDS:
                 self._draw()
                 self._drawn = time.perf_counter()
@@ -125,11 +148,32 @@ class TrainingRun:
 
     def _update(self, folder: Path, snapshot: Snapshot) -> None:
         try:
-            update_run(folder, self._changed(snapshot))
+            update_run(folder, self._changed(snapshot), self._lock)
         except ElmanError as error:  # the disk is full, or the folder has gone
             self._saved_best = -1
-            go_on = f"when that is mended, go on with: {self.processes.resume_command(folder)}"
-            raise type(error)(f"{error}; {go_on}") from None
+            problem = str(error).replace(str(folder), self.name)
+            if self._in_place:
+                resume = self.processes.resume_command(folder)
+                problem = f"{problem}; when that is mended, go on with: {resume}"
+            raise type(error)(problem) from None
+
+    @property
+    def _in_place(self) -> bool:
+        """Whether the run has its name, so that people can find it."""
+        return self._claim is None or self._claim.published
+
+    def _publish(self, snapshot: Snapshot) -> None:
+        """Put a new run in the place of an old one, once there is a checkpoint to go on from."""
+        if self._claim is None or self._claim.published or snapshot.data["step"] == 0:
+            return
+        with explained(self._claim.path, {}):
+            self._claim.publish()
+        self._folder = self._claim.folder
+        if self._history is not None:
+            self._history.follow(self._folder)
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = self.machine.open_tensorboard(self._folder)
 
     def _whole(self, snapshot: Snapshot) -> Snapshot:
         """With what every process remembers, on the first of them."""
@@ -172,12 +216,8 @@ class TrainingRun:
             }
 
 
-def _scalars(writer: Any) -> Callable[[Record], None]:
-    """Tells TensorBoard every number of a record."""
-
-    def record(entry: Record) -> None:
-        for name, value in entry.items():
-            if isinstance(value, int | float) and name != "step":
-                writer.add_scalar(name, value, entry["step"])
-
-    return record
+def _write_scalars(writer: Any, entry: Record) -> None:
+    """Tell TensorBoard every number of a record."""
+    for name, value in entry.items():
+        if isinstance(value, int | float) and name != "step":
+            writer.add_scalar(name, value, entry["step"])

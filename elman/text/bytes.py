@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from elman.data_checks import flag
 from elman.text.tokenizer import EOS, Spans, TextConfig, Tokenizer, refuse_min_count, require_size
 
 
@@ -46,4 +47,4 @@ class Bytes(Tokenizer):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Self:
-        return cls(data["lowercase"])
+        return cls(flag(data["lowercase"], "lowercase"))

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from elman.data_checks import flag, texts
 from elman.text.tokenizer import EOS, UNKNOWN, Spans, TextConfig, Tokenizer, count_vocabulary
 
 _UNKNOWN_ID = 1
@@ -55,4 +56,5 @@ class Characters(Tokenizer):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Self:
-        return cls(data["characters"], data["lowercase"])
+        characters = texts(data["characters"], "characters")
+        return cls(characters, flag(data["lowercase"], "lowercase"))

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from elman.data_checks import flag, texts
 from elman.text.tokenizer import (
     EOS,
     Ids,
@@ -121,4 +122,4 @@ class RawWords(Tokenizer):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Self:
-        return cls(data["words"], data["lowercase"])
+        return cls(texts(data["words"], "words"), flag(data["lowercase"], "lowercase"))

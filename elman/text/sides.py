@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from elman.data_checks import wholes
 from elman.errors import InputError
 from elman.text import guess_tokenizer, tokenizer_from_data, tokenizer_to_data, train_tokenizer
 from elman.text.tokenizer import TextConfig, Tokenizer
@@ -71,7 +72,7 @@ class Side:
     def from_data(cls, data: dict[str, Any]) -> Side:
         """The side that gave this data."""
         data = dict(data)
-        counts = np.array(data.pop("counts"))
+        counts = np.array(wholes(data.pop("counts"), "counts"), dtype=np.int64)
         side = cls(tokenizer_from_data(data), counts)
         if len(side.tokenizer) != len(counts):
             raise ValueError("tokens and their counts are not as many")

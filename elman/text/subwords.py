@@ -16,6 +16,7 @@ import numpy as np
 from tokenizers import Tokenizer as Library
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
+from elman.data_checks import flag, text
 from elman.text.tokenizer import (
     EOS,
     UNKNOWN,
@@ -85,10 +86,10 @@ class _SubWords(Tokenizer):
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Self:
         try:
-            library = Library.from_str(data["library"])
+            library = Library.from_str(text(data["library"], "library"))
         except Exception as error:  # the library has no narrower one
             raise ValueError(error) from None
-        return cls(library, data["lowercase"])
+        return cls(library, flag(data["lowercase"], "lowercase"))
 
 
 class BytePairs(_SubWords):

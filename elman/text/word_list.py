@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from elman.data_checks import flag, section, texts, wholes
 from elman.text.normalising import AS_IT_IS, Normaliser, normaliser_from_data
 from elman.text.tokenizer import UNKNOWN, Ids
 
@@ -93,10 +94,14 @@ class WordList:
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> WordList:
         """The list that gave this data."""
+        data = section(data, "words")
+        words, counts = texts(data["words"], "words"), wholes(data["counts"], "counts")
+        if len(words) != len(counts):
+            raise ValueError(f"{len(words):,} words have {len(counts):,} counts")
         return cls(
-            data["words"],
-            data["counts"],
-            lowercase=data["lowercase"],
-            digits_alike=data["digits_alike"],
+            words,
+            counts,
+            lowercase=flag(data["lowercase"], "lowercase"),
+            digits_alike=flag(data["digits_alike"], "digits_alike"),
             normaliser=normaliser_from_data(data.get("normalise")),
         )

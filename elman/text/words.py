@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from elman.data_checks import flag, texts
 from elman.errors import InputError
 from elman.text.corpus_form import CorpusForm
 from elman.text.detokenise import Line
@@ -138,7 +139,8 @@ class Words(Tokenizer):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Self:
-        return cls(data["tokens"], data["lowercase"])
+        tokens = texts(data["tokens"], "tokens")
+        return cls(tokens, flag(data["lowercase"], "lowercase"))
 
 
 def split_words(text: str) -> list[str]:

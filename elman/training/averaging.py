@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
+from elman.data_checks import number, whole
 from elman.registry import Registry
 from elman.training.snapshot import Tensors, copied
 
@@ -54,8 +55,8 @@ class Averages:
 
     def restore(self, data: dict[str, Any], tensors: Tensors) -> None:
         """Remember what `to_data` and `weights` gave."""
-        self.steps = data["steps"]
-        self._validations = list(data["validations"])
+        self.steps = whole(data["steps"], "averages.steps")
+        self._validations = [number(nats, "averages.validations") for nats in data["validations"]]
         self.weights = copied(tensors) or None
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from elman.errors import ElmanError
+from elman.runs.regular import open_regular, parse_json
 
 HISTORY = "history.jsonl"
 CURVES = "curves.png"
@@ -24,17 +25,40 @@ _HIGHEST = 1e100  # what a logarithmic axis can show
 
 
 def read_history(folder: Path) -> list[Record]:
-    """Every record of a run; a last line that was cut off by a kill is left out."""
-    path = folder / HISTORY
-    if not path.exists():
+    """Every record of a run; what follows a line that is no record is left out, like the last one
+    that was cut off by a kill.
+    """
+    try:
+        with open_regular(folder / HISTORY) as file:
+            text = file.read().decode("utf-8", errors="replace")
+    except FileNotFoundError:
         return []
     records = []
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+    for line in text.splitlines():
         try:
-            records.append(json.loads(line))
+            record = parse_json(line)
         except ValueError:
             break
+        if not _is_record(record):
+            break
+        records.append(record)
     return records
+
+
+def _is_record(record: Any) -> bool:
+    """Whether it has an epoch and single values beside it, numbers where curves are drawn."""
+    if not isinstance(record, dict):
+        return False
+    drawn = [name for name in record if name.endswith(("perplexity", "_error", "_norm", "_rate"))]
+    numbers = [record.get("epoch"), record.get("step", 0), *(record[name] for name in drawn)]
+    return all(map(_is_number, numbers)) and all(
+        value is None or isinstance(value, str | bool) or _is_number(value)
+        for value in record.values()
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is float or (type(value) is int and abs(value) < 2**63)
 
 
 class History:
@@ -48,6 +72,10 @@ class History:
         with self._writing():
             temporary.write_text("".join(map(_line, self.records)), encoding="utf-8")
             os.replace(temporary, self._path)
+
+    def follow(self, folder: Path) -> None:
+        """The run folder has another name now."""
+        self._path = folder / HISTORY
 
     def add(self, record: Record) -> None:
         """Write a record down at once."""

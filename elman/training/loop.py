@@ -26,6 +26,7 @@ _LOWER = 0.5  # times the rate, after a divergence
 _SAVING_SHARE = 20  # saving takes at most one part in so many of the time
 _PROGRESS_SECONDS = 1.0
 _HISTORY_STEPS = 50  # per record of training in the history
+_SAME_CTRL_C = 0.2  # seconds in which a second one is the first one's echo
 
 
 class Stopped(ElmanError):
@@ -35,6 +36,10 @@ class Stopped(ElmanError):
         super().__init__(message)
         self.number = number
         self.exit_code = 128 + number
+
+
+class _Interrupted(Exception):
+    """A signal asked to stop during validation."""
 
 
 @dataclass
@@ -72,6 +77,7 @@ class Loop:
         self._tries = 0  # from the good one
         self._first: Snapshot | None = None  # until a validation was better than a uniform guess
         self._restarts = 0  # from the first one
+        self._asked: list[int] = []  # signals to stop
         self._saved_at = time.perf_counter()
         self._saving_takes = 0.0
         self._last_validation: float | None = None
@@ -80,7 +86,8 @@ class Loop:
 
     def run(self) -> None:
         """All that is left to do; a snapshot of where it begins is saved already."""
-        with _signals() as asked:
+        with _signals(self.trainer.processes.count == 1) as asked:
+            self._asked = asked
             self._saved = self._good = self._first = self.trainer.snapshot()
             while not self._done():
                 self._recovering(self._advance)
@@ -93,6 +100,8 @@ class Loop:
             self._restart(problem)
         except Diverged as problem:
             self._recover(problem)
+        except _Interrupted:
+            pass  # what is saved next validates first when it is gone on with
 
     def _heed(self, asked: list[int]) -> None:
         """Save if it is time to, and stop if a signal asked for it."""
@@ -111,7 +120,7 @@ class Loop:
     def _advance(self) -> None:
         """A step, if one is left, and a validation if it is due."""
         trainer = self.trainer
-        if not trainer.finished:
+        if not trainer.finished and not self._validation_missed():
             self._timed_tokens += trainer.step().read
             self._trust_saved()
             if time.perf_counter() - self._shown_at > _PROGRESS_SECONDS:
@@ -181,12 +190,23 @@ class Loop:
             math.floor(done / trainer.config.validate_every + 1e-9) > trainer.counters.validations
         )
 
+    def _validation_missed(self) -> bool:
+        """Whether a signal cut the validation after this step short."""
+        counters = self.trainer.counters
+        return self._validation_due() and counters.validated_step != counters.step
+
+    def _heed_signals(self) -> None:
+        """In the midst of a validation; all processes stop after the same batch."""
+        (number,) = self.trainer.processes.largest(self._asked[0] if self._asked else 0)
+        if number:
+            raise _Interrupted
+
     def _validate(self) -> None:
         trainer = self.trainer
         if trainer.counters.meter.steps:
             self._write_down()
         judged_by = getattr(trainer.model, "judged_by", "perplexity")
-        nats = trainer.validate()
+        nats = trainer.validate(self._heed_signals)
         better = trainer.best_step == trainer.counters.step
         if nats is not None:
             self._last_validation = shown(nats, judged_by)
@@ -290,18 +310,38 @@ def perplexity(nats: float) -> float:
 
 
 @contextmanager
-def _signals() -> Iterator[list[int]]:
-    """The signals that asked to stop while inside: the step that is under way is finished first."""
+def _signals(alone: bool) -> Iterator[list[int]]:
+    """The signals that asked to stop while inside: the step that is under way is finished first.
+
+    A second Ctrl-C does not wait. `alone`: no launcher repeats the signal, as torchrun does.
+    """
     asked: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield asked  # Python hands signals to the main thread only
         return
-    before = {
-        number: signal.signal(number, lambda n, _: asked.append(n))
-        for number in (signal.SIGINT, signal.SIGTERM)
-    }
+    first_at = 0.0
+
+    def heed(number: int, frame: object) -> None:
+        nonlocal first_at
+        if not asked:
+            first_at = time.monotonic()
+        # A shell's child may get the same Ctrl-C twice, at once; people are slower.
+        elif alone and number == signal.SIGINT and time.monotonic() - first_at > _SAME_CTRL_C:
+            raise KeyboardInterrupt
+        asked.append(number)
+
+    before = {number: signal.signal(number, heed) for number in _stopping_signals()}
     try:
         yield asked
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _stopping_signals() -> list[signal.Signals]:
+    """Ctrl-C, `kill`, and the end of the terminal unless that is to be outlived (`nohup`)."""
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    hangup = getattr(signal, "SIGHUP", None)  # Windows has none
+    if hangup is not None and signal.getsignal(hangup) != signal.SIG_IGN:
+        numbers.append(hangup)
+    return numbers

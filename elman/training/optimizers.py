@@ -105,4 +105,6 @@ def restore_optimizer(
     parameters = {name: parameter for parameter, name in names.items()}
     for key, value in remembered.items():
         name, _, what = key.rpartition("/")
+        if value.dim() and value.shape != parameters[name].shape:
+            raise ValueError(f"{key} is {tuple(value.shape)}, not {tuple(parameters[name].shape)}")
         optimizer.state[parameters[name]][what] = value.clone()

@@ -110,8 +110,9 @@ def joined(device: str = "cpu") -> Iterator[Processes]:
 
     processes = SeveralProcesses(device)
     if threading.current_thread() is threading.main_thread():  # Python hands signals to no other
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, processes.heed)
+        for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+            if signal.getsignal(number) != signal.SIG_IGN:  # `nohup`
+                signal.signal(number, processes.heed)
     try:
         yield processes
     except ElmanError as error:

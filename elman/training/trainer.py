@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 import torch
 
 from elman.batches import Batch, Batches
+from elman.data_checks import like
 from elman.state import State, from_named, map_state, named_tensors
 from elman.training.averaging import AVERAGES, Averages
 from elman.training.counters import Counters, Step
@@ -154,18 +155,21 @@ class Trainer:
         """After how many steps `best` were the weights."""
         return self.counters.step if self._best is None else self.counters.best_step
 
-    def validate(self) -> float | None:
+    def validate(self, pause: Callable[[], None] = lambda: None) -> float | None:
         """What validation shows, the less the better, and what follows for best and schedule.
 
         Nats per token; or, of a model that has a `judge`, whatever that counts, like errors.
+        `pause` is called between batches; if it raises, it is as if nothing had been validated.
         """
-        counters = self.counters
+        counters, model = self.counters, None
+        if self.validation is not None:
+            model = self._validated_model()
+            judged = self._judge(model, self.validation, pause)
         counters.validations += 1
         counters.validated_step = counters.step
-        if self.validation is None:
+        if model is None:
             return None
-        model = self._validated_model()
-        mean = self.processes.first(self._judge(model, self.validation))
+        mean = self.processes.first(judged)
         if not math.isfinite(mean):
             raise Diverged(f"validation {mean:g}")
         if mean < counters.best_nats:
@@ -177,7 +181,7 @@ class Trainer:
         self.averages.observe(mean, dict(self.model.named_parameters()))
         return mean
 
-    def _judge(self, model: Any, validation: Batches) -> float:
+    def _judge(self, model: Any, validation: Batches, pause: Callable[[], None]) -> float:
         judge = getattr(model, "judge", model.loss)
         validation.go_to(self._validation_start)  # the same sum in the same order every time
         nats, tokens, carried = 0.0, 0, None
@@ -187,6 +191,7 @@ class Trainer:
                 loss, after = judge(batch.to(self.device), carried)
                 carried = after if validation.carries_state else None
                 nats, tokens = nats + float(loss.nats), tokens + loss.tokens
+                pause()
         return nats / tokens
 
     def _validated_model(self) -> Any:
@@ -221,20 +226,34 @@ class Trainer:
 
     def snapshot(self) -> Snapshot:
         """Everything that changes, copied."""
-        memory = {
+        weights, memory = copied(self.model.state_dict()), copied(self.memory())
+        return Snapshot(weights, self.best, memory, self._data())
+
+    def memory(self) -> Tensors:
+        """What is remembered beside the weights."""
+        return {
             **put_under("optimizer", optimizer_tensors(self.optimizer, self._names)),
             **put_under("average", self.averages.weights or {}),
             **put_under("regime", self.regime.tensors()),
             **({} if self.carried is None else named_tensors(self.carried, "carried")),
             **put_under("random", random_states(self.device)),
         }
-        data = {
+
+    def _data(self) -> dict[str, Any]:
+        return {
             **asdict(replace(self.counters, best_step=self.best_step)),
             "position": copy.deepcopy(self.batches.position()),
             "schedule": self.schedule.to_data(),
             "averages": copy.deepcopy(self.averages.to_data()),
         }
-        return Snapshot(copied(self.model.state_dict()), self.best, copied(memory), data)
+
+    def check(self, snapshot: Snapshot) -> None:
+        """A ValueError if a snapshot that came from a file is not one of this training."""
+        like(snapshot.data, self._data(), "training.json")
+        own = {name: value.shape for name, value in self.model.state_dict().items()}
+        for tensors in (snapshot.weights, snapshot.best):
+            if {name: value.shape for name, value in tensors.items()} != own:
+                raise ValueError("the weights are not those of this model")
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go on from a snapshot as if nothing had happened."""

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from elman.errors import ElmanError, InputError
+from elman.runs import claim
 from elman.runs.folder import write_run
 
 Parts = dict[str, Any]
@@ -115,6 +116,7 @@ def test_when_flushing_fails_the_old_run_is_whole_and_nothing_is_left(
 def test_when_renaming_fails_the_old_run_comes_back(
     run: Path, monkeypatch: pytest.MonkeyPatch, contents: Parts, assert_holds: Holds
 ) -> None:
+    monkeypatch.setattr(claim, "exchange", lambda first, second: False)  # it takes two renames
     rename = Path.rename
 
     def fail(self: Path, target: Path) -> Path:

@@ -36,7 +36,8 @@ class ClassSoftmax(SoftmaxOutput):
         place = torch.empty_like(members)
         place[members] = torch.arange(len(counts))
         place -= starts[class_of]
-        totals = torch.zeros(self.classes, dtype=torch.long).index_add_(0, class_of, counts + 1)
+        totals = counts.new_zeros(self.classes, dtype=torch.long)
+        totals.index_add_(0, class_of, counts + 1)
         self.class_weight = nn.Parameter(torch.empty(self.classes, self.size).uniform_(-0.1, 0.1))
         self.class_bias = nn.Parameter(log_frequencies(totals - 1))
         self._sizes: list[int] = sizes_of.tolist()

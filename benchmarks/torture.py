@@ -1,0 +1,83 @@
+"""Try the promises of docs/reliability.md, each many times, and print what came of it.
+
+    python benchmarks/torture.py                       what there is to try
+    python benchmarks/torture.py hostile --trials 40   some of it
+    python benchmarks/torture.py all                   everything, as often as the docs say
+    python benchmarks/torture.py table                 the table of the docs, from the last results
+
+Every promise is a file in benchmarks/torture/. Results are kept in docs/reliability.json. Linux;
+the promises about full disks need the right to mount one.
+"""
+
+import argparse
+import json
+import os
+import platform
+import sys
+import tempfile
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from elman.version import __version__
+
+RESULTS = Path(__file__).parents[1] / "docs" / "reliability.json"
+# In the order of the table; each is a module of the folder beside this file.
+PROMISES = ["writers", "resume", "numbers", "hostile", "disk", "memory"]
+
+
+def main() -> None:
+    """Try what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("promise", nargs="?", choices=[*PROMISES, "all", "table"])
+    parser.add_argument("--trials", type=int, help="how many; otherwise as many as the docs say")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--results", type=Path, default=RESULTS, help=f"default: {RESULTS}")
+    asked = parser.parse_args()
+    if asked.promise is None:
+        for name in PROMISES:
+            module = import_module(f"torture.{name}")
+            print(f"{name:10} {module.TRIALS:6,} trials  {module.ABOUT}")
+    elif asked.promise == "table":
+        print(table(json.loads(asked.results.read_text())))
+    else:
+        names = PROMISES if asked.promise == "all" else [asked.promise]
+        failed = [name for name in names if attempt(name, asked.trials, asked.seed, asked.results)]
+        sys.exit(1 if failed else 0)
+
+
+def attempt(name: str, trials: int | None, seed: int, results: Path) -> bool:
+    """Try one promise and keep what came of it; whether it was broken."""
+    module = import_module(f"torture.{name}")
+    with tempfile.TemporaryDirectory(prefix="torture-") as place:
+        os.chdir(place)
+        tally = module.attempt(trials or module.TRIALS, seed, Path(place))
+        os.chdir("/")
+    data = {"about": module.ABOUT, "seed": seed, **_where(), **tally.to_data()}
+    kept = json.loads(results.read_text()) if results.exists() else {}
+    results.write_text(json.dumps({**kept, name: data}, indent=1, ensure_ascii=False) + "\n")
+    print(f"{name}: {data['trials']} trials, {sum(tally.failures.values())} failures")
+    print(json.dumps({key: data[key] for key in ("outcomes", "failures", "figures", "seconds")}))
+    return bool(tally.failures)
+
+
+def _where() -> dict[str, Any]:
+    return {"elman": __version__, "python": platform.python_version(), "cores": os.cpu_count()}
+
+
+def table(results: dict[str, Any]) -> str:
+    """The table of docs/reliability.md."""
+    lines = ["| promise | trials | failures | outcomes |", "|---|---|---|---|"]
+    for name in PROMISES:
+        if (found := results.get(name)) is None:
+            continue
+        outcomes = ", ".join(f"{count:,} {what}" for what, count in found["outcomes"].items())
+        figures = ", ".join(f"{what} {value:,}" for what, value in found["figures"].items())
+        told = "; ".join(filter(None, [outcomes, figures]))
+        failures = sum(found["failures"].values())
+        lines.append(f"| {found['about']} | {found['trials']:,} | {failures} | {told} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""The facts of a run, checked by type when they are read: the folder may come from anybody."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from elman.data_checks import number, section, text, texts, whole, wholes
+from elman.errors import InputError
+
+_TEXTS = ("name", "unit")
+
+
+def check_facts(facts: Any) -> dict[str, Any]:
+    """The facts, or a ValueError or a KeyError that says what is wrong with them."""
+    found = section(facts, "facts.json")
+    _check_data(section(found["data"], "data"))
+    _check_model(section(found["model"], "model"))
+    if found["validation"] is not None:
+        for name, value in section(found["validation"], "validation").items():
+            if value is not None:
+                number(value, f"validation {name}")
+    for name, value in section(found.get("training", {}), "training").items():
+        if not isinstance(value, bool):
+            number(value, f"training {name}")
+    number(found.get("seconds", 0.0), "seconds")
+    section(found.get("task", {}), "task")
+    return found
+
+
+def require_facts(path: Path, facts: dict[str, Any], *names: str) -> None:
+    """An InputError if facts on the data of a training are missing that are told at its end."""
+    missing = [name for name in names if name not in facts["data"]]
+    if missing or "seconds" not in facts:
+        lacking = ", ".join(missing or ["seconds"])
+        raise InputError(f"{path}: the run lacks {lacking}; train again")
+
+
+def _check_data(data: dict[str, Any]) -> None:
+    for name, digest in section(data["sha256"], "sha256").items():
+        text(digest, f"sha256 of {name}")
+    text(data["name"], "name")
+    for name, value in data.items():
+        if name == "notes":
+            texts(value, name)
+        elif name in _TEXTS:
+            text(value, name)
+        elif name != "sha256":
+            whole(value, name)
+
+
+def _check_model(model: dict[str, Any]) -> None:
+    for name in ("vocabulary_size", "eos_id", "parameters"):
+        whole(model.get(name, 0), name)
+    texts(model.get("notes", []), "notes")
+    wholes(model.get("ngrams", []), "ngrams")
+    for row in model.get("discounts") or []:
+        for discount in row:
+            number(discount, "discounts")
+
+
+def recorded_source(facts: dict[str, Any]) -> str:
+    """Where the text of a run came from, if that can be read again: no pipe, no device."""
+    name: str = facts["data"]["name"]
+    if os.path.exists(name) and not (os.path.isfile(name) or os.path.isdir(name)):
+        raise InputError(f"{name}: is neither a file nor a folder, so it cannot be read again")
+    return name

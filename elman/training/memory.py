@@ -1,0 +1,77 @@
+"""What a training needs of memory at least, and how much there is.
+
+Estimated from a model without numbers (`models/shapes.py`), before anything is built. A training
+that cannot fit is refused; one that may fit is tried.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from torch import nn
+
+from elman.errors import InputError
+from elman.training.settings import TrainingConfig
+
+_STATES = {"adam": 2, "adamw": 2, "rmsprop": 1, "adagrad": 1}  # numbers remembered per parameter
+_CONTROL_GROUP = Path("/sys/fs/cgroup/memory.max")  # of a container, on Linux
+
+
+def needed_bytes(model: nn.Module, config: TrainingConfig) -> int:
+    """Weights, gradients, what the optimizer remembers, averages; and a snapshot of these, with
+    the best weights, to return to. Activations come on top.
+    """
+    weights = sum(value.nbytes for value in model.parameters())
+    states = _STATES.get(config.optimizer, 1 if config.momentum else 0)
+    if config.average != "none":
+        states += 1
+    return 2 * weights * (2 + states)
+
+
+def available_bytes() -> int | None:
+    """The memory that this process may have; None if that cannot be known."""
+    limits = [_physical_bytes(), _control_group_bytes(), _limit_bytes()]
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def refuse_too_large(model: nn.Module | None, config: TrainingConfig) -> None:
+    """An InputError if a training needs more memory than there is."""
+    available = available_bytes()
+    if model is None or available is None:
+        return
+    needed = needed_bytes(model, config)
+    if needed > available:
+        parameters = sum(value.numel() for value in model.parameters())
+        raise InputError(
+            f"this training needs at least {_shown(needed)} of memory for {parameters:,} "
+            f"parameters, but there are {_shown(available)}; lower model.hidden_size, "
+            "model.num_layers, model.embedding_size or text.vocabulary_size"
+        )
+
+
+def _shown(size: int) -> str:
+    return f"{size / 1e9:,.1f} GB" if size < 1e13 else f"{size / 1e12:,.0f} TB"
+
+
+def _physical_bytes() -> int | None:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # not on this system
+        return None
+
+
+def _control_group_bytes() -> int | None:
+    try:
+        return int(_CONTROL_GROUP.read_text())
+    except (OSError, ValueError):  # "max", or no such thing
+        return None
+
+
+def _limit_bytes() -> int | None:
+    try:
+        import resource
+    except ImportError:
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
