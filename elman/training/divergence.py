@@ -32,10 +32,14 @@ def not_finite(tensors: Mapping[str, torch.Tensor]) -> str | None:
     return None
 
 
-def refuse_worse_than_uniform(model: Any, nats: float, best: float, *, finished: bool) -> bool:
+def refuse_worse_than_uniform(
+    model: Any, learned: float, nats: float, best: float, *, finished: bool
+) -> bool:
     """Whether some validation was better than a uniform guess; raises if the training is lost.
 
-    It is lost if it ends without one, or if the last validation is far worse and none was better.
+    It is lost if it ends without one, or if the last validation is far worse and none was better;
+    and if the nats per token on the training text, `learned`, are worse as well. A training text
+    that is learned, while validation is bad, is unlike the validation text: that is no divergence.
     Models that are judged by something else than nats, like errors, are not looked at.
     """
     size = getattr(model, "vocabulary_size", 0)
@@ -44,7 +48,7 @@ def refuse_worse_than_uniform(model: Any, nats: float, best: float, *, finished:
     uniform = math.log(size)
     if best <= uniform + _UNTRAINED:
         return True
-    if finished or nats > uniform + _FAR_WORSE:
+    if learned > uniform and (finished or nats > uniform + _FAR_WORSE):
         raise WorseThanUniform(
             f"validation perplexity {_written(best)} at best, but guessing all words alike has "
             f"{size:,}"

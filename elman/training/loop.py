@@ -78,6 +78,7 @@ class Loop:
         self._first: Snapshot | None = None  # until a validation was better than a uniform guess
         self._restarts = 0  # from the first one
         self._asked: list[int] = []  # signals to stop
+        self._learned = -math.inf  # nats per token of training, in the last record
         self._saved_at = time.perf_counter()
         self._saving_takes = 0.0
         self._last_validation: float | None = None
@@ -168,10 +169,11 @@ class Loop:
         """What the steps since the last record showed."""
         self._show_progress()
         trainer, meter = self.trainer, self.trainer.counters.meter
+        self._learned = meter.nats / max(meter.tokens, 1)
         self._record(
             {
                 **self._moment(),
-                "train_perplexity": perplexity(meter.nats / max(meter.tokens, 1)),
+                "train_perplexity": perplexity(self._learned),
                 "learning_rate": meter.learning_rate,
                 "gradient_norm": meter.norms / meter.steps,
                 "largest_gradient_norm": meter.largest_norm,
@@ -218,8 +220,9 @@ class Loop:
                     "best": better,
                 }
             )
+            best, finished = trainer.counters.best_nats, trainer.finished
             if refuse_worse_than_uniform(
-                trainer.model, nats, trainer.counters.best_nats, finished=trainer.finished
+                trainer.model, self._learned, nats, best, finished=finished
             ):
                 self._first = None  # nothing to go back to the start for
         if better or trainer.finished:

@@ -57,6 +57,15 @@ def test_a_lower_rate_from_the_start_can_mend_it(
     assert trained.facts["validation"]["perplexity"] < len(trained.tokenizer)
 
 
+def test_validation_text_unlike_the_training_text_is_no_divergence(data: Path, out: Path) -> None:
+    """What is learned makes it worse than a uniform guess; the training itself goes well."""
+    lines = (data / "train.txt").read_text().splitlines()
+    (data / "valid.txt").write_text("\n".join(" ".join(line.split()[::-1]) for line in lines))
+    trained = train_tiny(data, out, "training.epochs=40", "training.validate_every=40")
+    assert trained.facts["validation"]["perplexity"] > 1.2 * len(trained.tokenizer)
+    assert not [record for record in history(out) if "problem" in record]
+
+
 @pytest.mark.parametrize(
     "regime", ["free-running", "scheduled-sampling", "professor-forcing", "minimum-risk"]
 )
