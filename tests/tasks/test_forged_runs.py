@@ -78,7 +78,6 @@ def put(*path: Any) -> Change:
         ("weights.safetensors", lambda arrays: arrays["order3.prefixes"].fill(-5)),
         ("weights.safetensors", lambda arrays: arrays["order1.log_probs"].fill(np.nan)),
     ],
-    ids=str,
 )
 def test_a_count_model_that_does_not_hang_together(counts: Path, part: str, change: Change) -> None:
     forge(counts, part, change)
@@ -145,7 +144,6 @@ def test_weights_of_another_model(data: Path, out: Path, change: Change) -> None
         ("facts.json", put("data", "name", "/dev/zero")),
         ("facts.json", put("seconds", "long")),
     ],
-    ids=str,
 )
 def test_a_checkpoint_that_does_not_fit(stopped: Path, part: str, change: Change) -> None:
     forge(stopped, part, change)
