@@ -3,7 +3,7 @@
     python benchmarks/torture.py                       what there is to try
     python benchmarks/torture.py hostile --trials 40   some of it
     python benchmarks/torture.py all                   everything, as often as the docs say
-    python benchmarks/torture.py table                 the table of the docs, from the last results
+    python benchmarks/torture.py table                 the results, also written to the page
 
 Every promise is a file in benchmarks/torture/. Results are kept in docs/reliability.json. Linux;
 the promises about full disks need the right to mount one.
@@ -22,6 +22,7 @@ from typing import Any
 from elman.version import __version__
 
 RESULTS = Path(__file__).parents[1] / "docs" / "reliability.json"
+PAGE = RESULTS.with_name("reliability.md")
 # In the order of the table; each is a module of the folder beside this file.
 PROMISES = ["writers", "resume", "numbers", "hostile", "disk", "memory"]
 
@@ -39,7 +40,7 @@ def main() -> None:
             module = import_module(f"torture.{name}")
             print(f"{name:10} {module.TRIALS:6,} trials  {module.ABOUT}")
     elif asked.promise == "table":
-        print(table(json.loads(asked.results.read_text())))
+        write_table(json.loads(asked.results.read_text()))
     else:
         names = PROMISES if asked.promise == "all" else [asked.promise]
         failed = [name for name in names if attempt(name, asked.trials, asked.seed, asked.results)]
@@ -63,6 +64,14 @@ def attempt(name: str, trials: int | None, seed: int, results: Path) -> bool:
 
 def _where() -> dict[str, Any]:
     return {"elman": __version__, "python": platform.python_version(), "cores": os.cpu_count()}
+
+
+def write_table(results: dict[str, Any]) -> None:
+    """Put the table into the page, between its two marks."""
+    before, begin, rest = PAGE.read_text().partition("<!-- table -->\n")
+    _, end, after = rest.partition("<!-- end of table -->\n")
+    PAGE.write_text(f"{before}{begin}{table(results)}\n{end}{after}")
+    print(table(results))
 
 
 def table(results: dict[str, Any]) -> str:

@@ -19,7 +19,11 @@ from torture.tally import Tally
 
 ABOUT = "disk full while training, overwriting, exporting: no old run lost"
 TRIALS = 64
-_WAYS = ("train", "overwrite", "count", "quantise", "export", "resume")
+# What a command may get beside the old run, at most, as a part of that: about what it needs.
+_ROOM = {"train": 2.2, "overwrite": 2.2, "count": 0.15, "quantise": 0.5, "export": 0.05}
+_ROOM |= {"resume": 1.2}
+_WAYS = [*_ROOM]
+_BLOCKS = 40_960  # what a disk loses by whole blocks
 _ALL_OR_NOTHING = ("train", "export", "count", "quantise")  # these leave the old run as it was
 
 
@@ -40,7 +44,7 @@ def attempt(trials: int, seed: int, place: Path) -> Tally:
     before, size = outcome(old), sum(file.stat().st_size for file in old.iterdir())
     for number in range(trials):
         way = _WAYS[number % len(_WAYS)]
-        room = size + 65536 + int(size * 3 * number / trials) + drawn.randint(0, 40_000)
+        room = int(size * (1 + _ROOM[way] * (number + drawn.random()) / trials)) + _BLOCKS
         mount = ["mount", "-t", "tmpfs", "-o", f"size={room // 1024}k", "tmpfs", str(disk)]
         subprocess.run(mount, check=True)
         try:

@@ -85,7 +85,8 @@ def _stop_often(
     if ended.code:
         if ended.code != 2 or ended.traceback:
             tally.bad("training failed", f"{name}: {ended.err[-400:]}")
-        return  # a combination that is refused
+        tally.figures["refused combinations"] = tally.figures.get("refused combinations", 0) + 1
+        return
     life, whole = ended.seconds, outcome(straight)
     train[train.index(str(straight))] = str(out)
     stops: list[str] = []

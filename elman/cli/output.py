@@ -13,7 +13,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 _NUMBER = re.compile(r"[-+−]?[\d.,]+(e-?\d+)?|[–∞]")
@@ -79,16 +79,34 @@ def _cell(value: Any) -> str:
 
 def note(message: str) -> None:
     """Something the user should know, beside the result."""
-    print(f"note: {message}", file=sys.stderr)
+    _tell(f"note: {message}")
+
+
+def _tell(line: str) -> None:
+    """A line beside the result; work goes on if nobody can read it, as after a terminal closed."""
+    with suppress(OSError):
+        print(line, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _status() -> Iterator[Any]:
+    """A live line in a terminal."""
+    from rich.console import Console
+
+    status = Console(stderr=True).status("starting …")
+    status.start()
+    try:
+        yield status
+    finally:
+        with suppress(OSError):  # the terminal may have gone
+            status.stop()
 
 
 @contextmanager
 def stages() -> Iterator[Callable[[str], None]]:
     """Progress of work in named stages: a live line in a terminal, plain lines elsewhere."""
     if sys.stderr.isatty():
-        from rich.console import Console
-
-        with Console(stderr=True).status("starting …") as status:
+        with _status() as status:
             yield lambda what: status.update(f"{what} …")
         return
     last = time.monotonic()
@@ -96,7 +114,7 @@ def stages() -> Iterator[Callable[[str], None]]:
     def say(what: str) -> None:
         nonlocal last
         if time.monotonic() - last > _PATIENCE:  # quick work needs no commentary
-            print(f"{what} …", file=sys.stderr)
+            _tell(f"{what} …")
             last = time.monotonic()
 
     yield say
@@ -106,9 +124,7 @@ def stages() -> Iterator[Callable[[str], None]]:
 def live_line(seconds: float) -> Iterator[Callable[[str], None]]:
     """A line that is rewritten in a terminal; elsewhere a plain line every so many seconds."""
     if sys.stderr.isatty():
-        from rich.console import Console
-
-        with Console(stderr=True).status("starting …") as status:
+        with _status() as status:
             yield status.update
         return
     last = -math.inf
@@ -116,7 +132,7 @@ def live_line(seconds: float) -> Iterator[Callable[[str], None]]:
     def say(line: str) -> None:
         nonlocal last
         if time.monotonic() - last > seconds:
-            print(line, file=sys.stderr, flush=True)
+            _tell(line)
             last = time.monotonic()
 
     yield say
@@ -159,7 +175,7 @@ def counted(what: str) -> Iterator[Callable[[int, int], None]]:
         nonlocal last
         done = add(amount, total)
         if time.monotonic() - last > _PATIENCE:
-            print(f"{what}: {done:,} of {total:,}", file=sys.stderr)
+            _tell(f"{what}: {done:,} of {total:,}")
             last = time.monotonic() + _PATIENCE  # the first soon, the others now and then
 
     yield say

@@ -46,6 +46,9 @@ def _check_data(data: dict[str, Any]) -> None:
             texts(value, name)
         elif name in _TEXTS:
             text(value, name)
+        elif name == "columns":
+            for role, column in section(value, name).items():
+                text(column, f"column {role}")
         elif name != "sha256":
             whole(value, name)
 

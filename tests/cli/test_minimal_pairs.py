@@ -18,7 +18,7 @@ def files(place: Path) -> Path:
         {"sentence_good": GOOD, "sentence_bad": BAD, "UID": "order", "field": "syntax"},
         {"sentence_good": BAD, "sentence_bad": GOOD, "UID": "upside down", "field": "syntax"},
         {"sentence_good": "the zebra .", "sentence_bad": "the zebras .", "UID": "order"},
-        {"sentence_good": "The cat likes a dog.", "sentence_bad": "A dog."},
+        {"sentence_good": "Zebras like a dog.", "sentence_bad": "A dog."},
     ]
     (folder / "pairs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (folder / "one.jsonl").write_text(json.dumps(lines[0]))
@@ -43,7 +43,7 @@ def test_the_table(call: Any, files: Path) -> None:
     result = call("minimal-pairs", "words", "letters", "pairs/pairs.jsonl")
     assert result.code == 0
     rows = [line.split() for line in result.out.splitlines()]
-    # Accuracy, items that were counted, excluded; the letters know every word, but not T.
+    # Accuracy, items that were counted, excluded; the letters know every word, but not Z.
     assert ["upside", "down", "0.0", "1", "0", "0.0", "1", "0"] in rows
     assert ["order", "100.0", "1", "1", "100.0", "2", "0"] in rows
     assert ["words", "2", "1", "0", "2", "50.0", "0.0"] in rows

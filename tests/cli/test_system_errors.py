@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import resource
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from tiny import write_sentences
 
 from elman import cli
 from elman.cli.system_errors import system_problem
+from elman.runs.folder import read_run
 from elman.tasks.training import train
 
 
@@ -109,3 +112,33 @@ def test_too_little_memory(run: Path, tmp_path: Path) -> None:
     ended = elman("suggest", str(run), "the", limit=limit)  # torch alone takes more
     assert ended.returncode == 1
     assert "not enough memory" in one_line(ended.stderr)
+
+
+def test_a_training_whose_notes_nobody_can_read(tmp_path: Path) -> None:
+    data = write_sentences(tmp_path / "data")
+    command = [sys.executable, "-m", "elman", "train", "small", "--data", str(data)]
+    command += ["--out", str(tmp_path / "run"), "--set", "training.epochs=1"]
+    command += ["--set", "model.hidden_size=6", "--set", "model.embedding_size=6"]
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, check=False)
+    assert ended.returncode == 0
+    assert b"saved in" in ended.stdout
+
+
+def test_a_terminal_that_closes_saves_the_training(tmp_path: Path) -> None:
+    pty = pytest.importorskip("pty")
+    out, data = tmp_path / "run", write_sentences(tmp_path / "data")
+    command = [sys.executable, "-m", "elman", "train", "small", "--data", str(data)]
+    command += ["--out", str(out), "--set", "training.epochs=100000", "--threads", "1"]
+    command += ["--set", "training.validate_every=1000"]
+    number, terminal = pty.fork()
+    if number == 0:
+        os.execv(command[0], command)
+    latest = time.monotonic() + 60
+    while time.monotonic() < latest:
+        if (out / "history.jsonl").exists() and (out / "history.jsonl").stat().st_size:
+            break
+        time.sleep(0.05)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]) == 128 + signal.SIGHUP
+    assert read_run(out)["training.json"]["trainer"]["step"] >= 50

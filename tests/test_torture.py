@@ -1,0 +1,26 @@
+"""The torture bench keeps working: a few trials of every promise."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[1] / "benchmarks" / "torture.py"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("promise", ["writers", "resume", "hostile", "disk", "memory"])
+def test_a_few_trials(promise: str, tmp_path: Path) -> None:
+    if promise == "disk" and os.geteuid():
+        pytest.skip("needs the right to mount a small disk")
+    results = tmp_path / "results.json"
+    command = [sys.executable, str(SCRIPT), promise, "--trials", "8", "--results", str(results)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    found = json.loads(results.read_text())[promise]
+    assert (found["trials"], found["failures"]) == (8, {})
