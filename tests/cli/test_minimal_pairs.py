@@ -110,7 +110,7 @@ def test_the_data(gives: Any, files: Path) -> None:
     assert words["paradigm_mean"] == 0.5
     names = [score["name"] for score in words["paradigms"]]
     assert names == ["order", "upside down", "pairs"]
-    assert words["items"][3]["good"] == "The cat likes a dog ."  # marks apart, as it was trained
+    assert words["items"][3]["good"] == "zebras like a dog ."  # marks apart, as it was trained
     assert words["items"][0]["good_log_probability"] > words["items"][0]["bad_log_probability"]
     assert words["items"][2]["tie"] is True
 
