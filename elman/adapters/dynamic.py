@@ -38,6 +38,7 @@ INNERMOST = True
 RULES = ("rms", "sgd")
 _RMS_RATE = 7e-5
 _SGD_RATE = 0.1  # for each word of a segment (Mikolov et al. 2010)
+_LOST = 1e6  # nats of a token, or a weight: no model that can be used has such numbers
 
 
 @dataclass(kw_only=True)
@@ -165,7 +166,7 @@ class DynamicEvaluation(Wrapper):
             used = tuple(part[:, :-1] for part in evidence)
             log_probs.append(worker.model.score_from(used, rest[:, 1:])[0])
             vectors.append(used[0][0].flatten(1))
-        self._check(log_probs[-1], worker.weights)
+        self._check(torch.cat(log_probs), worker.weights)
         after = torch.full_like(before, -1)
         after[0, : rest.shape[1]] = rest
         new = slice(known - 1, None)  # what was in the state had been scored before
@@ -190,10 +191,10 @@ class DynamicEvaluation(Wrapper):
 
     def _check(self, *found: torch.Tensor) -> None:
         """Scores show at once that weights are lost; the weights need a look at the end only."""
-        if not all(torch.isfinite(tensor).all() for tensor in found):
+        if not all((tensor.abs() < _LOST).all() for tensor in found):  # NaN is not below it
             raise ElmanError(
-                "dynamic: the weights diverged while the model learned from the text (NaN or "
-                f"infinity); give a lower rate than {self.rule.settings()['rate']:g}, as in "
+                "dynamic: the weights diverged while the model learned from the text (NaN, "
+                f"infinity or beyond any use); give a lower rate than {self.rule.settings()['rate']:g}, as in "
                 f"--with dynamic:rate={self.rule.settings()['rate'] / 10:g}"
             )
 

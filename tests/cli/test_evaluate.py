@@ -111,13 +111,13 @@ def test_an_evaluation_that_is_not_finite_is_an_error(
     out = str(tmp_path / "run")
     settings = ["training.epochs=1", "model.hidden_size=8", "model.embedding_size=8"]
     elman.train("small", data=str(place / "data"), out=out, overrides=settings)
-    adapted = ["--with", "dynamic:rate=1e30,rule=sgd"]
+    adapted = ["--with", "dynamic:rate=1e38,rule=sgd"]
     for flags in ([], ["--json"]):
         result = call("evaluate", out, "--data", "data", *adapted, *flags)
         assert result.code == 1
         assert result.out == ""
         assert "dynamic: the weights diverged" in result.err
-        assert "rate=1e+29" in result.err
+        assert "rate=1e+37" in result.err
     score = RecurrentModel.score
     for worth in (math.nan, math.inf, 1e9):
         monkeypatch.setattr(
