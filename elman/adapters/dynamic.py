@@ -192,10 +192,10 @@ class DynamicEvaluation(Wrapper):
     def _check(self, *found: torch.Tensor) -> None:
         """Scores show at once that weights are lost; the weights need a look at the end only."""
         if not all((tensor.abs() < _LOST).all() for tensor in found):  # NaN is not below it
+            rate = self.rule.settings()["rate"]
             raise ElmanError(
-                "dynamic: the weights diverged while the model learned from the text (NaN, "
-                f"infinity or beyond any use); give a lower rate than {self.rule.settings()['rate']:g}, as in "
-                f"--with dynamic:rate={self.rule.settings()['rate'] / 10:g}"
+                "dynamic: the weights diverged while the model learned from the text; give a lower "
+                f"rate than {rate:g}, as in --with dynamic:rate={rate / 10:g}"
             )
 
     def settings(self) -> dict[str, Any]:
