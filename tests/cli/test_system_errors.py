@@ -133,6 +133,7 @@ def test_a_terminal_that_closes_saves_the_training(tmp_path: Path) -> None:
     command += ["--set", "training.validate_every=1000"]
     number, terminal = pty.fork()
     if number == 0:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests themselves may run under nohup
         os.execv(command[0], command)
     latest = time.monotonic() + 60
     while time.monotonic() < latest:
@@ -140,5 +141,14 @@ def test_a_terminal_that_closes_saves_the_training(tmp_path: Path) -> None:
             break
         time.sleep(0.05)
     os.close(terminal)
-    assert os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]) == 128 + signal.SIGHUP
+    latest = time.monotonic() + 60
+    ended = (0, 0)
+    while not ended[0] and time.monotonic() < latest:
+        ended = os.waitpid(number, os.WNOHANG)
+        time.sleep(0.05)
+    if not ended[0]:
+        os.kill(number, signal.SIGKILL)
+        os.waitpid(number, 0)
+    assert ended[0] == number, "the training went on after its terminal had closed"
+    assert os.waitstatus_to_exitcode(ended[1]) == 128 + signal.SIGHUP
     assert read_run(out)["training.json"]["trainer"]["step"] >= 50

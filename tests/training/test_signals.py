@@ -76,9 +76,13 @@ def stopped_by(*numbers: int, apart: float = 0.0) -> Scene:
 
 
 def test_the_end_of_a_terminal_saves() -> None:
-    scene = stopped_by(signal.SIGHUP)
-    with pytest.raises(Stopped) as stopped:
-        scene.run()
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests may run under nohup
+    try:
+        scene = stopped_by(signal.SIGHUP)
+        with pytest.raises(Stopped) as stopped:
+            scene.run()
+    finally:
+        signal.signal(signal.SIGHUP, before)
     assert stopped.value.exit_code == 128 + signal.SIGHUP
     assert scene.saved_at() == [3]
 
