@@ -96,13 +96,13 @@ def test_stopped_after_a_step_the_new_run_is_saved_and_goes_on(
 
     def stopping(self: Trainer) -> Any:
         if self.counters.step == 2:
-            signal.raise_signal(signal.SIGHUP)
+            signal.raise_signal(signal.SIGTERM)
         return step(self)
 
     monkeypatch.setattr(Trainer, "step", stopping)
     with pytest.raises(Stopped, match="everything is saved") as stopped:
         train_tiny(data, out, overwrite=True, seed=7)
-    assert stopped.value.exit_code == 128 + signal.SIGHUP
+    assert stopped.value.exit_code == 128 + signal.SIGTERM
     monkeypatch.undo()
     monkeypatch.setattr("elman.tasks.training_run.draw_curves", lambda records, path: None)
     assert weights(resume(out)) == weights(whole)
