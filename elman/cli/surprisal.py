@@ -30,6 +30,7 @@ def surprisal(
     reset: Reset = "line",
     with_: Adapters = (),
     join: bool = False,
+    columns: str = "",
     column: str = "",
     by: str = "",
     json: Json = False,
@@ -62,23 +63,28 @@ def surprisal(
         Base of the logarithm: 2 (bits), e (nats) or 10.
     join
         Take the file for a table of stimuli, whatever its name is.
+    columns
+        Name the column that holds the sentence or the word: text=stimulus. Otherwise it is the one
+        called sentence, text, word or the like.
     column
-        Which column of the table holds the sentence or the word; else the one called sentence,
-        text, word or the like.
+        The older spelling of --columns text=NAME.
     by
         Which columns tell where a sentence begins, with commas between them, of a table with a
         word per row; else item, condition and the like.
     """
     from elman.tasks.language_model import load
+    from elman.text.named_columns import check_columns, parse_columns
     from elman.text.tokenizer import EOS
 
     if base not in _BASES:
         raise InputError(f"--base {base}: choose 2, e or 10")
+    if columns:
+        column = check_columns(parse_columns(columns), ("text",))["text"]
     *others, file = given if given else (None,)
     table = file is not None and (join or file.endswith((".tsv", ".tsv.gz")))
     if (others or join or column or by) and not table:
         raise InputError(
-            "several runs, --join, --column and --by are for a table of stimuli: give a .tsv file"
+            "several runs, --join, --columns and --by are for a table of stimuli: give a .tsv file"
         )
     document = read_given(file, text)
     models = [load(one).with_adapters(with_) for one in (run, *others) if one is not None]

@@ -78,3 +78,12 @@ def test_bad_input(call: Any, files: Path, arguments: list[str], culprit: str) -
     assert result.code == 2
     assert culprit in result.err
     assert result.err.count("\n") == 1
+
+
+def test_the_column_is_named_as_in_every_command(gives: Any, call: Any, files: Path) -> None:
+    (files / "other.tsv").write_text(SENTENCES.replace("sentence", "stimulus of mine"))
+    named = gives("surprisal", "words", "other.tsv", "--columns", "text=stimulus of mine")
+    assert [row["surprisal"] for row in named] == [
+        row["surprisal"] for row in gives("surprisal", "words", "sentences.tsv")
+    ]
+    assert call("surprisal", "words", "other.tsv", "--columns", "label=item").code == 2
