@@ -55,7 +55,7 @@ def save_model(path: Path) -> None:
     settings: RecurrentConfig = config.model
     ids = torch.arange(WORDS).numpy()
     model = RecurrentModel.build(settings, ids, tokenizer.tokens, 0)
-    facts = {"data": {"name": "none", "sha256": {}}, "model": model.facts()}
+    facts = {"data": {"name": "none", "sha256": {}}, "model": model.facts(), "validation": None}
     TrainedModel(tokenizer, model, config, facts).save(path)
 
 
