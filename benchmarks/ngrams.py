@@ -80,8 +80,8 @@ def train(data: Path, work: Path) -> None:
 
 def score(data: Path, work: Path) -> None:
     import elman
-    from elman.counts.arpa_writer import write_arpa
     from elman.evaluation.scoring import score_ids
+    from elman.formats.arpa_writer import write_arpa
 
     print("\nscore the test text, model loaded")
     seconds = best_of(lambda: elman.load(work / "kn5"))

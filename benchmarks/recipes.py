@@ -11,10 +11,10 @@ import time
 
 import torch
 
+from elman.recipes import load_recipe, recipe_names
+from elman.tasks.language_modelling.trainers import build_trainer
+from elman.tasks.language_modelling.training_text import read_training_text
 from elman.tasks.planning import plan
-from elman.tasks.recipes import load_recipe, recipe_names
-from elman.tasks.trainers import build_trainer
-from elman.tasks.training_text import read_training_text
 
 STEPS, SECONDS, COMPARED = 60, 90.0, 5
 

@@ -28,8 +28,8 @@ import httpx2
 import torch
 
 from elman.models.recurrent import RecurrentConfig, RecurrentModel
-from elman.tasks.language_model import TrainedModel
-from elman.tasks.recipes import load_recipe
+from elman.recipes import load_recipe
+from elman.tasks.language_modelling.trained import TrainedModel
 from elman.text.words import Words
 
 TOKENS = 32

@@ -14,11 +14,11 @@ import numpy as np
 import torch
 from torch import nn
 
+from elman.recipes import load_recipe
+from elman.tasks.language_modelling.trainers import build_trainer, make_batches
+from elman.tasks.language_modelling.training_text import read_training_text
 from elman.tasks.planning import plan
-from elman.tasks.recipes import load_recipe
-from elman.tasks.trainers import build_trainer, make_batches
 from elman.tasks.training import train
-from elman.tasks.training_text import read_training_text
 
 STEPS, TURNS = 30, 6
 

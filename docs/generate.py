@@ -1,14 +1,13 @@
-"""Write the pages that are made from the code: docs/commands.md and docs/rooms/*.md.
+"""Write the pages that are made from the code: docs/commands.md and docs/rooms.svg.
 
     python docs/generate.py
 
-Commands come from what `elman COMMAND --help` shows, rooms from the docstrings of their files.
+Commands come from what `elman COMMAND --help` shows, the rooms from the table below.
 `tests/test_generated_docs.py` says when these pages are out of date.
 """
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
 from pathlib import Path
@@ -17,26 +16,52 @@ from typing import Any
 DOCS = Path(__file__).parent
 PACKAGE = DOCS.parent / "elman"
 _MADE = "<!-- Written by docs/generate.py: change the code, then run it again. -->"
-_ROOMS = {
-    "ground": "what everything stands on: errors, states, settings, registries, files, pages",
-    "text": "text to ids and back, readers of every kind of file, corpora; no torch",
-    "runs": "run folders on disk",
-    "counts": "n-grams over arrays; no torch",
-    "cells": "recurrences, and the engine that runs any of them",
-    "batches": "ids to tensors",
-    "layers": "what models are made of",
-    "models": "one family per file, behind the one contract",
-    "adapters": "language models around language models",
-    "evaluation": "measures of models",
-    "decoding": "distributions to text",
-    "training": "the loop, and what can be chosen of it",
-    "insight": "what happens inside a model",
-    "tasks": "text in, answers out",
-    "tour": "the ladder of models on built-in corpora",
-    "reproduce": "published tables, row by row",
-    "studio": "the server and its page",
-    "cli": "one file per command",
-}
+# The floors of the house from the top: a label, a colour, and the rooms with what each is.
+FLOORS = [
+    ("people", "#dbe9f6", {"cli": "one file per command", "studio": "server and page"}),
+    (
+        "studies",
+        "#dbe9f6",
+        {"elman": "train, load, compare", "experiments": "tour, published tables, variants"},
+    ),
+    ("text in, answers out", "#e2f0d9", {"tasks": "one path for all; a folder per task"}),
+    (
+        "names and files",
+        "#e2f0d9",
+        {"recipes": "settings by name", "figures": "drawings", "formats": "foreign files"},
+    ),
+    (
+        "what is done with a model",
+        "#fdf0d5",
+        {
+            "training": "one loop, regimes",
+            "evaluation": "scores, surprisal",
+            "decoding": "the next token",
+            "insight": "what goes on inside",
+        },
+    ),
+    ("models around models", "#fbe3d6", {"adapters": "caches, dynamic evaluation, mixtures"}),
+    ("the contract", "#f8d7da", {"models": "start · predict · read · score; one family per file"}),
+    ("networks", "#ece2f4", {"layers": "stacks, inputs, outputs, dropout"}),
+    (
+        "the material",
+        "#ece2f4",
+        {"counts": "n-grams, no torch", "cells": "recurrences", "batches": "ids to tensors"},
+    ),
+    ("text and files", "#e8e8e8", {"text": "tokenizers, corpora", "runs": "run folders"}),
+    ("settings", "#e8e8e8", {"options": "arguments of a class"}),
+    ("", "#e8e8e8", {"config": "TOML and overrides", "registry": "names to places"}),
+    (
+        "the ground",
+        "#e8e8e8",
+        {
+            "errors": "what can fail",
+            "state": "what was read",
+            "atomic": "files, whole or not",
+            "data_checks": "types of data",
+        },
+    ),
+]
 
 
 # Commands -----------------------------------------------------------------------------------------
@@ -94,64 +119,39 @@ def _default(argument: Any) -> str:
     return f"`{default}`" if default or (default == 0 and default is not False) else ""
 
 
-# Rooms --------------------------------------------------------------------------------------------
+# The picture of the rooms -------------------------------------------------------------------------
 
 
-def room_pages() -> dict[str, str]:
-    """The pages of all rooms, by the names of their files."""
-    rooms = [name for name in _ROOMS if name == "ground" or (PACKAGE / name).is_dir()]
-    pages = {f"{room}.md": _room_page(room) for room in rooms}
-    rows = [[f"[{room}]({room}.md)", _ROOMS[room]] for room in rooms]
-    rooms_of = (
-        "From the ground up; imports point downwards only ([architecture](../architecture.md))."
-    )
-    pages["index.md"] = "\n\n".join(["# Rooms", _MADE, rooms_of, _table(["room", ""], rows)]) + "\n"
-    return pages
+def rooms_picture() -> str:
+    """The rooms floor by floor, as SVG."""
+    height = 20 + 64 * len(FLOORS)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 {height}" width="860" '
+        f'height="{height}" role="img" font-family="system-ui, sans-serif" '
+        'aria-label="The rooms of elman, floor by floor; imports point downwards only">',
+        f'<rect width="860" height="{height}" fill="#ffffff" rx="8"/>',
+    ]
+    for number, (label, colour, rooms) in enumerate(FLOORS):
+        parts += _floor(14 + 64 * number, label, colour, rooms)
+    return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def unknown_rooms() -> set[str]:
-    """Rooms of the package that no page is about."""
-    folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
-    return folders - set(_ROOMS)
-
-
-def _room_page(room: str) -> str:
-    folder = PACKAGE if room == "ground" else PACKAGE / room
-    files = sorted(folder.glob("*.py") if room == "ground" else folder.rglob("*.py"))
-    parts = [f"# {room}: {_ROOMS[room]}", _MADE]
-    for file in files:
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-        public = [node for node in tree.body if _is_public(node)]
-        if file.name.startswith("__main__") or (file.name == "__init__.py" and not public):
-            continue
-        parts.append(f"## elman/{file.relative_to(PACKAGE).as_posix()}")
-        parts.append(_first_sentence(ast.get_docstring(tree)))
-        parts += [_table(["name", ""], [_row(node) for node in public])] if public else []
-    return "\n\n".join(parts) + "\n"
-
-
-def _is_public(node: ast.stmt) -> bool:
-    named = isinstance(node, ast.FunctionDef | ast.ClassDef)
-    return named and not node.name.startswith("_")
-
-
-def _row(node: Any) -> list[str]:
-    if isinstance(node, ast.ClassDef):
-        about = _first_sentence(ast.get_docstring(node))
-        methods = [f"`{inner.name}`" for inner in node.body if _is_public(inner)]
-        return [f"class `{node.name}`", about + (f" Has {', '.join(methods)}." if methods else "")]
-    return [f"`{node.name}({_arguments(node.args)})`", _first_sentence(ast.get_docstring(node))]
-
-
-def _arguments(given: ast.arguments) -> str:
-    """Names only: what each is stands in the file."""
-    names = [argument.arg for argument in (*given.posonlyargs, *given.args)]
-    if given.vararg:
-        names.append(f"*{given.vararg.arg}")
-    elif given.kwonlyargs:
-        names.append("*")
-    names += [argument.arg for argument in given.kwonlyargs]
-    return ", ".join([*names, *([f"**{given.kwarg.arg}"] if given.kwarg else [])])
+def _floor(top: int, label: str, colour: str, rooms: dict[str, str]) -> list[str]:
+    parts = [f'<text x="178" y="{top + 33}" text-anchor="end" font-size="13" fill="#666">'
+             f"{label}</text>"]  # fmt: skip
+    width = (660 - 12 * (len(rooms) - 1)) / len(rooms)
+    for place, (room, about) in enumerate(rooms.items()):
+        left = 190 + place * (width + 12)
+        middle = f'x="{left + width / 2:g}"'
+        parts += [
+            f'<rect x="{left:g}" y="{top}" width="{width:g}" height="54" rx="6" fill="{colour}" '
+            'stroke="#9a9a9a"/>',
+            f'<text {middle} y="{top + 23}" text-anchor="middle" font-size="16" font-weight="600" '
+            f'fill="#222">{room}</text>',
+            f'<text {middle} y="{top + 42}" text-anchor="middle" font-size="12.5" fill="#444">'
+            f"{about}</text>",
+        ]
+    return parts
 
 
 # Markdown -----------------------------------------------------------------------------------------
@@ -173,9 +173,7 @@ def _table(header: list[str], rows: list[list[str]]) -> str:
 def main() -> None:
     """Write all pages."""
     (DOCS / "commands.md").write_text(commands_page(), encoding="utf-8")
-    (DOCS / "rooms").mkdir(exist_ok=True)
-    for name, page in room_pages().items():
-        (DOCS / "rooms" / name).write_text(page, encoding="utf-8")
+    (DOCS / "rooms.svg").write_text(rooms_picture(), encoding="utf-8")
 
 
 if __name__ == "__main__":

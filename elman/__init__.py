@@ -12,10 +12,10 @@ from elman.version import __version__
 
 if TYPE_CHECKING:
     from elman.errors import ElmanError, InputError
-    from elman.tasks.comparison import compare
     from elman.tasks.estimators import Classifier, Tagger
-    from elman.tasks.language_model import TrainedModel
-    from elman.tasks.language_model import load_any as load
+    from elman.tasks.language_modelling.comparison import compare
+    from elman.tasks.language_modelling.trained import TrainedModel
+    from elman.tasks.language_modelling.trained import load_any as load
     from elman.tasks.training import train
 
 __all__ = [
@@ -36,9 +36,9 @@ _HOMES = {
     "ElmanError": "elman.errors",
     "InputError": "elman.errors",
     "Tagger": "elman.tasks.estimators",
-    "TrainedModel": "elman.tasks.language_model",
-    "compare": "elman.tasks.comparison",
-    "load": "elman.tasks.language_model:load_any",
+    "TrainedModel": "elman.tasks.language_modelling.trained",
+    "compare": "elman.tasks.language_modelling.comparison",
+    "load": "elman.tasks.language_modelling.trained:load_any",
     "train": "elman.tasks.training",
 }
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import elman
 from elman.errors import ElmanError
-from elman.tasks.language_model import TrainedModel
-from elman.tasks.machine import Machine
+from elman.tasks.language_modelling.trained import TrainedModel
+from elman.training.machine import Machine
 
 SETTINGS = ("model.hidden_size=96", "training.batch_size=128", "training.learning_rate=0.01")
 

@@ -12,7 +12,7 @@ import elman
 PACKAGE = Path(elman.__file__).parent
 # From the ground up; a module may import from lower floors and from its own room.
 FLOORS = [
-    {"errors", "version", "state", "page", "atomic", "data_checks"},
+    {"errors", "version", "state", "atomic", "data_checks"},
     {"config", "registry"},
     {"options"},
     {"text", "runs"},
@@ -21,8 +21,10 @@ FLOORS = [
     {"models"},
     {"adapters"},
     {"evaluation", "decoding", "training", "insight"},
+    {"recipes", "figures", "formats"},
     {"tasks"},
-    {"tour", "reproduce", "studio", ""},
+    {"experiments", ""},
+    {"studio"},
     {"cli"},
     {"__main__"},
 ]

@@ -35,7 +35,7 @@ def test_the_facts_of_the_tasks_page_can_be_learned(tmp_path: Path) -> None:
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    from elman.text.questions import read_questions
+    from elman.tasks.answering.reader import read_questions
     from elman.text.reader import read_document
 
     document = read_document(tmp_path / "test.json")

@@ -106,8 +106,8 @@ def test_ten_thousand_contexts_sum_to_one(trained, ids) -> None:
 
 @pytest.mark.slow
 def test_ten_thousand_contexts_sum_to_one_after_arpa(trained, ids, tmp_path) -> None:
-    from elman.counts.arpa_reader import read_arpa
-    from elman.counts.arpa_writer import write_arpa
+    from elman.formats.arpa_reader import read_arpa
+    from elman.formats.arpa_writer import write_arpa
 
     write_arpa(tmp_path / "kn5.arpa", trained.model.tables, trained.tokenizer.tokens)
     tables, tokens = read_arpa(tmp_path / "kn5.arpa")
@@ -144,7 +144,7 @@ def test_perplexity_of_the_whole_test_text(trained, ids, batch_size, window) -> 
 @pytest.mark.slow
 def test_kenlm_gives_the_same_scores_on_our_file(trained, penn_treebank, tmp_path) -> None:
     kenlm = pytest.importorskip("kenlm", reason="needs kenlm: pip install 'elman[oracles]'")
-    from elman.counts.arpa_writer import write_arpa
+    from elman.formats.arpa_writer import write_arpa
 
     path = tmp_path / "kn5.arpa"
     write_arpa(path, trained.model.tables, trained.tokenizer.tokens)

@@ -27,10 +27,10 @@ def prepare() -> None:
     """Import what commands import, once; no pictures of curves, which take longer than trials."""
     torch.set_num_threads(1)
     torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))]).step()
+    import elman.tasks.language_modelling.quantisation
     import elman.tasks.neural_training
     import elman.tasks.planning
-    import elman.tasks.quantising
-    import elman.tasks.trained_translator  # noqa: F401
+    import elman.tasks.translation.trained  # noqa: F401
 
     training_run.draw_curves = lambda records, path: None  # type: ignore[attr-defined]
     gc.collect()

@@ -1,7 +1,7 @@
 """Language models around language models; each keeps the contract.
 
 Takes a model and settings written as `name:key=value,…`, gives a model. What an adapter may need
-besides, validation text to fit its weights or another run, it asks of the `Surroundings`.
+besides, validation text to fit its weights or another run, it asks of the `FitContext`.
 
 Each is a file that has `ABOUT`, the dataclass of its settings as `Config`, and
 `wrap(model, config, around)`.
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from elman.adapters.surroundings import Surroundings
+from elman.adapters.fit_context import FitContext
 from elman.config import apply_overrides, build
 from elman.errors import InputError
 from elman.models.contract import LanguageModel
@@ -33,7 +33,7 @@ ADAPTERS = Registry(
 )
 
 
-def adapt(model: LanguageModel, written: Iterable[str], around: Surroundings) -> LanguageModel:
+def adapt(model: LanguageModel, written: Iterable[str], around: FitContext) -> LanguageModel:
     """The model with adapters around it, as written: `cache`, `cache:decay=0.02,window=500`.
 
     The first is the innermost; but those that change how the model itself computes (`INNERMOST`)

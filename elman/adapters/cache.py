@@ -21,7 +21,7 @@ from elman.models.contract import LanguageModel
 if TYPE_CHECKING:
     import torch
 
-    from elman.adapters.surroundings import Surroundings
+    from elman.adapters.fit_context import FitContext
 
 ABOUT = "words of the recent past come again (Kuhn and De Mori 1990)"
 
@@ -48,7 +48,7 @@ class CacheConfig:
 Config = CacheConfig
 
 
-def wrap(model: LanguageModel, config: CacheConfig, around: Surroundings) -> Mixture:
+def wrap(model: LanguageModel, config: CacheConfig, around: FitContext) -> Mixture:
     """The model mixed with a cache."""
     return mix(model, UnigramCache(model.vocabulary_size, config), config.weight, around)
 

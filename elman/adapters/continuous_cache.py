@@ -26,7 +26,7 @@ from elman.adapters.wrapper import Wrapper
 from elman.errors import InputError
 
 if TYPE_CHECKING:
-    from elman.adapters.surroundings import Surroundings
+    from elman.adapters.fit_context import FitContext
     from elman.models.contract import LanguageModel
     from elman.state import State
 
@@ -54,7 +54,7 @@ Config = ContinuousCacheConfig
 
 
 def wrap(
-    model: LanguageModel, config: ContinuousCacheConfig, around: Surroundings
+    model: LanguageModel, config: ContinuousCacheConfig, around: FitContext
 ) -> ContinuousCache:
     """The model with a continuous cache, θ and λ fitted if they are not given."""
     if not model.has_vectors:

@@ -24,7 +24,7 @@ from elman.errors import InputError
 from elman.state import State, replace_rows
 
 if TYPE_CHECKING:
-    from elman.adapters.surroundings import Surroundings
+    from elman.adapters.fit_context import FitContext
     from elman.models.contract import LanguageModel
 
 ABOUT = "forgets what was read when a document ends"
@@ -47,7 +47,7 @@ class DocumentsConfig:
 Config = DocumentsConfig
 
 
-def wrap(model: LanguageModel, config: DocumentsConfig, around: Surroundings) -> Documents:
+def wrap(model: LanguageModel, config: DocumentsConfig, around: FitContext) -> Documents:
     """The model, forgetting when a document ends."""
     mark = around.token_id(config.mark) if config.mark else None
     return Documents(model, around.eos_id, config, mark)

@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
+from elman.adapters.flat_weights import Worker
 from elman.adapters.gradient_statistics import root_mean_square
 from elman.adapters.update_rules import Rms, Sgd, UpdateRule
-from elman.adapters.worker import Worker
 from elman.adapters.wrapper import Wrapper
 from elman.errors import ElmanError, InputError, choose
 from elman.models.neural import NeuralModel
 from elman.state import State, detach, join, map_state, select
 
 if TYPE_CHECKING:
-    from elman.adapters.surroundings import Surroundings
+    from elman.adapters.fit_context import FitContext
     from elman.models.contract import LanguageModel
 
 ABOUT = "goes on learning from the text it reads (Mikolov et al. 2010, Krause et al. 2018)"
@@ -68,14 +68,14 @@ class DynamicConfig:
 Config = DynamicConfig
 
 
-def wrap(model: LanguageModel, config: DynamicConfig, around: Surroundings) -> DynamicEvaluation:
+def wrap(model: LanguageModel, config: DynamicConfig, around: FitContext) -> DynamicEvaluation:
     """The model, learning as it reads."""
     if not isinstance(model, NeuralModel):
         raise InputError("dynamic: goes around a neural run; counts have no gradients to learn by")
     return DynamicEvaluation(model, config.segment, _make_rule(model, config, around))
 
 
-def _make_rule(model: NeuralModel, config: DynamicConfig, around: Surroundings) -> UpdateRule:
+def _make_rule(model: NeuralModel, config: DynamicConfig, around: FitContext) -> UpdateRule:
     rate = config.rate
     if config.rule == "sgd":
         return Sgd(_SGD_RATE * config.segment if rate is None else rate)

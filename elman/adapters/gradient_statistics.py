@@ -16,7 +16,7 @@ from elman.batches.batch import Batch
 from elman.errors import InputError
 
 if TYPE_CHECKING:
-    from elman.adapters.worker import Worker
+    from elman.adapters.flat_weights import Worker
 
 _COLUMNS = 100  # as in the authors' code
 

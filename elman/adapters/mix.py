@@ -9,7 +9,7 @@ from elman.adapters.mixture import Mixture, mix
 from elman.errors import InputError
 
 if TYPE_CHECKING:
-    from elman.adapters.surroundings import Surroundings
+    from elman.adapters.fit_context import FitContext
     from elman.models.contract import LanguageModel
 
 ABOUT = "linear interpolation with another run; given again, of all of them"
@@ -32,6 +32,6 @@ class MixConfig:
 Config = MixConfig
 
 
-def wrap(model: LanguageModel, config: MixConfig, around: Surroundings) -> Mixture:
+def wrap(model: LanguageModel, config: MixConfig, around: FitContext) -> Mixture:
     """The model mixed with that of another run."""
     return mix(model, around.load_model(config.run), config.weight, around)

@@ -19,7 +19,7 @@ from elman.models.contract import LanguageModel
 if TYPE_CHECKING:
     import torch
 
-    from elman.adapters.surroundings import Surroundings
+    from elman.adapters.fit_context import FitContext
     from elman.state import State
 
 
@@ -114,7 +114,7 @@ class Mixture(LanguageModel):
 
 
 def mix(
-    model: LanguageModel, other: LanguageModel, weight: float | None, around: Surroundings
+    model: LanguageModel, other: LanguageModel, weight: float | None, around: FitContext
 ) -> Mixture:
     """Both mixed, with the other's weight as given, or fitted on validation text.
 

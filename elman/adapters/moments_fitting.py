@@ -19,7 +19,7 @@ from elman.adapters.moments import NOTHING, probabilities
 from elman.adapters.wrapper import Wrapper
 
 if TYPE_CHECKING:
-    from elman.adapters.surroundings import Surroundings
+    from elman.adapters.fit_context import FitContext
     from elman.models.contract import LanguageModel
     from elman.state import State
 
@@ -40,7 +40,7 @@ def fit(
     window: int,
     theta: float | None,
     weight: float | None,
-    around: Surroundings,
+    around: FitContext,
 ) -> Attempt:
     """The best attempt; a θ or λ that is given stays as it is."""
     recorder = _Recorder(model)

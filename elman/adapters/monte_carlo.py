@@ -25,7 +25,7 @@ from elman.models.neural import NeuralModel
 from elman.state import State
 
 if TYPE_CHECKING:
-    from elman.adapters.surroundings import Surroundings
+    from elman.adapters.fit_context import FitContext
     from elman.models.contract import LanguageModel
 
 ABOUT = "the average of networks thinned by dropout (Gal and Ghahramani 2016)"
@@ -51,7 +51,7 @@ class MonteCarloConfig:
 Config = MonteCarloConfig
 
 
-def wrap(model: LanguageModel, config: MonteCarloConfig, around: Surroundings) -> MonteCarlo:
+def wrap(model: LanguageModel, config: MonteCarloConfig, around: FitContext) -> MonteCarlo:
     """The average of thinned networks."""
     if not isinstance(model, NeuralModel):
         raise InputError("monte-carlo: goes around a neural run, which can be thinned by dropout")

@@ -16,7 +16,7 @@ from elman.adapters.wrapper import Wrapper
 from elman.errors import InputError
 
 if TYPE_CHECKING:
-    from elman.adapters.surroundings import Surroundings
+    from elman.adapters.fit_context import FitContext
     from elman.models.contract import LanguageModel
     from elman.state import State
 
@@ -40,7 +40,7 @@ class TemperatureConfig:
 Config = TemperatureConfig
 
 
-def wrap(model: LanguageModel, config: TemperatureConfig, around: Surroundings) -> Temperature:
+def wrap(model: LanguageModel, config: TemperatureConfig, around: FitContext) -> Temperature:
     """The model at a temperature."""
     if config.value is not None:
         return Temperature(model, config.value)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     import torch
 
-    from elman.adapters.worker import Worker
+    from elman.adapters.flat_weights import Worker
 
 
 class UpdateRule(Protocol):

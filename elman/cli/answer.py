@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from elman.cli.arguments import Json, Run
-from elman.cli.given import InputFile, read_given
+from elman.cli.input_text import InputFile, read_given
 from elman.cli.output import print_json
 from elman.errors import InputError
 
 if TYPE_CHECKING:
-    from elman.tasks.answering import TrainedAnswerer
+    from elman.tasks.answering.task import TrainedAnswerer
     from elman.text.reader import Document
 
 
@@ -70,7 +70,7 @@ def answer(
 
 
 def _answer_file(trained: "TrainedAnswerer", document: "Document", json: bool) -> None:
-    from elman.text.questions import read_questions
+    from elman.tasks.answering.reader import read_questions
 
     asked = read_questions(document, with_answers=False)
     pairs = [(question.question.text, question.passage.text) for question in asked]

@@ -1,8 +1,8 @@
 """`elman caption`: a text for the vectors of each picture, or of anything else."""
 
 from elman.cli.arguments import Json, Run
-from elman.cli.looking import Looking
-from elman.cli.writing import Mixed, Search, load_translator, write_texts
+from elman.cli.attention_flags import AttentionFlags
+from elman.cli.translation_flags import Mixed, Search, load_translator, write_texts
 
 
 def caption(
@@ -11,7 +11,7 @@ def caption(
     /,
     *,
     search: Search | None = None,
-    looking: Looking | None = None,
+    looking: AttentionFlags | None = None,
     mix: Mixed = (),
     json: Json = False,
 ) -> None:
@@ -27,14 +27,14 @@ def caption(
     file
         Vectors of numpy, .npy or .npz: one vector per example, or a grid of them.
     """
-    from elman.text.vectors import read_vectors
+    from elman.tasks.translation.vectors import read_vectors
 
     sources = read_vectors(file)
     write_texts(
         load_translator(run, mix),
         sources,
         search or Search(),
-        looking or Looking(),
+        looking or AttentionFlags(),
         json=json,
         what="captioning, examples",
     )

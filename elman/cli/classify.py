@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elman.cli.arguments import Columns, Json, Run, SideBySide
-from elman.cli.given import GivenText, InputFile, read_given
+from elman.cli.input_text import GivenText, InputFile, read_given
 from elman.cli.output import note, print_json, print_table
 from elman.errors import InputError
 
 if TYPE_CHECKING:
-    from elman.tasks.trained_classifier import Classified, Contribution, TrainedClassifier
+    from elman.tasks.classification.trained import Classified, Contribution, TrainedClassifier
 
 
 def classify(
@@ -46,8 +46,8 @@ def classify(
         What each word contributes: by how much it raises the log probability of the label, in
         nats, against the text without it.
     """
+    from elman.tasks.classification.reader import read_unlabelled
     from elman.tasks.sentence_training import load_kind
-    from elman.text.labelled import read_unlabelled
     from elman.text.named_columns import parse_columns
 
     if all and explain:

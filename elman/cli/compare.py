@@ -6,7 +6,7 @@ from elman.cli.arguments import Data, Json, Reset, Split
 from elman.cli.output import note, print_json, print_table, stages
 
 if TYPE_CHECKING:
-    from elman.tasks.comparison import Comparison
+    from elman.tasks.language_modelling.comparison import Comparison
 
 
 def compare(
@@ -32,8 +32,8 @@ def compare(
     others
         More runs.
     """
-    from elman.tasks.comparison import compare as compare_models
-    from elman.tasks.language_model import load
+    from elman.tasks.language_modelling.comparison import compare as compare_models
+    from elman.tasks.language_modelling.trained import load
 
     with stages() as progress:
         models = [load(r) for r in (run, *others)]
@@ -62,7 +62,7 @@ def _print(rows: list["Comparison"]) -> None:
 
 def _note(rows: list["Comparison"]) -> None:
     """What keeps the figures from meaning what they seem to."""
-    from elman.tasks.comparison import FEWEST_LINES
+    from elman.tasks.language_modelling.comparison import FEWEST_LINES
 
     if rows[0].measurement.lines < FEWEST_LINES:
         note(f"fewer than {FEWEST_LINES} lines: too few to say whether differences are luck")

@@ -76,7 +76,7 @@ def _list(json: bool) -> None:
 
 
 def _facts(document: "Document") -> dict[str, Any]:
-    from elman.tasks.training_text import count_empty_lines
+    from elman.tasks.language_modelling.training_text import count_empty_lines
 
     words = document.text.split()
     return {

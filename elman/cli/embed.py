@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from elman.cli.arguments import Json, Overwrite, Run, WholeNumber
-from elman.cli.given import GivenText, InputFile, read_given
+from elman.cli.input_text import GivenText, InputFile, read_given
 from elman.cli.output import counted, print_json, print_table
 from elman.errors import InputError
 
 if TYPE_CHECKING:
-    from elman.tasks.neighbours import Occurrence
+    from elman.tasks.embedding.neighbours import Occurrence
     from elman.tasks.vectors import Embedder, Line
 
 _WIDTH = 60  # characters of a line that are shown around a word
@@ -79,9 +79,9 @@ def embed(
 
 
 def _save(out: Path, found: "list[Line]") -> None:
-    from elman.tasks.vector_files import write_vectors
+    from elman.formats.vectors import write_vectors
 
-    write_vectors(out, found)
+    write_vectors(out, [(line.words, line.layers) for line in found])
     print(f"{sum(len(line.words) for line in found):,} words; saved in {out}")
 
 
@@ -129,7 +129,7 @@ def _print_neighbours(
     same_word: bool,
     json: bool,
 ) -> None:
-    from elman.tasks.neighbours import find_neighbours
+    from elman.tasks.embedding.neighbours import find_neighbours
 
     with counted("lines") as progress:
         found = find_neighbours(

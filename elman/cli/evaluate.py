@@ -11,7 +11,7 @@ from elman.evaluation.reading import Reading
 if TYPE_CHECKING:
     from elman.evaluation.accuracy import Accuracy, Counted
     from elman.evaluation.measurement import Measurement
-    from elman.tasks.language_model import TrainedModel
+    from elman.tasks.language_modelling.trained import TrainedModel
     from elman.text.reader import Document
 
 
@@ -99,7 +99,7 @@ def evaluate(
 
 def _is_task(run: str) -> bool:
     from elman.models import SENTENCE_MODELS
-    from elman.tasks.language_model import run_kind
+    from elman.tasks.language_modelling.trained import run_kind
 
     return run_kind(run) in SENTENCE_MODELS
 
@@ -116,7 +116,7 @@ def _wanted(accuracy: bool, after: str | None, until: str | None) -> "Counted | 
 
 
 def _load(run: str, adapters: tuple[str, ...], data: str, reset: str) -> "TrainedModel":
-    from elman.tasks.language_model import load
+    from elman.tasks.language_modelling.trained import load
 
     trained = load(run)
     if not adapters:

@@ -7,7 +7,7 @@ from elman.cli.output import print_json, print_table
 from elman.errors import InputError
 
 if TYPE_CHECKING:
-    from elman.tasks.explanation import Explanation
+    from elman.tasks.language_modelling.explanation import Explanation
 
 
 def explain(run: CountRun, /, *, text: str, json: Json = False) -> None:
@@ -29,8 +29,8 @@ def explain(run: CountRun, /, *, text: str, json: Json = False) -> None:
     """
     if not text:
         raise InputError("--text is empty; give some text")
-    from elman.tasks.explanation import explain_text
-    from elman.tasks.language_model import load
+    from elman.tasks.language_modelling.explanation import explain_text
+    from elman.tasks.language_modelling.trained import load
 
     trained = load(run)
     explanations = explain_text(trained, text)

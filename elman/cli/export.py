@@ -20,7 +20,7 @@ def export(
         The ARPA file to write.
     """
     from elman.tasks.exports import export_arpa
-    from elman.tasks.language_model import load
+    from elman.tasks.language_modelling.trained import load
 
     with stages() as progress:
         progress("loading")

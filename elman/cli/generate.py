@@ -85,7 +85,7 @@ def generate(
     json
         Print the result as JSON.
     """
-    from elman.tasks.language_model import load
+    from elman.tasks.language_modelling.trained import load
 
     if against is not None and not measure:
         raise InputError("--against is for --measure; add it, or leave both out")
@@ -115,7 +115,7 @@ def _in_ids(trained: Any, wishes: Wishes) -> dict[str, Any]:
 
 
 def _print_stream(trained: Any, prompt: str, options: dict[str, Any]) -> None:
-    from elman.tasks.continuation import Continuation
+    from elman.tasks.language_modelling.continuation import Continuation
 
     pieces = trained.stream(prompt, **options)
     print(Continuation(trained.tokenizer, prompt).prompt, end="", flush=True)
@@ -132,7 +132,7 @@ def _print_all(
     against: str | None,
     json: bool,
 ) -> None:
-    from elman.tasks.generation import measure_samples
+    from elman.tasks.language_modelling.generation import measure_samples
 
     with stages() as progress:
         progress("generating")

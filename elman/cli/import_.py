@@ -43,7 +43,7 @@ def _read(files: tuple[str, ...]) -> Any:
     if files[:1] == ("elmo",) and not Path("elmo").is_file():
         if len(files) != 3:
             raise InputError("import elmo: give its two files: elman import elmo OPTIONS WEIGHTS")
-        from elman.tasks.elmo_weights import import_elmo
+        from elman.tasks.embedding.published import import_elmo
 
         return import_elmo(*files[1:])
     if len(files) != 1:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from elman.cli.arguments import Json, Overwrite, Seed, Settings, WholeNumber
-from elman.cli.given import InputFile, read_given
+from elman.cli.input_text import InputFile, read_given
 from elman.cli.output import note, print_json, stages
 from elman.errors import InputError
 
 if TYPE_CHECKING:
-    from elman.tasks.inspection import SideBySide
+    from elman.insight.inspection import SideBySide
 
 
 def inspect(
@@ -126,9 +126,9 @@ def _look(
     progress: Callable[[str], None],
 ) -> "SideBySide":
     """Load or train, and look."""
-    from elman.tasks.cells_compared import sentence_for, train_cells
-    from elman.tasks.inspection import inspect_several
-    from elman.tasks.language_model import load
+    from elman.experiments.cells import sentence_for, train_cells
+    from elman.tasks.language_modelling.inspection import inspect_several
+    from elman.tasks.language_modelling.trained import load
 
     if runs:
         if len({*runs}) < len(runs):
@@ -150,8 +150,8 @@ def _write(
     from json import dumps
 
     from elman.atomic import replacing
-    from elman.tasks.inspection_page import inspection_page
-    from elman.tasks.inspection_pictures import write_pictures
+    from elman.figures.inspection import write_pictures
+    from elman.figures.inspection_page import inspection_page
 
     said = []
     if out:

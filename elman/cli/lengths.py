@@ -8,7 +8,7 @@ from elman.cli.output import note, print_json, print_table, stages
 from elman.errors import InputError
 
 if TYPE_CHECKING:
-    from elman.tasks.lengths import Lengths
+    from elman.experiments.lengths import Lengths
 
 
 def lengths(
@@ -53,10 +53,10 @@ def lengths(
     out
         A picture of the curves, .png or .svg.
     """
-    from elman.cli.writing import load_translator
-    from elman.tasks.lengths import compare_lengths
-    from elman.tasks.lengths_figure import draw_lengths
-    from elman.tasks.picture_files import check_file
+    from elman.cli.translation_flags import load_translator
+    from elman.experiments.lengths import compare_lengths
+    from elman.figures.files import check_file
+    from elman.figures.lengths import draw_lengths
     from elman.text.named_columns import parse_columns
 
     place = None if out is None else check_file(out, "a picture")

@@ -25,7 +25,7 @@ KINDS = {
     "optimizers": "elman.training.optimizers:OPTIMIZERS",
     "outputs": "elman.layers.outputs:OUTPUTS",
     "poolings": "elman.layers.poolings:POOLINGS",
-    "recipes": "elman.tasks.recipes:recipe_names",
+    "recipes": "elman.recipes:recipe_names",
     "regimes": "elman.training.regimes:REGIMES",
     "schedules": "elman.training.schedules:SCHEDULES",
     "smoothers": "elman.counts.smoothers:SMOOTHERS",

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from elman.cli.arguments import Json
-from elman.cli.given import read_given
+from elman.cli.input_text import read_given
 from elman.cli.output import counted, note, print_json, print_table
 from elman.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from elman.evaluation.judgements import Score
-    from elman.tasks.minimal_pairs import Materials, PairScores
+    from elman.evaluation.pair_accuracy import Score
+    from elman.tasks.language_modelling.minimal_pairs import Materials, PairScores
 
 _GIVEN = Parameter(
     name="RUN... FILE",
@@ -61,10 +61,10 @@ def minimal_pairs(
     items
         Print one row per pair, or per prediction about an item, separated by tabs.
     """
-    from elman.evaluation.judgements import EXCLUSIONS
+    from elman.evaluation.pair_accuracy import EXCLUSIONS
     from elman.evaluation.pairs import SCORED
-    from elman.tasks.language_model import load
-    from elman.tasks.minimal_pairs import judge, materials_of, read_materials
+    from elman.tasks.language_modelling.minimal_pairs import judge, materials_of, read_materials
+    from elman.tasks.language_modelling.trained import load
 
     *runs, file = _checked(given)
     _check_choice("--score", score, SCORED)
@@ -229,7 +229,7 @@ def _note(scores: list["PairScores"], excluded: str) -> None:
 
 
 def _print_items(scores: list["PairScores"]) -> None:
-    from elman.tasks.minimal_pairs import flat
+    from elman.tasks.language_modelling.minimal_pairs import flat
 
     rows = [{"run": score.run, **flat(item)} for score in scores for item in score.items]
     names = [*rows[0]]

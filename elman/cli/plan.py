@@ -39,8 +39,8 @@ def plan(
       elman plan quick --data my-text.txt
       elman plan awd-lstm --data ptb --set model.hidden_size=[400,400,200]
     """
-    from elman.tasks.machine import Machine
     from elman.tasks.planning import plan as make_plan
+    from elman.training.machine import Machine
 
     with stages() as progress:
         cost = make_plan(

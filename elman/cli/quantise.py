@@ -18,8 +18,8 @@ def quantise(
       elman quantise runs/logs --out runs/logs8
     """
     from elman.runs.folder import refuse_existing
-    from elman.tasks.language_model import load
-    from elman.tasks.quantising import quantise as write_quantised
+    from elman.tasks.language_modelling.quantisation import quantise as write_quantised
+    from elman.tasks.language_modelling.trained import load
 
     refuse_existing(Path(out), overwrite)  # before the work, not after it
     with stages() as progress:

@@ -10,7 +10,7 @@ from elman.cli.output import plain, print_json, print_table, stages
 from elman.errors import InputError
 
 if TYPE_CHECKING:
-    from elman.tasks.regimes import RegimeResult
+    from elman.experiments.regimes import RegimeResult
 
 
 def regimes(
@@ -62,7 +62,7 @@ def _train(
     names: tuple[str, ...], seeds: range, options: dict[str, Any]
 ) -> tuple[list["RegimeResult"], dict[str, Any]]:
     """The results, and the same as plain data beside the limit that no model can pass."""
-    from elman.tasks.regimes import limit, regimes
+    from elman.experiments.regimes import limit, regimes
 
     with stages() as progress:
         results = regimes(names, seeds=seeds, **options, progress=progress)
@@ -80,7 +80,7 @@ def _make_folder(out: str) -> Path:
 
 
 def _write(folder: Path, results: list["RegimeResult"], found: dict[str, Any]) -> None:
-    from elman.tasks.regimes_figure import draw_regimes
+    from elman.figures.regimes import draw_regimes
 
     draw_regimes(results, folder / "regimes.png")
     written = dumps(found, indent=1, ensure_ascii=False)

@@ -10,14 +10,14 @@ from cyclopts import Parameter
 
 from elman.cli.arguments import Device, Json, Threads
 from elman.cli.output import duration, note, print_json, print_table
-from elman.cli.watching import watched
+from elman.cli.progress import watched
 from elman.errors import InputError, choose
 
 if TYPE_CHECKING:
-    from elman.reproduce.registry import Row, Table, Tables
-    from elman.reproduce.results import Result
-    from elman.reproduce.standing import Standing
-    from elman.reproduce.workshop import Workshop
+    from elman.experiments.reproduce.registry import PublishedRow, PublishedTable, Tables
+    from elman.experiments.reproduce.results import Result
+    from elman.experiments.reproduce.status import Status
+    from elman.experiments.reproduce.workshop import Workshop
 
 
 _BUDGET = (
@@ -100,8 +100,8 @@ def reproduce(
     table
         The table; none: all of them.
     """
-    from elman.reproduce.registry import read_tables
-    from elman.reproduce.results import read_kept
+    from elman.experiments.reproduce.registry import read_tables
+    from elman.experiments.reproduce.results import read_kept
 
     order = order or Order()
     tables = read_tables()
@@ -118,12 +118,12 @@ def reproduce(
 
 
 def _work(
-    workshop: "Workshop", chosen: list["Table"], order: Order, *, named: bool, json: bool
+    workshop: "Workshop", chosen: list["PublishedTable"], order: Order, *, named: bool, json: bool
 ) -> None:
     """Run rows, or plan them; `named`: of a table that the user has named."""
-    from elman.reproduce.budget import parse_budget
-    from elman.reproduce.costs import plan_rows
-    from elman.reproduce.data import rows_with_text
+    from elman.experiments.reproduce.budget import parse_budget
+    from elman.experiments.reproduce.costs import plan_rows
+    from elman.experiments.reproduce.data import rows_with_text
 
     if order.row:
         _run(workshop, chosen[0], order, json)
@@ -142,18 +142,18 @@ def _work(
 @contextmanager
 def _workshop(tables: "Tables", order: Order, settings: dict[str, Any]) -> Iterator["Workshop"]:
     """A place to work, with a line that shows what is being done."""
-    from elman.reproduce.workshop import Workshop
+    from elman.experiments.reproduce.workshop import Workshop
     from elman.training.processes import Processes
 
     with watched({**settings, "processes": Processes()}) as (machine, progress):
         yield Workshop(tables, Path(order.out), order.file, machine, progress)
 
 
-def _run(workshop: "Workshop", table: "Table", order: Order, json: bool) -> None:
+def _run(workshop: "Workshop", table: "PublishedTable", order: Order, json: bool) -> None:
     """Run rows of a table and say how each came out."""
-    from elman.reproduce.data import require_data
-    from elman.reproduce.measuring import reproduce_row
-    from elman.reproduce.standing import obstacle
+    from elman.experiments.reproduce.data import require_data
+    from elman.experiments.reproduce.measuring import reproduce_row
+    from elman.experiments.reproduce.status import obstacle
 
     rows = [table.row(name) for name in order.row]
     for row in rows:  # all of them before the long work
@@ -173,10 +173,13 @@ def _run(workshop: "Workshop", table: "Table", order: Order, json: bool) -> None
 
 
 def _fill(
-    workshop: "Workshop", rows: list[tuple["Table", "Row", str]], seconds: float, json: bool
+    workshop: "Workshop",
+    rows: list[tuple["PublishedTable", "PublishedRow", str]],
+    seconds: float,
+    json: bool,
 ) -> None:
     """Run what fits, and say what did not."""
-    from elman.reproduce.budget import fill_budget, left_over
+    from elman.experiments.reproduce.budget import fill_budget, left_over
 
     found = []
     for result in fill_budget(workshop, rows, seconds):
@@ -193,10 +196,10 @@ def _fill(
     print(f"{len(found)} rows run, {len(others)} did not fit into {duration(seconds)}")
 
 
-def _print_result(table: "Table", row: "Row", result: "Result") -> None:
+def _print_result(table: "PublishedTable", row: "PublishedRow", result: "Result") -> None:
     """Published, measured, verdict, and how the figure was obtained."""
-    from elman.reproduce.costs import spent
-    from elman.reproduce.report import figure, way
+    from elman.experiments.reproduce.costs import spent
+    from elman.experiments.reproduce.report import figure, way
 
     lines = [["published", f"{figure(table, row.published)} ({row.source or table.source})"]]
     if row.published is None:
@@ -216,23 +219,23 @@ def _print_result(table: "Table", row: "Row", result: "Result") -> None:
     print()
 
 
-def _list(tables: "Tables", chosen: list["Table"], path: Path, json: bool) -> None:
+def _list(tables: "Tables", chosen: list["PublishedTable"], path: Path, json: bool) -> None:
     """The rows with what is known of them."""
-    from elman.reproduce.report import figure
-    from elman.reproduce.results import read_kept
-    from elman.reproduce.standing import standings
+    from elman.experiments.reproduce.report import figure
+    from elman.experiments.reproduce.results import read_kept
+    from elman.experiments.reproduce.status import statuses
 
-    rows = standings(tables, chosen, read_kept(path))
+    rows = statuses(tables, chosen, read_kept(path))
     if json:
-        print_json([_as_data(standing) for standing in rows])
+        print_json([_as_data(status) for status in rows])
         return
     for table in chosen:
         print(f"{table.name}: {table.title} ({table.source}; {table.metric})")
         lines = []
-        for standing in rows:
-            if standing.table is not table:
+        for status in rows:
+            if status.table is not table:
                 continue
-            row, result = standing.row, standing.result
+            row, result = status.row, status.result
             short = result is None and len(chosen) > 1  # reasons are long
             lines.append(
                 [
@@ -240,8 +243,8 @@ def _list(tables: "Tables", chosen: list["Table"], path: Path, json: bool) -> No
                     row.about,
                     figure(table, row.published),
                     figure(table, result.measured if result else None, measured=True),
-                    standing.verdict.kind if short else str(standing.verdict),
-                    str(standing.cost or "–"),
+                    status.verdict.kind if short else str(status.verdict),
+                    str(status.cost or "–"),
                 ]
             )
         print_table(["row", "model", "published", "measured", "verdict", "training"], lines)
@@ -249,21 +252,21 @@ def _list(tables: "Tables", chosen: list["Table"], path: Path, json: bool) -> No
     print("run one: elman reproduce ptb --row kn5 --data FOLDER; costs: elman reproduce ptb --plan")
 
 
-def _as_data(standing: "Standing") -> dict[str, Any]:
-    """A standing as plain data."""
+def _as_data(status: "Status") -> dict[str, Any]:
+    """A status as plain data."""
     return {
-        "table": standing.table.name,
-        "metric": standing.table.metric,
-        "row": standing.row,
-        "verdict": {"kind": standing.verdict.kind, "text": str(standing.verdict)},
-        "cost": standing.cost,
-        "result": standing.result,
+        "table": status.table.name,
+        "metric": status.table.metric,
+        "row": status.row,
+        "verdict": {"kind": status.verdict.kind, "text": str(status.verdict)},
+        "cost": status.cost,
+        "result": status.result,
     }
 
 
 def _write(page: Path, tables: "Tables", results: Path, json: bool) -> None:
-    from elman.reproduce.report import rewrite
-    from elman.reproduce.results import read_kept
+    from elman.experiments.reproduce.report import rewrite
+    from elman.experiments.reproduce.results import read_kept
 
     rewrite(page, tables, read_kept(results))
     if json:

@@ -71,7 +71,7 @@ def serve(
     from elman.errors import InputError
     from elman.studio.limits import parse_limits
     from elman.studio.serving import serve as run_server
-    from elman.tasks.machine import Machine
+    from elman.training.machine import Machine
 
     if (tls_cert is None) != (tls_key is None):
         raise InputError("--tls-cert and --tls-key belong together; give both")

@@ -29,7 +29,7 @@ def suggest(
     complete
         The last word is not finished: suggest its endings.
     """
-    from elman.tasks.language_model import load
+    from elman.tasks.language_modelling.trained import load
 
     suggestions = load(run).with_adapters(with_).suggest(text, top=top, complete=complete)
     if json:

@@ -1,9 +1,9 @@
 """`elman summarise`: a short text for each long one."""
 
 from elman.cli.arguments import Json, Run
-from elman.cli.given import InputFile
-from elman.cli.looking import Looking
-from elman.cli.writing import Mixed, Search, load_translator, read_lines, write_texts
+from elman.cli.attention_flags import AttentionFlags
+from elman.cli.input_text import InputFile
+from elman.cli.translation_flags import Mixed, Search, load_translator, read_lines, write_texts
 
 
 def summarise(
@@ -14,7 +14,7 @@ def summarise(
     text: str | None = None,
     whole: bool = False,
     search: Search | None = None,
-    looking: Looking | None = None,
+    looking: AttentionFlags | None = None,
     mix: Mixed = (),
     json: Json = False,
 ) -> None:
@@ -42,7 +42,7 @@ def summarise(
         load_translator(run, mix),
         sources,
         search or Search(),
-        looking or Looking(),
+        looking or AttentionFlags(),
         json=json,
         what="summarising, texts",
     )

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from elman.cli.arguments import Adapters, Json, Reset, Run
-from elman.cli.given import GivenText, InputFile, read_given
+from elman.cli.input_text import GivenText, InputFile, read_given
 from elman.cli.output import counted, note, note_unknown, print_json
 from elman.errors import InputError
 
 if TYPE_CHECKING:
     from elman.evaluation.reading import Progress
     from elman.evaluation.surprisal import WordSurprisal
-    from elman.tasks.language_model import TrainedModel
+    from elman.tasks.language_modelling.trained import TrainedModel
     from elman.text.reader import Document
 
 
@@ -72,7 +72,7 @@ def surprisal(
         Which columns tell where a sentence begins, with commas between them, of a table with a
         word per row; else item, condition and the like.
     """
-    from elman.tasks.language_model import load
+    from elman.tasks.language_modelling.trained import load
     from elman.text.named_columns import check_columns, parse_columns
     from elman.text.tokenizer import EOS
 
@@ -118,7 +118,7 @@ def _print_joined(
     progress: "Progress",
 ) -> None:
     """The table with its new columns; as JSON, an object per row."""
-    from elman.tasks.stimuli import join
+    from elman.tasks.language_modelling.stimuli import join
     from elman.text.stimuli import read_stimuli
 
     names = [name.strip() for name in by.split(",") if name.strip()]

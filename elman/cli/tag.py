@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING
 
 from elman.cli.arguments import Json, Run, SideBySide
-from elman.cli.given import GivenText, InputFile, read_given
+from elman.cli.input_text import GivenText, InputFile, read_given
 from elman.cli.output import note, print_json
 from elman.errors import InputError
 
 if TYPE_CHECKING:
-    from elman.tasks.tagging import TrainedTagger
+    from elman.tasks.tagging.task import TrainedTagger
     from elman.text.reader import Document
 
 
@@ -51,8 +51,8 @@ def tag(
 
 
 def _tag_lines(trained: "TrainedTagger", document: "Document", batch_size: int, json: bool) -> None:
-    from elman.tasks.tagging import tagged_sentences
-    from elman.text.columns import looks_like_columns
+    from elman.tasks.tagging.columns import looks_like_columns
+    from elman.tasks.tagging.task import tagged_sentences
 
     if features := trained.config.text.features:
         raise InputError(
@@ -75,8 +75,8 @@ def _tag_lines(trained: "TrainedTagger", document: "Document", batch_size: int, 
 def _tag_columns(
     trained: "TrainedTagger", document: "Document", batch_size: int, json: bool
 ) -> None:
-    from elman.tasks.tagging import tagged_sentences
-    from elman.text.columns import ColumnFile
+    from elman.tasks.tagging.columns import ColumnFile
+    from elman.tasks.tagging.task import tagged_sentences
 
     text = trained.config.text
     columns = ColumnFile(document, text.column, text.features)

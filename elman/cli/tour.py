@@ -8,7 +8,7 @@ from elman.cli.output import print_json, print_table, stages
 from elman.errors import InputError
 
 if TYPE_CHECKING:
-    from elman.tour import Tour
+    from elman.experiments.tour import Tour
 
 _NEXT = """What to try next:
   elman train ngram --data YOUR-TEXT.txt --out runs/mine     train on your own text, by counting
@@ -36,8 +36,8 @@ def tour(*, report: str = "elman-tour.html", json: Json = False) -> None:
     """
     if report:
         _refuse_unwritable(report)  # before the work, not after it
-    from elman.tour import tour as take_tour
-    from elman.tour.report import tour_page
+    from elman.experiments.tour import tour as take_tour
+    from elman.experiments.tour.report import tour_page
 
     with stages() as progress:
         seen = take_tour(progress)
@@ -106,7 +106,7 @@ def _print_grammar(seen: "Tour") -> None:
 
 
 def _print_docs(seen: "Tour") -> None:
-    from elman.tour.tables import docs_table
+    from elman.experiments.tour.tables import docs_table
 
     print("\n2. python-docs: real English, the language reference inside your Python\n")
     print_table(*docs_table(seen))
@@ -126,7 +126,7 @@ def _print_samples(seen: "Tour", corpus: str) -> None:
 
 
 def _print_sentence(seen: "Tour") -> None:
-    from elman.tour.tables import surprisal_table
+    from elman.experiments.tour.tables import surprisal_table
 
     print("\n3. surprisal, word by word, in bits\n")
     print_table(*surprisal_table(seen))

@@ -19,11 +19,11 @@ from elman.cli.arguments import (
     with_columns,
 )
 from elman.cli.output import note, print_json, print_table, stages
-from elman.cli.watching import watched
+from elman.cli.progress import watched
 from elman.errors import InputError
 
 if TYPE_CHECKING:
-    from elman.tasks.language_model import TrainedModel
+    from elman.tasks.language_modelling.trained import TrainedModel
 
 _NGRAM = Parameter(show_default=lambda _: "ngram")
 
@@ -84,7 +84,7 @@ def train(
 
 
 def _train(recipe: str, options: dict[str, Any], machine: dict[str, Any]) -> "TrainedModel":
-    from elman.tasks.recipes import load_recipe
+    from elman.recipes import load_recipe
     from elman.tasks.training import train as train_model
 
     for name in ("data", "out"):

@@ -1,9 +1,9 @@
 """`elman translate`: every line of a text in another language, or in whatever a run writes."""
 
 from elman.cli.arguments import Json, Run
-from elman.cli.given import InputFile
-from elman.cli.looking import Looking
-from elman.cli.writing import Mixed, Search, load_translator, read_lines, write_texts
+from elman.cli.attention_flags import AttentionFlags
+from elman.cli.input_text import InputFile
+from elman.cli.translation_flags import Mixed, Search, load_translator, read_lines, write_texts
 
 
 def translate(
@@ -13,7 +13,7 @@ def translate(
     *,
     text: str | None = None,
     search: Search | None = None,
-    looking: Looking | None = None,
+    looking: AttentionFlags | None = None,
     mix: Mixed = (),
     json: Json = False,
 ) -> None:
@@ -39,7 +39,7 @@ def translate(
         load_translator(run, mix),
         sources,
         search or Search(),
-        looking or Looking(),
+        looking or AttentionFlags(),
         json=json,
         what="translating, lines",
     )

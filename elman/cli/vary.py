@@ -20,11 +20,11 @@ from elman.cli.arguments import (
     with_columns,
 )
 from elman.cli.output import note, print_json, print_table
-from elman.cli.watching import watched
+from elman.cli.progress import watched
 from elman.errors import ElmanError, InputError
 
 if TYPE_CHECKING:
-    from elman.tasks.variation import Variant
+    from elman.experiments.vary import Variant
 
 Tries = Annotated[tuple[str, ...], Parameter(name="--try")]
 
@@ -85,7 +85,7 @@ def vary(
 
 
 def _train(recipe: str, options: dict[str, Any], machine: dict[str, Any]) -> list["Variant"]:
-    from elman.tasks.variation import vary as vary_recipe
+    from elman.experiments.vary import vary as vary_recipe
     from elman.training.processes import Processes
 
     with watched({**machine, "processes": Processes()}) as (watched_machine, progress):

@@ -12,7 +12,7 @@ import numpy as np
 from elman.counts.counting import Level, count_ngrams
 from elman.counts.smoothers import SMOOTHERS
 from elman.counts.smoothers.smoother import Counts, Smoother, Weights
-from elman.counts.tables import Table, Tables
+from elman.counts.tables import OrderTable, Tables
 from elman.errors import InputError
 from elman.options import check_options
 
@@ -99,7 +99,7 @@ class _Builder:
         self.vocabulary_size = vocabulary_size
         self.eos_id = eos_id
         self.probs = np.full(1, 1 / vocabulary_size)  # of the order below; at first: uniform
-        self.tables: list[Table] = []
+        self.tables: list[OrderTable] = []
         self.kept: list[Array] = []
         self.notes: list[str] = []
         self.fallbacks: dict[str, list[str]] = {}  # note to the orders it is about
@@ -118,7 +118,7 @@ class _Builder:
         nothing_follows = np.zeros(len(level))
         small_counts = counts.counts.astype(np.int32)
         self.tables.append(
-            Table(level.prefixes, level.words, log_probs, nothing_follows, small_counts)
+            OrderTable(level.prefixes, level.words, log_probs, nothing_follows, small_counts)
         )
         self.kept.append(kept)
         self.probs = probs
@@ -167,7 +167,7 @@ class _Builder:
             if kept.all() and (index == 0 or self.kept[index - 1].all()):
                 continue
             assert table.counts is not None
-            self.tables[index] = Table(
+            self.tables[index] = OrderTable(
                 prefixes[kept],
                 table.words[kept],
                 table.log_probs[kept],

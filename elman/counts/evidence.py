@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from elman.counts.tables import NOTHING, Table, Tables
+from elman.counts.tables import NOTHING, OrderTable, Tables
 
 Array = np.ndarray
 
@@ -154,7 +154,7 @@ def _lowest_rows(tables: Tables, word: int, interpolated: bool) -> list[OrderEvi
     return [OrderEvidence(order=0, alpha=uniform, probability=uniform, answered=True), words]
 
 
-def _counts(table: Table, found: int, followers: Array) -> tuple[int | None, int | None, int]:
+def _counts(table: OrderTable, found: int, followers: Array) -> tuple[int | None, int | None, int]:
     """Count of the n-gram, sum over its context, and how many words have followed that."""
     if table.counts is None:
         return None, None, len(followers)

@@ -20,7 +20,7 @@ NOTHING = -1  # stands in a row of ids where no word has been read
 
 
 @dataclass(eq=False)
-class Table:
+class OrderTable:
     """The n-grams of one order, sorted by (prefix, word)."""
 
     prefixes: Array  # number, one table down, of the n-gram without its last word
@@ -37,7 +37,7 @@ class Table:
 class Tables:
     """A back-off model: `tables[k]` holds the n-grams of order k + 1."""
 
-    tables: list[Table]
+    tables: list[OrderTable]
     vocabulary_size: int
     eos_id: int
     notes: list[str] = field(default_factory=list)  # what the user should know about the fit

@@ -2,7 +2,7 @@
 
 Takes attention weights token by token (T, S), gives them word by word, as a table, as plain data
 and as an alignment in the Pharaoh format: `0-0 1-2`, word of the source, word of the target, both
-counted from 0. Called by the task of translation; drawn by `tasks/attention_figure.py`.
+counted from 0. Called by the task of translation; drawn by `figures/attention_maps.py`.
 """
 
 from __future__ import annotations

@@ -6,8 +6,9 @@
     difference   the sum over the tokens that decide the pair (`differences.py`), given all before
 
 Takes a model, a tokenizer and pairs; gives the two log probabilities of each and a `Judgement`;
-called by `tasks/minimal_pairs.py`. Every sentence is a line by itself. With `per_token` both sums
-are divided by the number of their tokens, which takes away the advantage of the shorter sentence.
+called by `tasks/language_modelling/minimal_pairs.py`. Every sentence is a line by itself. With
+`per_token` both sums are divided by the number of their tokens, which takes away the advantage of
+the shorter sentence.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from elman.errors import choose
-from elman.evaluation.judgements import ANY, DIFFERING, EXCLUSIONS, Judgement
+from elman.evaluation.pair_accuracy import ANY, DIFFERING, EXCLUSIONS, Judgement
 from elman.evaluation.pair_tokens import PairTokens
 from elman.evaluation.prefix_tree import score_lines
 from elman.evaluation.reading import Progress, silent

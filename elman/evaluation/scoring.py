@@ -32,7 +32,7 @@ Measure = Callable[[torch.Tensor, State], tuple[torch.Tensor, State]]
 
 
 @dataclass(frozen=True)
-class Row:
+class ScoringRow:
     """A piece of the text that is scored as one row of a batch."""
 
     first: int
@@ -105,27 +105,27 @@ def each_token(
     return result
 
 
-def cut_lines(ids: np.ndarray, eos_id: int) -> list[Row]:
+def cut_lines(ids: np.ndarray, eos_id: int) -> list[ScoringRow]:
     """Every line by itself."""
     ends = np.flatnonzero(ids == eos_id) + 1
     if len(ids) and (len(ends) == 0 or ends[-1] != len(ids)):
         ends = np.append(ends, len(ids))
     starts = [0, *ends[:-1].tolist()]
-    return [Row(first, last) for first, last in zip(starts, ends.tolist(), strict=False)]
+    return [ScoringRow(first, last) for first, last in zip(starts, ends.tolist(), strict=False)]
 
 
-def cut_stream(length: int, horizon: int | None, batch_size: int) -> list[Row]:
+def cut_stream(length: int, horizon: int | None, batch_size: int) -> list[ScoringRow]:
     """The whole stream as one row, or as several when the horizon allows it."""
     per_row = -(-length // batch_size)
     if horizon is None or per_row <= horizon:
-        return [Row(0, length)] if length else []
+        return [ScoringRow(0, length)] if length else []
     return [
-        Row(first, min(first + per_row, length), horizon if first else 0)
+        ScoringRow(first, min(first + per_row, length), horizon if first else 0)
         for first in range(0, length, per_row)
     ]
 
 
-def _batches(rows: list[Row], size: int) -> Iterator[list[Row]]:
+def _batches(rows: list[ScoringRow], size: int) -> Iterator[list[ScoringRow]]:
     for first in range(0, len(rows), size):
         yield rows[first : first + size]
 
@@ -134,7 +134,7 @@ def _measure_rows(
     model: LanguageModel,
     ids: np.ndarray,
     measure: Measure,
-    rows: list[Row],
+    rows: list[ScoringRow],
     padding: int,
     window: int,
 ) -> Iterator[tuple[int, np.ndarray]]:
@@ -150,7 +150,7 @@ def _measure_rows(
         yield offset, values.double().numpy()
 
 
-def _state_before(model: LanguageModel, ids: np.ndarray, rows: list[Row]) -> State:
+def _state_before(model: LanguageModel, ids: np.ndarray, rows: list[ScoringRow]) -> State:
     """The state each row starts from: nothing read, or its warm-up."""
     cold = [row for row in rows if not row.warm_up]
     warm = [row for row in rows if row.warm_up]  # never before a cold one

@@ -4,7 +4,8 @@
     of a whole sentence     the sum over its regions; the line end does not count
 
 Takes a model, a tokenizer and a suite, gives a `Judgement` per prediction and item, and where there
-are several predictions one for all of them together; called by `tasks/minimal_pairs.py`.
+are several predictions one for all of them together; called by
+`tasks/language_modelling/minimal_pairs.py`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from elman.errors import choose
-from elman.evaluation.judgements import ANY, DIFFERING, EXCLUSIONS, Judgement
+from elman.evaluation.pair_accuracy import ANY, DIFFERING, EXCLUSIONS, Judgement
 from elman.evaluation.parts import Part, part_surprisals
 from elman.evaluation.reading import Progress, silent
 from elman.models.contract import LanguageModel

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Table:
+class MeasureTable:
     """Further measures, like those by length."""
 
     header: Sequence[str]
@@ -47,7 +47,7 @@ class TaskMeasures(ABC):
         """What was taken for what, and how often: right, guessed, count; most frequent first."""
         return []
 
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[MeasureTable]:
         """What is worth a table of its own."""
         return []
 

@@ -1,8 +1,8 @@
 """What happens inside a neural model while it reads: gradients, units, attention, vectors.
 
 Takes a model and the ids of a text, gives small dataclasses whose `to_data()` is plain data and
-whose `drawings()` are pictures as data; called by `tasks/inspection.py`. They are drawn in the page
-(`studio/static/draw.js`) and with matplotlib (`figures.py`).
+whose `drawings()` are pictures as data; called by `tasks/language_modelling/inspection.py`. They
+are drawn in the page (`studio/static/draw.js`) and with matplotlib (`figures.py`).
 """
 
 from elman.registry import Registry

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from elman.insight.insight import Subject
-from elman.insight.watching import watch
+from elman.insight.recording import watch
 
 NOT_GATES = ("hidden", "cell", "candidate", "state")  # everything else lies between 0 and 1
 

@@ -19,8 +19,8 @@ import numpy as np
 import torch
 
 from elman.insight.insight import Drawing, Insight, Subject, numbers
+from elman.insight.recording import Watched, watch
 from elman.insight.rows import inputs_of, losses, parts_of_rows
-from elman.insight.watching import Watched, watch
 
 WHOLE = "state"  # all tensors of all layers together
 _DEEPEST = 1e-8  # of the largest norm; whatever is smaller has one colour

@@ -16,8 +16,8 @@ import numpy as np
 import torch
 
 from elman.insight.insight import Drawing, Insight, Subject, numbers
+from elman.insight.recording import twin_of
 from elman.insight.rows import inputs_of, losses, parts_of_rows
-from elman.insight.watching import twin_of
 
 
 @dataclass(frozen=True)

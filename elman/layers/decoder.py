@@ -80,7 +80,7 @@ class Encoded(NamedTuple):
     places: torch.Tensor  # (B, S), or (B, 0) where nothing is copied
 
 
-class Progress(NamedTuple):
+class DecoderState(NamedTuple):
     """What the decoder carries along; part of a state, batch first."""
 
     layers: State
@@ -94,7 +94,7 @@ class DecoderRun(NamedTuple):
 
     readouts: torch.Tensor  # (B, T, readout_size)
     weights: torch.Tensor  # (B, T, S), (B, T, 0) without attention
-    progress: Progress
+    progress: DecoderState
 
 
 class Decoder(nn.Module):
@@ -132,7 +132,7 @@ class Decoder(nn.Module):
         """The keys of an encoded source, (B, S, …)."""
         return values[:, :, :0] if self.attention is None else self.attention.prepare(values)
 
-    def begin(self, encoded: Encoded) -> Progress:
+    def begin(self, encoded: Encoded) -> DecoderState:
         """The state before the first word: every layer starts from the summary."""
         numbers = torch.tanh(self.bridge(encoded.summary)).split_with_sizes(
             self._state_sizes(), dim=1
@@ -146,7 +146,7 @@ class Decoder(nn.Module):
         rows, places = encoded.real.shape
         nothing = encoded.summary.new_zeros(rows, places if self.looks else 0)
         size = self.readout.out_features if self.config.input_feeding else 0
-        return Progress(layers, encoded.summary.new_zeros(rows, size), nothing, nothing)
+        return DecoderState(layers, encoded.summary.new_zeros(rows, size), nothing, nothing)
 
     def _state_sizes(self) -> list[int]:
         stacks = [self.stack, *([] if self.upper is None else [self.upper])]
@@ -154,7 +154,7 @@ class Decoder(nn.Module):
 
     # Steps ----------------------------------------------------------------------------------------
 
-    def forward(self, words: torch.Tensor, encoded: Encoded, before: Progress) -> DecoderRun:
+    def forward(self, words: torch.Tensor, encoded: Encoded, before: DecoderState) -> DecoderRun:
         """Read vectors of words (B, T, input_size)."""
         if self.before:
             return self._attend_before(words, encoded, before)
@@ -162,7 +162,9 @@ class Decoder(nn.Module):
             return self._attend_after_each(words, encoded, before)
         return self._all_at_once(words, encoded, before)
 
-    def _all_at_once(self, words: torch.Tensor, encoded: Encoded, before: Progress) -> DecoderRun:
+    def _all_at_once(
+        self, words: torch.Tensor, encoded: Encoded, before: DecoderState
+    ) -> DecoderRun:
         """No step waits for what was looked at in the one before."""
         summary = encoded.summary.unsqueeze(1).expand(-1, words.shape[1], -1)
         told = not self.looks and self.config.context == "every"
@@ -176,7 +178,9 @@ class Decoder(nn.Module):
         readouts = torch.tanh(self.readout(torch.cat([words, run.outputs, contexts], dim=2)))
         return self._finished(readouts, weights, before, (run.state,), before.fed)
 
-    def _attend_before(self, words: torch.Tensor, encoded: Encoded, before: Progress) -> DecoderRun:
+    def _attend_before(
+        self, words: torch.Tensor, encoded: Encoded, before: DecoderState
+    ) -> DecoderRun:
         """The loop has the attention and the first layer; those above it follow at once."""
         steps = LateStack(self.stack, words)
         states, *above = cast("tuple[State, ...]", before.layers)
@@ -200,7 +204,7 @@ class Decoder(nn.Module):
         return self._finished(readouts, looked_at, before, (states, *above), before.fed)
 
     def _attend_after_each(
-        self, words: torch.Tensor, encoded: Encoded, before: Progress
+        self, words: torch.Tensor, encoded: Encoded, before: DecoderState
     ) -> DecoderRun:
         """The loop has all layers, the attention and the readout, which the next step may read."""
         steps = LateStack(self.stack, words)
@@ -235,12 +239,12 @@ class Decoder(nn.Module):
     def _finished(
         readouts: torch.Tensor,
         weights: torch.Tensor,
-        before: Progress,
+        before: DecoderState,
         layers: State,
         fed: torch.Tensor,
     ) -> DecoderRun:
         covered = before.covered + weights.sum(1)
-        return DecoderRun(readouts, weights, Progress(layers, fed, covered, weights[:, -1]))
+        return DecoderRun(readouts, weights, DecoderState(layers, fed, covered, weights[:, -1]))
 
 
 def _parted(stack: StackConfig) -> tuple[StackConfig, StackConfig | None]:

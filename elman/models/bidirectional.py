@@ -28,8 +28,8 @@ from elman.layers.elmo_characters import ElmoCharacters, check_filters
 from elman.layers.outputs.sampled import SampledSoftmax
 from elman.layers.recurrent import Recurrent
 from elman.layers.softmax import softmax_loss, softmax_scores
-from elman.models.kept import Kept
 from elman.models.loss import Loss
+from elman.models.saved_weights import Kept
 from elman.text.task_config import LinesConfig
 
 

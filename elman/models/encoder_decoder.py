@@ -20,7 +20,7 @@ import torch
 
 from elman.batches.sources import Source
 from elman.errors import InputError
-from elman.layers.decoder import CONTEXTS, Decoder, DecoderConfig, DecoderRun, Encoded, Progress
+from elman.layers.decoder import CONTEXTS, Decoder, DecoderConfig, DecoderRun, DecoderState, Encoded
 from elman.layers.dropout import draw_masks_anew, dropout, locked_dropout
 from elman.layers.inputs import Material
 from elman.layers.inputs.words import WordVectors
@@ -197,14 +197,14 @@ class EncoderDecoder(NeuralModel):
         if self.config.copy:
             places = Encoded(*encoded).places.unsqueeze(1).expand(-1, ids.shape[1], -1)
             evidence = (*evidence, run.weights, places)
-        penalty = self._penalty(run.weights, Progress(*progress), lengths)
+        penalty = self._penalty(run.weights, DecoderState(*progress), lengths)
         return evidence, ((encoded, run.progress), memory), penalty
 
     def _decode(self, ids: torch.Tensor, carried: State) -> DecoderRun:
         encoded, progress = cast("Any", carried)
         if self.config.copy:
             ids = ids.where(ids < len(self.counts), self.unknown_id)
-        run: DecoderRun = self.decoder(self.input(ids), Encoded(*encoded), Progress(*progress))
+        run: DecoderRun = self.decoder(self.input(ids), Encoded(*encoded), DecoderState(*progress))
         return run
 
     def _drop(self, readouts: torch.Tensor) -> torch.Tensor:
@@ -212,7 +212,7 @@ class EncoderDecoder(NeuralModel):
         return drop(readouts, self.config.dropout_output, self.training)
 
     def _penalty(
-        self, weights: torch.Tensor, before: Progress, lengths: torch.Tensor | None
+        self, weights: torch.Tensor, before: DecoderState, lengths: torch.Tensor | None
     ) -> torch.Tensor | float:
         """λ Σ_ij min(α_ij, Σ_{k<i} α_kj) per word (See et al. 2017)."""
         if not (self.training and self.config.coverage_penalty):
@@ -230,7 +230,7 @@ class EncoderDecoder(NeuralModel):
         if not self.has_attention:
             raise InputError("this model has no attention: model.attention=none")
         _, ((encoded, progress), _) = cast("Any", state)
-        return Progress(*progress).weights, Encoded(*encoded).real
+        return DecoderState(*progress).weights, Encoded(*encoded).real
 
     def alignments(self, targets: torch.Tensor, source: Source) -> torch.Tensor:
         """How much each place of the source counted for each target id (B, T), (B, T, S)."""

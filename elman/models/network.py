@@ -23,9 +23,9 @@ from elman.layers.inputs import INPUTS, Material
 from elman.layers.outputs import OUTPUTS
 from elman.layers.outputs.output import Evidence, Output
 from elman.layers.padding import real_tokens
-from elman.models.kept import Kept
 from elman.models.loss import Loss
 from elman.models.neural_config import NeuralConfig
+from elman.models.saved_weights import Kept
 from elman.state import State, detach
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from elman.counts.estimate import NgramConfig, estimate
 from elman.counts.smoothers import SMOOTHERS
-from elman.counts.tables import NOTHING, Table, Tables
+from elman.counts.tables import NOTHING, OrderTable, Tables
 from elman.models.contract import LanguageModel
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ class NGram(LanguageModel):
             log_probs = arrays[f"order{order}.log_probs"]
             lowest = order == 1
             tables.append(
-                Table(
+                OrderTable(
                     np.zeros(size, dtype=np.int64)
                     if lowest
                     else arrays[f"order{order}.prefixes"].astype(np.int64),
@@ -194,7 +194,7 @@ class NGram(LanguageModel):
         }
 
 
-def _check_table(table: Table, size: int, below: Table | None) -> None:
+def _check_table(table: OrderTable, size: int, below: OrderTable | None) -> None:
     """A ValueError if the numbers of an order do not hang together; `below` is the one under it."""
     for values in (table.log_probs, table.log_backoffs):
         if values.dtype.kind != "f" or len(values) != len(table) or np.isnan(values).any():

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import torch
 
 from elman.batches.sentences import ExampleBatch
-from elman.models.kept import Kept
 from elman.models.loss import Loss
+from elman.models.saved_weights import Kept
 
 
 class SentenceModel(Kept, ABC):

@@ -22,12 +22,12 @@ from elman.studio.completion_request import CompletionRequest
 from elman.studio.completions import complete, unless_gone
 from elman.studio.errors import Refused
 from elman.studio.jobs import Jobs
+from elman.studio.json_safe import as_plain
 from elman.studio.ladder import rungs
 from elman.studio.limits import Limits
 from elman.studio.metrics import MEDIA_TYPE, Metrics
 from elman.studio.model_views import ModelViews
 from elman.studio.pages import add_pages, page_files
-from elman.studio.plain import as_plain
 from elman.studio.reference_page import reference_page
 from elman.studio.security import Access, Guard
 from elman.studio.served import Served, ServedModel

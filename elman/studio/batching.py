@@ -29,7 +29,7 @@ from elman.state import State, join, select
 from elman.studio.errors import Busy, DeadlinePassed, ServerStopping
 from elman.studio.limits import Limits
 from elman.studio.metrics import ModelMeter
-from elman.studio.prompts import Reading, told_of
+from elman.studio.prompts import PromptReading, told_of
 from elman.studio.rows import Event, Failed, Finished, Inbox, Row, Scored, Work
 
 _PROMPT_TOKENS = 512  # read per step, so that those who are writing do not wait long
@@ -44,7 +44,7 @@ class Batcher:
         self._limits = limits
         self._changed = threading.Condition()
         self._waiting: deque[Work] = deque()
-        self._reading: Reading | None = None
+        self._reading: PromptReading | None = None
         self._live: list[tuple[Row, Work]] = []
         self._state: State | None = None  # of the live rows, in their order
         self._told: list[tuple[Inbox, int, Event]] = []
@@ -167,7 +167,7 @@ class Batcher:
         if len(states) > 1 or self._state is None:
             self._state = join(states) if states else None
 
-    def _next_reading(self) -> Reading | None:
+    def _next_reading(self) -> PromptReading | None:
         """The prompt that is being read, or the next one if there is room for its rows."""
         now = time.monotonic()
         if self._reading is not None and self._is_wanted(self._reading.work, now):
@@ -180,7 +180,7 @@ class Batcher:
                     return None
                 work = self._waiting.popleft()
                 if self._is_wanted(work, now):
-                    self._reading = Reading(work)
+                    self._reading = PromptReading(work)
                     return self._reading
         return None
 
@@ -189,7 +189,7 @@ class Batcher:
             self._end_work(work, Failed(DeadlinePassed(self._limits.deadline)))
         return not work.cancelled and work.deadline >= now
 
-    def _join(self, reading: Reading) -> State | None:
+    def _join(self, reading: PromptReading) -> State | None:
         """The rows of a prompt that was read go on from it, if they are to go on at all."""
         work = reading.work
         if work.scores is not None:

@@ -16,7 +16,7 @@ from elman.decoding.options import DecodingOptions
 from elman.decoding.transforms import TRANSFORMS
 from elman.errors import InputError
 from elman.studio.limits import Limits, refuse_above
-from elman.tasks.language_model import TrainedModel
+from elman.tasks.language_modelling.trained import TrainedModel
 
 _LARGEST_SEED = 2**63 - 1
 _LARGEST_BIAS = 100.0

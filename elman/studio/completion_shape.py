@@ -13,7 +13,7 @@ from typing import Any
 
 from elman.studio.completion_request import CompletionRequest
 from elman.studio.rows import Drawn
-from elman.tasks.continuation import Continuation, GrowingText
+from elman.tasks.language_modelling.continuation import Continuation, GrowingText
 from elman.text.tokenizer import Tokenizer
 
 IMPOSSIBLE = -9999.0  # the log probability of what cannot be; JSON has no infinity

@@ -24,7 +24,7 @@ from elman.studio.errors import Refused, as_refused, error_data
 from elman.studio.limits import Limits, refuse_above
 from elman.studio.rows import Drawn, Failed, Finished, Inbox, Row, Scored, Work
 from elman.studio.served import ServedModel
-from elman.tasks.continuation import Continuation
+from elman.tasks.language_modelling.continuation import Continuation
 
 _UNBUFFERED = {"X-Accel-Buffering": "no"}  # nginx hands on every event at once
 

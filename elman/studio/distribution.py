@@ -16,8 +16,8 @@ from elman.decoding.distribution import next_distribution
 from elman.decoding.options import DecodingOptions
 from elman.studio.completion_request import Id, Shaping
 from elman.studio.limits import refuse_above
-from elman.tasks.continuation import Continuation
-from elman.tasks.generation import read_prompt
+from elman.tasks.language_modelling.continuation import Continuation
+from elman.tasks.language_modelling.generation import read_prompt
 
 if TYPE_CHECKING:
     from elman.studio.tasks import Question

@@ -12,7 +12,7 @@ import torch
 
 from elman.insight import INSIGHTS
 from elman.studio.served import ServedModel
-from elman.tasks.inspection import inspect
+from elman.tasks.language_modelling.inspection import inspect
 from elman.training.history import read_history
 
 _AS = {"jacobians": "gradient-flow"}  # too much work to try: there where the other one is

@@ -15,7 +15,7 @@ from elman.studio.rows import Drawn, Work
 _CHUNK = 128  # tokens that are read at once; always the same, so that bits are too
 
 
-class Reading:
+class PromptReading:
     """A prompt while it is read, chunk by chunk."""
 
     def __init__(self, work: Work) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from elman.decoding.options import DecodingOptions
-from elman.tasks.continuation import Continuation
+from elman.tasks.language_modelling.continuation import Continuation
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from typing import Any
 from elman.errors import InputError
 from elman.runs.manifest import MANIFEST
 from elman.studio.errors import Refused
-from elman.studio.plain import last_part
-from elman.tasks.language_model import TrainedModel, load_any
+from elman.studio.json_safe import last_part
+from elman.tasks.language_modelling.trained import TrainedModel, load_any
 
 _OF_LANGUAGE_MODELS = ("completions", "distribution", "suggest", "surprisal", "score")
 _OF_NETWORKS = ("embed", "embeddings", "inspect")

@@ -25,7 +25,7 @@ from elman.studio.served import ServedModel
 from elman.text.reader import Document
 
 if TYPE_CHECKING:
-    from elman.tasks.answering import FoundAnswer
+    from elman.tasks.answering.task import FoundAnswer
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def score(question: Question, asked: ScoreRequest) -> dict[str, Any]:
 
 def tag(question: Question, asked: TextRequest) -> dict[str, Any]:
     """A tag for every word."""
-    from elman.tasks.tagging import tagged_sentences
+    from elman.tasks.tagging.task import tagged_sentences
 
     question.check_text(asked.text)
     trained = question.model.trained
@@ -178,7 +178,7 @@ def translate(question: Question, asked: TranslateRequest) -> dict[str, Any]:
     found = trained.search(asked.texts)
     translations: list[dict[str, Any]] = [{"text": best[0].text if best else ""} for best in found]
     if asked.attention and trained.model.has_attention:
-        from elman.tasks.attending import attention_maps
+        from elman.tasks.translation.attention import attention_maps
 
         maps = attention_maps(trained, asked.texts, [best[0].ids if best else () for best in found])
         for translation, looked in zip(translations, maps, strict=True):
@@ -200,7 +200,7 @@ def embed(question: Question, asked: EmbedRequest) -> dict[str, Any]:
 
 def inspect(question: Question, asked: InspectRequest) -> dict[str, Any]:
     """What went on inside while a text was read."""
-    from elman.tasks.inspection import inspect as look
+    from elman.tasks.language_modelling.inspection import inspect as look
     from elman.training.history import read_history
 
     question.check_prompt(asked.text)

@@ -17,7 +17,7 @@ from elman.runs.lock import is_being_trained
 from elman.runs.manifest import MANIFEST
 from elman.runs.regular import open_regular
 from elman.studio.errors import Refused
-from elman.studio.plain import last_part
+from elman.studio.json_safe import last_part
 from elman.studio.served import ServedModel
 from elman.training.history import HISTORY, read_history
 

@@ -1,4 +1,72 @@
-"""What people do with models, in text: train, load, measure, generate, suggest, compare.
+"""From data to trained models and their answers: one path for all tasks, and a folder for each.
 
-Takes text and paths, gives plain data; called by the door and the command line.
+`TASKS` says, without importing anything, which tasks there are, where each lives and what can be
+asked of it. A folder has `task.py` (data, batches, model), `questions.py` (what can be asked), and
+what only this task needs. A new task is a folder, a recipe and a line here.
 """
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from elman.registry import Registry
+
+
+@dataclass(frozen=True)
+class TaskEntry:
+    """A task, before it is imported."""
+
+    about: str
+    folder: str  # a module, like elman.tasks.tagging
+    task: str  # the class in its task.py
+    questions: dict[str, str] = field(default_factory=dict)  # and what each does, in one sentence
+
+    def load(self) -> Any:
+        """The class of the task."""
+        return getattr(import_module(f"{self.folder}.task"), self.task)
+
+    def load_questions(self) -> dict[str, Any]:
+        """What can be asked, by name."""
+        found: dict[str, Any] = import_module(f"{self.folder}.questions").QUESTIONS
+        return found
+
+
+TASKS = Registry(
+    "task",
+    {
+        "language-modelling": TaskEntry(
+            "predict the next token of running text",
+            "elman.tasks.language_modelling",
+            "LanguageModelling",
+        ),
+        "tagging": TaskEntry("a tag for every word", "elman.tasks.tagging", "Tagging"),
+        "classification": TaskEntry(
+            "a label for a text, or for a pair of texts",
+            "elman.tasks.classification",
+            "Classification",
+        ),
+        "answering": TaskEntry(
+            "the part of a passage that answers a question", "elman.tasks.answering", "Answering"
+        ),
+        "translation": TaskEntry(
+            "a text for a source: translations, summaries, captions",
+            "elman.tasks.translation",
+            "Translation",
+        ),
+        "embedding": TaskEntry(
+            "vectors of words in their sentences (ELMo)", "elman.tasks.embedding", "Embedding"
+        ),
+    },
+    group="tasks",
+)
+
+
+def tasks_by_question() -> dict[str, list[str]]:
+    """The names of all questions, each with the tasks that answer it."""
+    found: dict[str, list[str]] = {}
+    for name, entry in TASKS.items():
+        for question in entry.questions:
+            found.setdefault(question, []).append(name)
+    return found

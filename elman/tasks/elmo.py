@@ -16,9 +16,9 @@ import numpy as np
 from elman.config import as_data, build
 from elman.errors import InputError
 from elman.models.bidirectional import BidirectionalConfig, BidirectionalModel
+from elman.recipes import saved_config
 from elman.runs.folder import read_run
-from elman.tasks.language_model import kind_in
-from elman.tasks.recipes import saved_config
+from elman.tasks.language_modelling.trained import kind_in
 from elman.tasks.saved_shapes import check_shapes
 
 _SOFTMAX = "softmax."  # its weights, which a task has no use for

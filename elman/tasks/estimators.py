@@ -18,15 +18,15 @@ from importlib import import_module
 from typing import Any, Self
 
 from elman.errors import InputError
+from elman.recipes import RunConfig, load_recipe
+from elman.tasks.classification.reader import Example
+from elman.tasks.classification.trained import Classified, TrainedClassifier
 from elman.tasks.example_task import TASKS
-from elman.tasks.machine import Machine
-from elman.tasks.recipes import RunConfig, load_recipe
 from elman.tasks.sentence_training import train_examples
-from elman.tasks.tagging import TrainedTagger, refuse_features, refuse_lengths
-from elman.tasks.trained_classifier import Classified, TrainedClassifier
-from elman.text.entities import check_scheme
-from elman.text.labelled import Example
-from elman.text.tagged import TaggedSentence, Word
+from elman.tasks.tagging.reader import TaggedSentence, Word
+from elman.tasks.tagging.task import TrainedTagger, refuse_features, refuse_lengths
+from elman.text.tag_schemes import check_scheme
+from elman.training.machine import Machine
 
 
 class Estimator(ABC):

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 from elman.batches.batch import Batches
+from elman.recipes import RunConfig
 from elman.registry import Registry
-from elman.tasks.recipes import RunConfig
 from elman.text.corpora import Corpus, open_corpus
 from elman.text.example_splits import ORDERED, Splitter
 from elman.text.reader import Document
@@ -23,11 +23,11 @@ from elman.text.reader import Document
 TASKS = Registry(
     "model",
     {
-        "tagger": "elman.tasks.tagging:Tagging",
-        "classifier": "elman.tasks.classification:Classification",
-        "bidirectional": "elman.tasks.embedding:Embedding",
-        "answerer": "elman.tasks.answering:Answering",
-        "encoder-decoder": "elman.tasks.translation:Translation",
+        "tagger": "elman.tasks.tagging.task:Tagging",
+        "classifier": "elman.tasks.classification.task:Classification",
+        "bidirectional": "elman.tasks.embedding.task:Embedding",
+        "answerer": "elman.tasks.answering.task:Answering",
+        "encoder-decoder": "elman.tasks.translation.task:Translation",
     },
     group="tasks",
 )

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from elman.counts.arpa_writer import write_arpa
 from elman.errors import InputError
+from elman.formats.arpa_writer import write_arpa
 from elman.models.ngram import NGram
-from elman.tasks.language_model import TrainedModel
+from elman.tasks.language_modelling.trained import TrainedModel
 
 
 def export_arpa(trained: TrainedModel, path: str | Path, *, overwrite: bool = False) -> None:

@@ -19,7 +19,7 @@ import torch
 
 from elman.errors import InputError
 from elman.models.recurrent import RecurrentModel
-from elman.tasks.language_model import TrainedModel
+from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.sentence_task import SentenceTask
 from elman.text.tokenizer import UNKNOWN
 

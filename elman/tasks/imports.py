@@ -8,11 +8,11 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from elman.counts.arpa_reader import read_arpa
 from elman.counts.estimate import IMPORTED, NgramConfig
+from elman.formats.arpa_reader import read_arpa
 from elman.models.ngram import NGram
-from elman.tasks.language_model import TrainedModel
-from elman.tasks.recipes import RunConfig
+from elman.recipes import RunConfig
+from elman.tasks.language_modelling.trained import TrainedModel
 from elman.text.tokenizer import TextConfig
 from elman.text.words import Words
 

@@ -16,21 +16,25 @@ from typing import Any
 
 from elman.errors import InputError
 from elman.models import SENTENCE_MODELS
+from elman.recipes import RunConfig
 from elman.runs.folder import read_run
 from elman.runs.lock import Lock, only_writer
-from elman.tasks.checkpoints import first_step_checked, read_state, restore
-from elman.tasks.language_model import TrainedModel, kind_in, saved_run
-from elman.tasks.machine import Machine
-from elman.tasks.recipes import RunConfig
+from elman.tasks.language_modelling.trained import TrainedModel, kind_in, saved_run
+from elman.tasks.language_modelling.trainers import build_trainer
+from elman.tasks.language_modelling.training_text import (
+    TrainingText,
+    encode_training_text,
+    read_training_text,
+)
 from elman.tasks.saved_facts import recorded_source, require_facts
 from elman.tasks.saved_shapes import check_shapes
 from elman.tasks.sentence_training import resume_sentences
-from elman.tasks.trainers import build_trainer
 from elman.tasks.training_run import TrainingRun
-from elman.tasks.training_text import TrainingText, encode_training_text, read_training_text
 from elman.text import tokenizer_from_data, tokenizer_to_data
 from elman.text.corpora import Corpus, open_corpus
 from elman.text.tokenizer import Tokenizer
+from elman.training.checkpoints import first_step_checked, read_state, restore
+from elman.training.machine import Machine
 from elman.training.processes import Processes, refuse_other_count
 
 

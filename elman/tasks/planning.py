@@ -19,11 +19,11 @@ import torch
 from elman.batches import Batch, Batches, Lines, Pairs, Stream
 from elman.errors import InputError
 from elman.models import SENTENCE_MODELS
-from elman.tasks.machine import Machine
-from elman.tasks.recipes import RunConfig, load_recipe
+from elman.recipes import RunConfig, load_recipe
+from elman.tasks.language_modelling.trainers import build_trainer
+from elman.tasks.language_modelling.training_text import read_training_text
 from elman.tasks.sentence_training import prepare
-from elman.tasks.trainers import build_trainer
-from elman.tasks.training_text import read_training_text
+from elman.training.machine import Machine
 from elman.training.memory import needed_bytes
 from elman.training.trainer import Trainer
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from elman.errors import UNFIT, InputError, is_memory_error
 from elman.models import MODELS, SENTENCE_MODELS
+from elman.recipes import RunConfig, saved_config
 from elman.runs.parts import part_array, part_shapes
-from elman.tasks.origins import explaining_what_is_missing
-from elman.tasks.recipes import RunConfig, saved_config
+from elman.tasks.plugins import explaining_what_is_missing
 from elman.text import tokenizer_from_data
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ import torch
 
 from elman.batches.sentences import IndexedSentences, SentenceReader
 from elman.models.bidirectional import BidirectionalModel
+from elman.recipes import RunConfig
 from elman.tasks.elmo import Elmo
 from elman.tasks.example_task import ExampleTask
-from elman.tasks.recipes import RunConfig
 from elman.text.corpus_form import CorpusForm
 from elman.text.word_list import WordList
 

@@ -15,18 +15,16 @@ from typing import Any
 import torch
 
 from elman.errors import UNFIT, InputError, is_memory_error
-from elman.models.kept import NotFinite
+from elman.models.saved_weights import NotFinite
 from elman.models.shapes import outline
+from elman.recipes import RunConfig, saved_config
 from elman.runs.folder import read_run
 from elman.runs.lock import Lock
-from elman.tasks.checkpoints import first_step_checked, read_state, restore
 from elman.tasks.elmo import Elmo
 from elman.tasks.example_task import TASKS, ExampleTask
 from elman.tasks.fine_tuning import begin_with
-from elman.tasks.language_model import TrainedModel, run_kind
-from elman.tasks.machine import Machine
-from elman.tasks.origins import explaining_what_is_missing
-from elman.tasks.recipes import RunConfig, saved_config
+from elman.tasks.language_modelling.trained import TrainedModel, run_kind
+from elman.tasks.plugins import explaining_what_is_missing
 from elman.tasks.saved_facts import check_facts, recorded_source, require_facts
 from elman.tasks.saved_shapes import check_shapes
 from elman.tasks.sentence_task import SentenceTask
@@ -35,6 +33,8 @@ from elman.tasks.training_run import TrainingRun
 from elman.text.corpora import Corpus
 from elman.text.example_splits import ORDERED
 from elman.text.reader import Document
+from elman.training.checkpoints import first_step_checked, read_state, restore
+from elman.training.machine import Machine
 from elman.training.memory import refuse_too_large
 from elman.training.trainer import Trainer
 

@@ -21,10 +21,10 @@ import torch
 from elman.batches.sentences import Sentences
 from elman.errors import InputError
 from elman.evaluation.task_measures import TaskMeasures
+from elman.recipes import RunConfig
 from elman.runs.folder import write_run
+from elman.tasks.classification.reader import has_columns
 from elman.tasks.example_task import ExampleTask
-from elman.tasks.recipes import RunConfig
-from elman.text.labelled import has_columns
 from elman.text.reader import Document
 
 

@@ -14,13 +14,13 @@ from typing import Any
 
 from elman.errors import InputError
 from elman.models import MODELS, SENTENCE_MODELS
+from elman.recipes import RunConfig, load_recipe
 from elman.runs.claim import claimed, refuse_existing
 from elman.runs.folder import explained, fill
-from elman.tasks.language_model import TrainedModel, load
-from elman.tasks.machine import Machine
-from elman.tasks.origins import keep_origins
-from elman.tasks.recipes import RunConfig, load_recipe
-from elman.tasks.training_text import TrainingText, read_training_text
+from elman.tasks.language_modelling.trained import TrainedModel, load
+from elman.tasks.language_modelling.training_text import TrainingText, read_training_text
+from elman.tasks.plugins import keep_origins
+from elman.training.machine import Machine
 
 Progress = Callable[[str], None]
 

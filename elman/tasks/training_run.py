@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from elman.errors import ElmanError
+from elman.recipes import RunConfig
 from elman.runs.claim import Claim, claimed
 from elman.runs.folder import explained, fill, update_run
 from elman.runs.lock import Lock
-from elman.tasks.checkpoints import arrays, checkpoint
-from elman.tasks.machine import Machine
-from elman.tasks.origins import keep_origins
-from elman.tasks.recipes import RunConfig
+from elman.tasks.plugins import keep_origins
+from elman.training.checkpoints import arrays, checkpoint
 from elman.training.history import CURVES, History, Record, draw_curves
 from elman.training.loop import Loop, Stopped, shown
+from elman.training.machine import Machine
 from elman.training.processes import WorkerLost
 from elman.training.snapshot import Snapshot
 from elman.training.trainer import Trainer

@@ -23,8 +23,8 @@ from elman.batches.sentences import SentenceReader
 from elman.errors import InputError
 from elman.layers.scalar_mix import ScalarMix
 from elman.models.bidirectional import BidirectionalModel
-from elman.tasks.embedding import layers_of, type_vectors_of
-from elman.tasks.language_model import TrainedModel, load_any
+from elman.tasks.embedding.task import layers_of, type_vectors_of
+from elman.tasks.language_modelling.trained import TrainedModel, load_any
 
 _BATCH = 32  # lines side by side
 

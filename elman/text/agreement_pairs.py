@@ -3,10 +3,10 @@
     boys who Mary chases walk .      boys who Mary chases walks .
     boy who Mary chases walks .      boy who Mary chases walk .        its twin
 
-Gives pairs drawn from `grammar.py`; called by `tasks/minimal_pairs.py`. The verb is the only one of
-its noun, so nothing else tells its number; and each pair has a twin in which noun and verb have the
-other number. Who does not see as far as the noun is therefore right in one of the two: exactly
-50 %. Between them stands nothing, the word "who", or a clause; the last noun of
+Gives pairs drawn from `grammar.py`; called by `tasks/language_modelling/minimal_pairs.py`. The verb
+is the only one of its noun, so nothing else tells its number; and each pair has a twin in which
+noun and verb have the other number. Who does not see as far as the noun is therefore right in one
+of the two: exactly 50 %. Between them stands nothing, the word "who", or a clause; the last noun of
 the clause may have the number of the right verb or of the wrong one, which then attracts it.
 """
 

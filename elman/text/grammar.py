@@ -31,14 +31,14 @@ __all__ = [
 
 NUMBERS = {"singular": 0, "plural": 1}  # which of the two forms of a word
 
-Words = list[tuple[float, tuple[str, str]]]  # probability, (singular, plural)
-NOUNS: Words = [
+WordForms = list[tuple[float, tuple[str, str]]]  # probability, (singular, plural)
+NOUNS: WordForms = [
     (0.35, ("boy", "boys")),
     (0.3, ("girl", "girls")),
     (0.2, ("cat", "cats")),
     (0.15, ("dog", "dogs")),
 ]
-VERBS: dict[str, Words] = {
+VERBS: dict[str, WordForms] = {
     "TRANSITIVE": [(0.6, ("chases", "chase")), (0.4, ("feeds", "feed"))],  # with an object
     "OPTIONAL": [(0.7, ("sees", "see")), (0.3, ("hears", "hear"))],  # with or without
     "INTRANSITIVE": [(0.55, ("walks", "walk")), (0.45, ("lives", "live"))],  # without

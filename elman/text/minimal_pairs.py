@@ -3,9 +3,10 @@
     {"sentence_good": "Cats sleep.", "sentence_bad": "Cats sleeps.", "UID": "agreement",
      "field": "morphology", "linguistics_term": "subject_verb_agreement"}
 
-Takes a document of JSON lines, gives a `PairFile`; called by `tasks/minimal_pairs.py`. A line that
-is not a pair, or whose two sentences are identical, is skipped and reported with its number and the
-reason. The name of the paradigm may be missing: then it is the name of the file.
+Takes a document of JSON lines, gives a `PairFile`; called by
+`tasks/language_modelling/minimal_pairs.py`. A line that is not a pair, or whose two sentences are
+identical, is skipped and reported with its number and the reason. The name of the paradigm may be
+missing: then it is the name of the file.
 
 BLiMP also names the word that decides a pair, in one of two ways. `critical` is where it stands:
 

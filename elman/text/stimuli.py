@@ -5,8 +5,9 @@
     1     singular   boy who Mary chases walks .   1     plural     who
 
 Takes a document, gives a `Stimuli`: which rows make which sentence, and the lines with columns
-added, row for row; called by `tasks/stimuli.py`. The first line names the columns. Words belong to
-one sentence as long as the columns that identify it (item, condition …) stay the same.
+added, row for row; called by `tasks/language_modelling/stimuli.py`. The first line names the
+columns. Words belong to one sentence as long as the columns that identify it (item, condition …)
+stay the same.
 """
 
 from __future__ import annotations

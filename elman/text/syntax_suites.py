@@ -6,8 +6,8 @@
         {"condition_name": "right", "regions": [{"region_number": 1, "content": "cats"},
                                                 {"region_number": 2, "content": "sleep"}]}, …]}]}
 
-Takes a document, gives a `Suite`; called by `tasks/minimal_pairs.py`. Every region that a
-prediction names must be in every item.
+Takes a document, gives a `Suite`; called by `tasks/language_modelling/minimal_pairs.py`. Every
+region that a prediction names must be in every item.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tables in text files: rows of cells between tabs, commas or semicolons, or JSON lines.
 
-Takes a document, gives a `Table`; called by the readers of labelled texts and of pairs. Which
+Takes a document, gives a `TextTable`; called by the readers of labelled texts and of pairs. Which
 format a file has is seen from its name and its content (`file_shapes.py`). What the columns hold is
 decided elsewhere (`labelled_columns.py`).
 """
@@ -25,7 +25,7 @@ _LONGEST_CELL = 2**31 - 1  # csv refuses cells of 128 KB unless told
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """Rows of cells with the number of each one's last line."""
 
     document: Document
@@ -57,7 +57,7 @@ def table_separator(document: Document) -> str | None:
     return csv_separator(document.text)
 
 
-def read_table(document: Document, separator: str, *, with_empty: bool = False) -> Table:
+def read_table(document: Document, separator: str, *, with_empty: bool = False) -> TextTable:
     """The rows of a table; all must have as many cells as the first.
 
     Empty lines are left out; `with_empty`: between tabs they are rows without anything in them.
@@ -77,7 +77,7 @@ def read_table(document: Document, separator: str, *, with_empty: bool = False) 
                 f"{document.name}, line {number}: has {len(row)} columns instead of {width} "
                 f"({_FORMATS[separator]}); give every row as many"
             )
-    return Table(document, separator, [], rows)
+    return TextTable(document, separator, [], rows)
 
 
 def _cells(document: Document, separator: str) -> Iterator[tuple[int, list[str]]]:
@@ -96,7 +96,7 @@ def _cells(document: Document, separator: str) -> Iterator[tuple[int, list[str]]
         ) from None
 
 
-def _read_json(document: Document) -> Table:
+def _read_json(document: Document) -> TextTable:
     form = '{"text": "…", "label": "…"}'
     entries = [
         (number, entry)
@@ -107,4 +107,4 @@ def _read_json(document: Document) -> Table:
         raise InputError(f"{document.name}: has no objects; write one per line, like {form}")
     names = [*dict.fromkeys(name for _, entry in entries for name in entry)]
     rows = [(number, [entry.get(name) for name in names]) for number, entry in entries]
-    return Table(document, _JSON, names, rows)
+    return TextTable(document, _JSON, names, rows)

@@ -43,7 +43,7 @@ class _Interrupted(Exception):
 
 
 @dataclass
-class Progress:
+class TrainingProgress:
     """How far a training is, for whoever watches."""
 
     epochs: float
@@ -64,7 +64,7 @@ class Loop:
         *,
         save: Callable[[Snapshot], None],
         record: Callable[[Record], None],
-        progress: Callable[[Progress], None],
+        progress: Callable[[TrainingProgress], None],
         after_step: Callable[[Trainer], None] = lambda trainer: None,
     ) -> None:
         self.trainer = trainer
@@ -150,7 +150,7 @@ class Loop:
         left = max(0.0, trainer.config.epochs - trainer.epochs_done)
         tokens_left = left * trainer.batches.tokens_per_epoch
         self._progress(
-            Progress(
+            TrainingProgress(
                 epochs=trainer.epochs_done,
                 of_epochs=trainer.config.epochs,
                 tokens_per_second=speed,

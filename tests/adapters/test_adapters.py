@@ -5,8 +5,8 @@ import pytest
 
 from elman.adapters import ADAPTERS, adapt
 from elman.adapters.cache import UnigramCache
+from elman.adapters.fit_context import FitContext
 from elman.adapters.mixture import Mixture
-from elman.adapters.surroundings import Surroundings
 from elman.counts.estimate import NgramConfig
 from elman.errors import InputError
 from elman.evaluation.scoring import score_ids
@@ -29,9 +29,9 @@ def on_validation(model: LanguageModel) -> np.ndarray:
     return score_ids(model, VALID, eos_id=EOS)
 
 
-def around() -> Surroundings:
+def around() -> FitContext:
     others = {"runs/bigram": ngram(2), "runs/large": ngram(2, size=9)}
-    return Surroundings(on_validation, others.__getitem__)
+    return FitContext(on_validation, others.__getitem__)
 
 
 def refuse_to_score(model: LanguageModel) -> np.ndarray:
@@ -45,7 +45,7 @@ def cache_of(model: LanguageModel) -> UnigramCache:
 
 
 def test_settings_after_the_colon() -> None:
-    unused = Surroundings(refuse_to_score, lambda path: ngram(2))
+    unused = FitContext(refuse_to_score, lambda path: ngram(2))
     model = adapt(ngram(1), ["cache:decay=0.02,window=50,weight=0.25"], unused)
     assert cache_of(model).config.decay == 0.02
     assert cache_of(model).config.window == 50
@@ -114,7 +114,7 @@ def test_what_cannot_be_is_refused(written: str, message: str) -> None:
 
 
 def test_what_cannot_be_mixed_is_refused_before_the_long_work() -> None:
-    unused = Surroundings(refuse_to_score, lambda path: ngram(2, size=9))
+    unused = FitContext(refuse_to_score, lambda path: ngram(2, size=9))
     with pytest.raises(InputError, match="different vocabularies"):
         adapt(ngram(1), ["mix:run=large"], unused)
 
@@ -154,7 +154,7 @@ def test_validation_text_is_scored_once_for_each_model() -> None:
     adapt(
         ngram(1),
         ["cache:window=3", "mix:run=other", "cache:window=9"],
-        Surroundings(score, lambda path: ngram(2)),
+        FitContext(score, lambda path: ngram(2)),
     )
     assert len(scored) == 4
 

@@ -8,7 +8,7 @@ import torch
 
 from elman.adapters import adapt, moments
 from elman.adapters.continuous_cache import ContinuousCache
-from elman.adapters.surroundings import Surroundings
+from elman.adapters.fit_context import FitContext
 from elman.evaluation.reading import Reading
 from elman.evaluation.scoring import score_ids
 from elman.models.contract import LanguageModel
@@ -69,7 +69,7 @@ def test_what_is_not_given_is_fitted(network: RecurrentModel) -> None:
     def score(model: LanguageModel) -> np.ndarray:
         return score_ids(model, TEXT, eos_id=EOS)
 
-    around = Surroundings(score, lambda path: network)
+    around = FitContext(score, lambda path: network)
     fitted = adapt(network, ["continuous-cache:window=30"], around)
     assert isinstance(fitted, ContinuousCache)
     best = score(fitted).sum()
@@ -89,6 +89,6 @@ def test_lines_by_themselves_are_fitted_by_themselves(network: RecurrentModel) -
     def score(model: LanguageModel) -> np.ndarray:
         return score_ids(model, TEXT, eos_id=EOS, reading=Reading("line"))
 
-    around = Surroundings(score, lambda path: network)
+    around = FitContext(score, lambda path: network)
     fitted = adapt(network, ["continuous-cache"], around)
     assert around.score_validation(fitted) == pytest.approx(score(fitted), abs=1e-9)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from elman.adapters import adapt
-from elman.adapters.surroundings import Surroundings
+from elman.adapters.fit_context import FitContext
 from elman.counts.estimate import NgramConfig
 from elman.models.contract import LanguageModel
 from elman.models.ngram import NGram
@@ -24,8 +24,8 @@ def caching() -> LanguageModel:
     return adapt(ngram(), ["cache:weight=0.5"], around())
 
 
-def around() -> Surroundings:
-    return Surroundings(
+def around() -> FitContext:
+    return FitContext(
         lambda model: np.zeros(1), lambda path: ngram(), token_id=WORDS.index, eos_id=EOS
     )
 

@@ -8,10 +8,10 @@ import torch
 
 from elman.adapters import adapt
 from elman.adapters.dynamic import DynamicEvaluation
+from elman.adapters.fit_context import FitContext
+from elman.adapters.flat_weights import Worker
 from elman.adapters.gradient_statistics import root_mean_square
-from elman.adapters.surroundings import Surroundings
 from elman.adapters.update_rules import Rms, Sgd
-from elman.adapters.worker import Worker
 from elman.errors import InputError
 from elman.evaluation.scoring import score_ids
 from elman.models.neural import NeuralModel
@@ -31,8 +31,8 @@ def network() -> RecurrentModel:
     return model.double().eval()
 
 
-def around(model: NeuralModel) -> Surroundings:
-    return Surroundings(lambda _: np.zeros(1), lambda _: model, lambda: TEXT)
+def around(model: NeuralModel) -> FitContext:
+    return FitContext(lambda _: np.zeros(1), lambda _: model, lambda: TEXT)
 
 
 def weights_of(model: NeuralModel) -> dict[str, torch.Tensor]:

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from elman.adapters import adapt
-from elman.adapters.surroundings import Surroundings
+from elman.adapters.fit_context import FitContext
 from elman.adapters.temperature import Temperature
 from elman.counts.estimate import NgramConfig
 from elman.evaluation.scoring import score_ids
@@ -36,7 +36,7 @@ def score(model: LanguageModel) -> np.ndarray:
 @pytest.mark.parametrize("wrong", [0.8, 1.25])
 def test_the_right_temperature_is_found(wrong: float) -> None:
     """A model made too steep or too flat is mended by the opposite temperature."""
-    around = Surroundings(score, lambda path: ngram())
+    around = FitContext(score, lambda path: ngram())
     straight = adapt(ngram(), ["temperature"], around).value
     mended = adapt(Temperature(ngram(), wrong), ["temperature"], around)
     assert mended.value * wrong == pytest.approx(straight, rel=0.02)

@@ -69,6 +69,6 @@ def test_an_interruption_is_no_traceback(call: Any, monkeypatch: pytest.MonkeyPa
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("elman.tasks.language_model.load", interrupt)
+    monkeypatch.setattr("elman.tasks.language_modelling.trained.load", interrupt)
     result = call("suggest", "words", "the")
     assert (result.code, result.err) == (130, "elman: stopped\n")

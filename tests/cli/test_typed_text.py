@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import elman
-from elman.tasks.language_model import TrainedModel
+from elman.tasks.language_modelling.trained import TrainedModel
 
 # Tokenized as WikiText is.
 LINES = (

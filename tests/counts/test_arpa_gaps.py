@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from elman.counts.arpa_reader import read_arpa
-from elman.counts.arpa_writer import write_arpa
 from elman.counts.tables import Tables
+from elman.formats.arpa_reader import read_arpa
+from elman.formats.arpa_writer import write_arpa
 from elman.text.words import Words
 
 Score = Callable[[Tables, Words, str], np.ndarray]

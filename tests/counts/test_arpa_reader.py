@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from elman.counts.arpa_reader import read_arpa
 from elman.counts.tables import Tables
 from elman.errors import InputError
+from elman.formats.arpa_reader import read_arpa
 from elman.text.words import Words
 
 Score = Callable[[Tables, Words, str], np.ndarray]

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from elman.counts.arpa_reader import read_arpa
-from elman.counts.arpa_writer import check_exportable, write_arpa
 from elman.counts.estimate import NgramConfig, estimate
 from elman.counts.smoothers import SMOOTHERS
-from elman.counts.tables import NOTHING, Table, Tables
+from elman.counts.tables import NOTHING, OrderTable, Tables
 from elman.errors import InputError
+from elman.formats.arpa_reader import read_arpa
+from elman.formats.arpa_writer import check_exportable, write_arpa
 from elman.text.grammar import grammar_text
 from elman.text.words import Words
 
@@ -86,8 +86,8 @@ def test_an_order_emptied_by_cutoffs_is_not_written(tmp_path: Path, fit: Fit) ->
 
 def test_rounding_above_one_and_minus_zero_are_written_as_zero(tmp_path: Path) -> None:
     ids, zeros = np.arange(3), np.zeros(3, dtype=np.int64)
-    words = Table(zeros, ids, np.array([-0.0, 2e-16, -0.5]), np.array([-0.0, -0.0, 0.5]))
-    pair = Table(np.array([2]), np.array([2]), np.array([-0.0]), np.zeros(1))
+    words = OrderTable(zeros, ids, np.array([-0.0, 2e-16, -0.5]), np.array([-0.0, -0.0, 0.5]))
+    pair = OrderTable(np.array([2]), np.array([2]), np.array([-0.0]), np.zeros(1))
     write_arpa(tmp_path / "model.arpa", Tables([words, pair], 3, 0), ["<eos>", "<unk>", "a"])
     lines = (tmp_path / "model.arpa").read_text().splitlines()
     assert lines[5:8] == ["-99\t<s>\t0", "0\t</s>\t0", "0\t<unk>\t0"]

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from elman.counts.arpa_reader import read_arpa
-from elman.counts.arpa_writer import write_arpa
 from elman.counts.estimate import NgramConfig, estimate
 from elman.counts.evidence import OrderEvidence, explain
 from elman.counts.smoothers import SMOOTHERS
 from elman.counts.tables import NOTHING, Tables
+from elman.formats.arpa_reader import read_arpa
+from elman.formats.arpa_writer import write_arpa
 from elman.text.grammar import grammar_text
 from elman.text.tokenizer import TextConfig
 from elman.text.words import Words

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from elman.evaluation.entities import measure_entities
 from elman.evaluation.labels import measure_labels
+from elman.tasks.tagging.entities import measure_entities
 
 
 def test_an_example_by_hand() -> None:

@@ -16,8 +16,8 @@ from elman.evaluation.reading import Reading
 from elman.evaluation.scoring import score_ids
 from elman.evaluation.surprisal import word_surprisals
 from elman.models.recurrent import RecurrentConfig, RecurrentModel
-from elman.tasks.language_model import TrainedModel
-from elman.tasks.minimal_pairs import judge, read_materials
+from elman.tasks.language_modelling.minimal_pairs import judge, read_materials
+from elman.tasks.language_modelling.trained import TrainedModel
 from elman.text import TOKENIZERS
 from elman.text.minimal_pairs import MinimalPair
 
@@ -165,7 +165,7 @@ def test_the_batch_size_changes_no_decision(scored: str) -> None:
 def agree_with_kenlm(trained: TrainedModel, judged: list[JudgedPair], folder: Path) -> int:
     """How many decisions were compared; a pair that ties for us must be as near for KenLM."""
     kenlm = pytest.importorskip("kenlm", reason="needs kenlm: pip install 'elman[oracles]'")
-    from elman.counts.arpa_writer import write_arpa
+    from elman.formats.arpa_writer import write_arpa
 
     path = folder / "model.arpa"
     write_arpa(path, trained.model.tables, trained.tokenizer.tokens)  # type: ignore[attr-defined]

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from elman.adapters import adapt
-from elman.adapters.surroundings import Surroundings
+from elman.adapters.fit_context import FitContext
 from elman.counts.estimate import NgramConfig
 from elman.evaluation.prefix_tree import score_lines
 from elman.evaluation.reading import Reading
@@ -30,7 +30,7 @@ def ngram(context: str) -> NGram:
 
 
 def cached() -> LanguageModel:
-    around = Surroundings(lambda model: np.zeros(1), lambda path: ngram("stream"))
+    around = FitContext(lambda model: np.zeros(1), lambda path: ngram("stream"))
     return adapt(ngram("stream"), ["cache:weight=0.3,window=5"], around)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elman.adapters import adapt
-from elman.adapters.surroundings import Surroundings
+from elman.adapters.fit_context import FitContext
 from elman.counts.estimate import NgramConfig
 from elman.errors import InputError
 from elman.evaluation import scoring
@@ -29,7 +29,7 @@ def ngram(context: str, order: int = 4) -> NGram:
 
 
 def adapted(written: str, context: str) -> LanguageModel:
-    around = Surroundings(lambda model: np.zeros(1), lambda path: ngram("stream", order=2))
+    around = FitContext(lambda model: np.zeros(1), lambda path: ngram("stream", order=2))
     return adapt(ngram(context), [written], around)
 
 

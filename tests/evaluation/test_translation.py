@@ -5,7 +5,7 @@ import math
 import pytest
 
 from elman.errors import InputError
-from elman.evaluation.translation import Judging, bands_of, measure_translation
+from elman.tasks.translation.measures import Judging, bands_of, measure_translation
 
 RIGHT = ["the cat sat on the mat .", "a b c", "Yes it is"]
 GUESS = ["the cat sat on a mat .", "a b c", ""]

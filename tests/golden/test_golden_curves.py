@@ -43,9 +43,9 @@ from elman.layers.outputs import OUTPUTS
 from elman.layers.spellings import SPELLINGS
 from elman.layers.tag_outputs import TAG_OUTPUTS
 from elman.models import MODELS
-from elman.tasks.machine import Machine
 from elman.tasks.training import train
 from elman.training.averaging import AVERAGES
+from elman.training.machine import Machine
 from elman.training.optimizers import OPTIMIZERS
 from elman.training.regimes import REGIMES
 from elman.training.schedules import SCHEDULES

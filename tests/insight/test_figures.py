@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
+from elman.figures.drawings import draw
+from elman.figures.page import Page
 from elman.insight import INSIGHTS
-from elman.insight.figures import draw
 from elman.insight.insight import Drawing, Subject
-from elman.page import Page
 
 IDS = [3, 1, 4, 1, 5, 9]
 # What each insight needs to be seen in a small model, beside the usual settings.

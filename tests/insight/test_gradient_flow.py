@@ -12,8 +12,8 @@ from elman.cells import CELLS
 from elman.errors import InputError
 from elman.insight.gradient_flow import GradientFlow, side_by_side
 from elman.insight.insight import Subject
+from elman.insight.recording import Record, WatchedCell, watch
 from elman.insight.rows import inputs_of
-from elman.insight.watching import Record, WatchedCell, watch
 
 IDS = [3, 1, 4, 1, 5, 9]
 STEP = 1e-5

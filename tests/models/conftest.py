@@ -15,7 +15,7 @@ import torch
 import translators
 
 from elman.adapters import ADAPTERS, adapt
-from elman.adapters.surroundings import Surroundings
+from elman.adapters.fit_context import FitContext
 from elman.cells import CELLS
 from elman.counts.smoothers import SMOOTHERS
 from elman.errors import InputError
@@ -141,11 +141,9 @@ def build(kind: str, settings: dict[str, object]) -> NeuralModel:
     return model.eval()
 
 
-def around() -> Surroundings:
+def around() -> FitContext:
     other = fit("ngram", {"order": 2, "smoothing": "witten-bell"})
-    return Surroundings(
-        lambda model: np.zeros(1), lambda path: other, lambda: TEXT, WORDS.index, EOS
-    )
+    return FitContext(lambda model: np.zeros(1), lambda path: other, lambda: TEXT, WORDS.index, EOS)
 
 
 def name_of(kind: str, settings: dict[str, object]) -> str:

@@ -15,7 +15,7 @@ from elman.config import as_data, build
 from elman.errors import InputError
 from elman.models.answerer import Answerer, AnswererConfig
 from elman.models.bidirectional import BidirectionalConfig, BidirectionalModel
-from elman.text.questions import read_questions
+from elman.tasks.answering.reader import read_questions
 from elman.text.reader import Document
 from elman.text.word_list import WordList
 

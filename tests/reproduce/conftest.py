@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tiny import write_letters, write_recipe
 
-from elman.reproduce import registry
+from elman.experiments.reproduce import registry
 
 TABLE = """
 title = "a toy"

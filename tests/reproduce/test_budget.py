@@ -3,11 +3,11 @@
 import pytest
 
 from elman.errors import InputError
-from elman.reproduce.budget import fill_budget, left_over, parse_budget
-from elman.reproduce.costs import plan_rows
-from elman.reproduce.registry import read_tables
-from elman.reproduce.results import Cost, keep, read_kept
-from elman.reproduce.workshop import Workshop
+from elman.experiments.reproduce.budget import fill_budget, left_over, parse_budget
+from elman.experiments.reproduce.costs import plan_rows
+from elman.experiments.reproduce.registry import read_tables
+from elman.experiments.reproduce.results import Cost, keep, read_kept
+from elman.experiments.reproduce.workshop import Workshop
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,14 @@ from types import SimpleNamespace
 import pytest
 
 from elman.errors import InputError
-from elman.reproduce import experiments, trainings
-from elman.reproduce.measuring import reproduce_row
-from elman.reproduce.registry import Row, Table, read_tables
-from elman.reproduce.results import Result, read_kept
-from elman.reproduce.standing import standings
-from elman.reproduce.workshop import Workshop
-from elman.tasks.language_model import load
-from elman.tasks.machine import Machine
+from elman.experiments.reproduce import experiments, trainings
+from elman.experiments.reproduce.measuring import reproduce_row
+from elman.experiments.reproduce.registry import PublishedRow, PublishedTable, read_tables
+from elman.experiments.reproduce.results import Result, read_kept
+from elman.experiments.reproduce.status import statuses
+from elman.experiments.reproduce.workshop import Workshop
+from elman.tasks.language_modelling.trained import load
+from elman.training.machine import Machine
 
 
 @pytest.fixture
@@ -75,9 +75,11 @@ def test_a_neural_row_and_a_mixture(workshop, monkeypatch) -> None:
 
 def test_kept_rows_are_not_measured(workshop, monkeypatch) -> None:
     result = run(workshop, "counts")
-    monkeypatch.setattr("elman.reproduce.measuring.measure_row", None)
+    monkeypatch.setattr("elman.experiments.reproduce.measuring.measure_row", None)
     assert run(workshop, "counts") == result
-    changed = Row(name="counts", published=6.5, recipe="ngram", settings=("model.order=3",))
+    changed = PublishedRow(
+        name="counts", published=6.5, recipe="ngram", settings=("model.order=3",)
+    )
     assert read_kept(workshop.results).of(workshop.tables["toy"], changed) is None
 
 
@@ -126,13 +128,13 @@ def test_what_cannot_be_run_is_refused_before_the_work(workshop, row, culprit) -
     assert not workshop.runs.exists()
 
 
-def ablation_table() -> Table:
+def ablation_table() -> PublishedTable:
     cells = {"low": 0.3, "middle": 0.6, "high": 0.9}
     rows = [
-        Row(name=name, published=value, experiment="ablation", task="sums", cell=name)
+        PublishedRow(name=name, published=value, experiment="ablation", task="sums", cell=name)
         for name, value in cells.items()
     ]
-    return Table(name="cells", title="", source="", metric="accuracy", rows=tuple(rows))
+    return PublishedTable(name="cells", title="", source="", metric="accuracy", rows=tuple(rows))
 
 
 def test_experiments_are_judged_by_their_order(workshop, monkeypatch) -> None:
@@ -152,7 +154,7 @@ def test_experiments_are_judged_by_their_order(workshop, monkeypatch) -> None:
         "order differs (1 of 2 pairs)",
     ]
     kept = read_kept(workshop.results)
-    found = {s.row.name: str(s.verdict) for s in standings(workshop.tables, [table], kept)}
+    found = {s.row.name: str(s.verdict) for s in statuses(workshop.tables, [table], kept)}
     assert found == {
         "low": "order holds (2 of 2 pairs)",
         "middle": "order differs (1 of 2 pairs)",
@@ -165,7 +167,7 @@ def test_experiments_are_judged_by_their_order(workshop, monkeypatch) -> None:
 def test_infinite_perplexity_is_kept(workshop) -> None:
     table = workshop.tables["toy"]
     settings = ("model.order=5", "model.smoothing=maximum-likelihood", "text.tokenizer=words")
-    row = Row(name="ml", published=5.0, recipe="ngram", settings=settings)
+    row = PublishedRow(name="ml", published=5.0, recipe="ngram", settings=settings)
     result = reproduce_row(workshop, table, row, "texts/toy")
     assert result.measured is None
     assert result.verdict == "not reached: infinite"

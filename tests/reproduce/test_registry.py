@@ -8,9 +8,15 @@ from elman.adapters import ADAPTERS
 from elman.cells import CELLS
 from elman.config import apply_overrides, build
 from elman.errors import InputError
-from elman.reproduce.experiments import EXPERIMENTS
-from elman.reproduce.registry import Row, fill_in, read_tables, references, resolve
-from elman.tasks.recipes import load_recipe
+from elman.experiments.reproduce.experiments import EXPERIMENTS
+from elman.experiments.reproduce.registry import (
+    PublishedRow,
+    fill_in,
+    read_tables,
+    references,
+    resolve,
+)
+from elman.recipes import load_recipe
 
 TABLES = read_tables()
 ROWS = [(table, row) for table in TABLES.values() for row in table.rows]
@@ -167,4 +173,4 @@ def test_bad_tables_are_refused(tmp_path: Path, text: str, culprit: str) -> None
 def test_a_row_is_found_by_its_name() -> None:
     with pytest.raises(InputError, match="did you mean 'kn5'"):
         TABLES["ptb"].row("kn55")
-    assert Row(name="a", recipe="ngram").trial == ""
+    assert PublishedRow(name="a", recipe="ngram").trial == ""

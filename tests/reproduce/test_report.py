@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from elman.errors import InputError
-from elman.reproduce.registry import read_tables
-from elman.reproduce.report import BEGIN, END, between_marks, render, rewrite
-from elman.reproduce.results import Cost, Kept, Result, read_kept
+from elman.experiments.reproduce.registry import read_tables
+from elman.experiments.reproduce.report import BEGIN, END, between_marks, render, rewrite
+from elman.experiments.reproduce.results import Cost, Kept, Result, read_kept
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from elman.errors import InputError
-from elman.reproduce.results import Cost, Kept, Result, keep, read_kept, write_kept
+from elman.experiments.reproduce.results import Cost, Kept, Result, keep, read_kept, write_kept
 
 RESULT = Result(
     table="t",

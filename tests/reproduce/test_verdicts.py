@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from elman.reproduce.verdicts import judge, judge_order
+from elman.experiments.reproduce.verdicts import judge, judge_order
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_nothing_is_said_of_the_inside_when_we_fail(
     def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("secret/path/of/ours")
 
-    monkeypatch.setattr("elman.tasks.language_model.TrainedModel.suggest", broken)
+    monkeypatch.setattr("elman.tasks.language_modelling.trained.TrainedModel.suggest", broken)
     response = client.post("/v1/suggest", json={"text": "the"})
     assert response.status_code == 500
     assert response.json()["error"]["type"] == "server_error"

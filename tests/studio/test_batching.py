@@ -15,8 +15,8 @@ from elman.studio.errors import Busy, DeadlinePassed
 from elman.studio.limits import Limits
 from elman.studio.rows import Drawn, Failed, Finished, Inbox, Row, Work
 from elman.studio.served import Served
-from elman.tasks.continuation import Continuation
-from elman.tasks.language_model import TrainedModel
+from elman.tasks.language_modelling.continuation import Continuation
+from elman.tasks.language_modelling.trained import TrainedModel
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import elman
-from elman.tasks.trained_classifier import TrainedClassifier
+from elman.tasks.classification.trained import TrainedClassifier
 
 SMALL = (
     "model.hidden_size=6",

@@ -10,7 +10,7 @@ from torch import nn
 
 from elman.batches import Batch, Batches
 from elman.state import State
-from elman.training.loop import Loop, Progress
+from elman.training.loop import Loop, TrainingProgress
 from elman.training.settings import TrainingConfig
 from elman.training.snapshot import Snapshot
 from elman.training.trainer import Trainer
@@ -88,7 +88,7 @@ class Scene:
         )
         self.saved: list[Snapshot] = []
         self.records: list[dict[str, Any]] = []
-        self.progress: list[Progress] = []
+        self.progress: list[TrainingProgress] = []
         self.loop = Loop(
             self.trainer,
             save=self.saved.append,

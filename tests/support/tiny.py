@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from elman.tasks.language_model import TrainedModel
+from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.training import train
 from elman.training.history import read_history
 

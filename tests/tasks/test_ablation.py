@@ -8,11 +8,11 @@ import pytest
 
 from elman.cells import CELLS
 from elman.errors import ElmanError, InputError
+from elman.experiments.ablation import STUDIED, TASKS, CellResult, CellRun, run_ablation
+from elman.recipes import load_recipe
 from elman.runs.folder import read_run
 from elman.tasks import ablation
-from elman.tasks.ablation import STUDIED, TASKS, CellResult, CellRun, run_ablation
-from elman.tasks.language_model import load
-from elman.tasks.recipes import load_recipe
+from elman.tasks.language_modelling.trained import load
 from elman.tasks.training import train
 from elman.text.corpora import open_corpus
 

@@ -10,8 +10,8 @@ from outcome import differences, outcome
 
 import elman
 from elman.errors import InputError
-from elman.evaluation.answers import measure_answers
-from elman.tasks.answering import TrainedAnswerer
+from elman.tasks.answering.measures import measure_answers
+from elman.tasks.answering.task import TrainedAnswerer
 from elman.tasks.neural_training import resume
 from elman.training.loop import Stopped
 

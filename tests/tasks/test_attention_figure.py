@@ -8,7 +8,7 @@ import pytest
 
 from elman.errors import InputError
 from elman.evaluation.attention_map import AttentionMap
-from elman.tasks.attention_figure import check_map_file, write_maps
+from elman.figures.attention_maps import check_map_file, write_maps
 
 ONE = AttentionMap(
     ("a", "$5$", "梯子", "<b>"), ("x", "_y"), np.array([[0.1, 0.2, 0.3, 0.4], [0.0, 0.0, 1.0, 0.0]])

@@ -9,8 +9,8 @@ import pytest
 import elman
 from elman.errors import InputError
 from elman.evaluation.bootstrap import paired_bootstrap
-from elman.tasks.comparison import FEWEST_LINES
-from elman.tasks.language_model import TrainedModel
+from elman.tasks.language_modelling.comparison import FEWEST_LINES
+from elman.tasks.language_modelling.trained import TrainedModel
 
 
 def text_of(lines: int, seed: int) -> str:

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from elman.errors import InputError
-from elman.tasks.continuation import HALF_CHARACTER, Continuation
+from elman.tasks.language_modelling.continuation import HALF_CHARACTER, Continuation
 from elman.text import TOKENIZERS, train_tokenizer
 from elman.text.tokenizer import TextConfig, Tokenizer
 

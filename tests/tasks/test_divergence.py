@@ -16,7 +16,7 @@ from tiny import history, train_tiny
 from elman.errors import ElmanError, InputError
 from elman.models.tagger import Tagger
 from elman.runs.folder import read_run, write_run
-from elman.tasks.language_model import load, load_any
+from elman.tasks.language_modelling.trained import load, load_any
 from elman.training.loop import Loop
 from elman.training.regimes.own_words import draw
 

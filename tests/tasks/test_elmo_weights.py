@@ -10,7 +10,7 @@ from elmo_files import write_elmo as write
 
 from elman.batches.sentences import SentenceReader
 from elman.errors import InputError
-from elman.tasks.elmo_weights import read_elmo
+from elman.tasks.embedding.published import read_elmo
 from elman.text.word_list import WordList
 
 h5py = pytest.importorskip("h5py")

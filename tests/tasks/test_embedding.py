@@ -9,8 +9,8 @@ import torch
 from small_elmo import LINES, SIZES, small_elmo
 
 import elman
-from elman.tasks.embedding import Embedding
-from elman.tasks.recipes import load_recipe
+from elman.recipes import load_recipe
+from elman.tasks.embedding.task import Embedding
 
 pytestmark = pytest.mark.usefixtures("without_curves")
 SENTENCES = [tuple(line.split()) for line in LINES]

@@ -10,8 +10,8 @@ from tagged import RECIPE, tagged_sentences
 
 import elman
 from elman.errors import InputError
+from elman.tasks.tagging.reader import read_tagged
 from elman.text.reader import Document
-from elman.text.tagged import read_tagged
 
 Lists = tuple[list[list[str]], list[list[str]]]
 

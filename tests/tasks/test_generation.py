@@ -8,7 +8,7 @@ import torch
 
 import elman
 from elman.errors import InputError
-from elman.tasks.language_model import TrainedModel
+from elman.tasks.language_modelling.trained import TrainedModel
 
 TEXT = """the cat sees the dog .
 a bird hears the cat , and the dog hears it .

@@ -8,13 +8,13 @@ from tiny import train_tiny, write_sentences
 
 import elman
 from elman.errors import InputError
+from elman.experiments.cells import sentence_for, train_cells
+from elman.figures.inspection import write_pictures
+from elman.figures.inspection_page import TITLES, inspection_page
 from elman.insight import INSIGHTS
 from elman.insight.gradient_flow import GradientFlow
-from elman.tasks.cells_compared import sentence_for, train_cells
-from elman.tasks.inspection import inspect, inspect_several, make_subject
-from elman.tasks.inspection_page import TITLES, inspection_page
-from elman.tasks.inspection_pictures import write_pictures
-from elman.tasks.language_model import TrainedModel
+from elman.tasks.language_modelling.inspection import inspect, inspect_several, make_subject
+from elman.tasks.language_modelling.trained import TrainedModel
 
 pytestmark = pytest.mark.usefixtures("without_curves")
 

@@ -10,7 +10,7 @@ import pytest
 import elman
 from elman.errors import InputError
 from elman.evaluation.scoring import score_ids
-from elman.tasks.language_model import TrainedModel
+from elman.tasks.language_modelling.trained import TrainedModel
 from elman.text.reader import Document
 
 LINES = [f"the {noun} {verb} ." for noun in ("cat", "dog", "bird") for verb in ("sees", "runs")]

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from elman.errors import InputError
-from elman.evaluation.translation import Judging, measure_translation
-from elman.tasks.lengths import compare_lengths
-from elman.tasks.lengths_figure import draw_lengths
-from elman.text.pairs import Pair
+from elman.experiments.lengths import compare_lengths
+from elman.figures.lengths import draw_lengths
+from elman.tasks.translation.measures import Judging, measure_translation
+from elman.tasks.translation.pairs import Pair
 
 PAIRS = [Pair(" ".join("abcdefghijkl"[:n]), " ".join("ABCDEFGHIJKL"[:n])) for n in range(1, 13)]
 

@@ -9,7 +9,7 @@ import pytest
 
 import elman
 from elman.errors import InputError
-from elman.tasks.minimal_pairs import PairScores, judge, read_materials
+from elman.tasks.language_modelling.minimal_pairs import PairScores, judge, read_materials
 
 
 def accuracies(scores: PairScores) -> dict[str, float | None]:

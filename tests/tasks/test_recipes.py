@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from elman.errors import InputError
-from elman.tasks.recipes import config_from_data, load_recipe, recipe_names, saved_config
+from elman.recipes import config_from_data, load_recipe, recipe_names, saved_config
 
 
 @pytest.mark.parametrize("name", list(recipe_names()))

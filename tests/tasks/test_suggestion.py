@@ -8,8 +8,8 @@ import pytest
 
 import elman
 from elman.errors import InputError
-from elman.tasks.generation import read_prompt
-from elman.tasks.language_model import TrainedModel
+from elman.tasks.language_modelling.generation import read_prompt
+from elman.tasks.language_modelling.trained import TrainedModel
 
 TEXT = """the cat sees the dog .
 the cart , the card and the cat .

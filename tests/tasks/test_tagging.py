@@ -14,8 +14,8 @@ from tagged import tagged_sentences, train_tagger, write_tagged
 import elman
 from elman.errors import DataWarning, InputError
 from elman.tasks.sentence_training import load_kind
+from elman.tasks.tagging.reader import TaggedSentence, read_tagged
 from elman.text.reader import Document
-from elman.text.tagged import TaggedSentence, read_tagged
 
 pytestmark = pytest.mark.usefixtures("without_curves")
 

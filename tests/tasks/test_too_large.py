@@ -13,8 +13,8 @@ from tiny import train_tiny, write_recipe
 from elman.errors import InputError
 from elman.models.shapes import compare_shapes, outline
 from elman.tasks import planning
+from elman.tasks.language_modelling.trainers import outline_model
 from elman.tasks.planning import plan
-from elman.tasks.trainers import outline_model
 from elman.training import memory
 
 
@@ -105,7 +105,7 @@ def test_a_plan_of_a_vocabulary_of_400_000_words_takes_seconds(tmp_path: Path) -
 
 
 def test_the_outline_of_a_training_is_that_of_its_model(data: Path, out: Path) -> None:
-    from elman.tasks.training_text import read_training_text
+    from elman.tasks.language_modelling.training_text import read_training_text
 
     trained = train_tiny(data, out)
     text = read_training_text(str(data), trained.config)

@@ -8,8 +8,8 @@ import pytest
 
 import elman
 from elman.errors import InputError
+from elman.tasks.language_modelling.training_text import count_empty_lines
 from elman.tasks.training import train
-from elman.tasks.training_text import count_empty_lines
 
 LINES = ["the cat sees the dog .", "a dog sees", "", "the dog runs ."]
 

@@ -18,10 +18,10 @@ from elman.errors import ElmanError, InputError
 from elman.models.recurrent import RecurrentModel
 from elman.runs.folder import read_run
 from elman.tasks import machine
-from elman.tasks.language_model import load
-from elman.tasks.machine import Machine
+from elman.tasks.language_modelling.trained import load
 from elman.tasks.neural_training import resume
 from elman.training.loop import Loop
+from elman.training.machine import Machine
 
 pytestmark = pytest.mark.usefixtures("without_curves")
 

@@ -10,7 +10,7 @@ from pairs import draw_pairs, train_translator, write_captions, write_parallel
 import elman
 from elman.errors import InputError
 from elman.runs.folder import read_run, update_run
-from elman.tasks.trained_translator import TrainedTranslator
+from elman.tasks.translation.trained import TrainedTranslator
 
 pytestmark = pytest.mark.usefixtures("without_curves")
 

@@ -11,7 +11,7 @@ from tiny import write_recipe, write_sentences
 
 import elman
 from elman.errors import InputError
-from elman.tasks.variation import Variant, VariantRun, combinations, vary
+from elman.experiments.vary import Variant, VariantRun, combinations, vary
 from elman.training.loop import Stopped
 
 pytestmark = pytest.mark.usefixtures("without_curves")

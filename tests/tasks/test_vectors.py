@@ -11,8 +11,8 @@ from small_elmo import LINES, small_elmo, small_tagger
 
 import elman
 from elman.errors import InputError
-from elman.tasks.neighbours import find_neighbours
-from elman.tasks.vector_files import write_vectors
+from elman.formats.vectors import write_vectors
+from elman.tasks.embedding.neighbours import find_neighbours
 from elman.tasks.vectors import Embedder, Line, embed_lines, open_embedder
 
 pytestmark = pytest.mark.usefixtures("without_curves")

@@ -3,8 +3,13 @@
 import pytest
 
 from elman.errors import InputError
+from elman.tasks.translation.copying import (
+    number_source,
+    number_target,
+    text_of,
+    vocabulary_to_copy_into,
+)
 from elman.text.characters import Characters
-from elman.text.copying import number_source, number_target, text_of, vocabulary_to_copy_into
 from elman.text.words import Words
 
 WORDS = Words(["<eos>", "<unk>", "Mary", "saw"])  # so the first unknown word of a source is 4

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from elman.errors import InputError
-from elman.text.entities import (
+from elman.text.tag_schemes import (
     Entity,
     check_scheme,
     convert_scheme,

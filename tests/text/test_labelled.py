@@ -3,7 +3,7 @@
 import pytest
 
 from elman.errors import InputError
-from elman.text.labelled import Example, read_labelled, read_unlabelled
+from elman.tasks.classification.reader import Example, read_labelled, read_unlabelled
 from elman.text.reader import Document
 
 GOOD, BAD = Example(("good film",), "pos"), Example(("bad , dull",), "neg")

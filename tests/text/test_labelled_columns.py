@@ -7,7 +7,12 @@ import json
 import pytest
 
 from elman.errors import InputError
-from elman.text.labelled import columns_of, has_columns, read_labelled, read_unlabelled
+from elman.tasks.classification.reader import (
+    columns_of,
+    has_columns,
+    read_labelled,
+    read_unlabelled,
+)
 from elman.text.reader import Document
 
 ROWS = [(f"a {'warm' if n % 2 else 'dull'} film {n}", "good" if n % 2 else "bad") for n in range(9)]

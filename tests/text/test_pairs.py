@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from elman.errors import InputError
-from elman.text.pairs import Pair, PairDocument, read_pairs
+from elman.tasks.translation.pairs import Pair, PairDocument, read_pairs
 from elman.text.reader import Document
 from elman.text.task_config import PairConfig
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from elman.errors import InputError
-from elman.text.pairs import PairDocument
-from elman.text.parallel import open_parallel
+from elman.tasks.translation.pairs import PairDocument
+from elman.tasks.translation.parallel import open_parallel
 from elman.text.task_config import PairConfig
 
 CONFIG = PairConfig(source="en", target="de")

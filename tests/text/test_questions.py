@@ -7,7 +7,7 @@ import pytest
 from facts import squad
 
 from elman.errors import InputError
-from elman.text.questions import Question, Words, cover, read_questions
+from elman.tasks.answering.reader import PlacedWords, Question, cover, read_questions
 from elman.text.raw_words import find_words
 from elman.text.reader import Document
 
@@ -32,7 +32,7 @@ def found(example: Question) -> list[str]:
 
 
 def test_words_are_parts_of_the_text() -> None:
-    words = Words.of(PASSAGE)
+    words = PlacedWords.of(PASSAGE)
     expected = "In|1998|Ann|O'Neill's|“|cat|”|moved|to|New|York's|5|th|-|best|flat|."
     assert "|".join(words.words) == expected
     assert [PASSAGE[start:end] for start, end in words.places()] == list(words.words)

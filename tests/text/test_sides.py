@@ -5,8 +5,8 @@ import json
 import pytest
 
 from elman.errors import InputError
+from elman.tasks.translation.sides import Side
 from elman.text import TOKENIZERS
-from elman.text.sides import Side
 from elman.text.tokenizer import TextConfig
 
 LINES = ["ein Hund rennt.", "", "zwei Hunde rennen weit.", "ein Haus"] * 30

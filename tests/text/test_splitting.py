@@ -2,8 +2,8 @@
 
 import pytest
 
+from elman.tasks.classification.splitting import is_tokenized, split_text
 from elman.text.raw_words import split_raw
-from elman.text.splitting import is_tokenized, split_text
 
 
 @pytest.mark.parametrize(

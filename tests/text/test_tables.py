@@ -4,10 +4,10 @@ import pytest
 
 from elman.errors import InputError
 from elman.text.reader import Document
-from elman.text.tables import Table, read_table, table_separator
+from elman.text.tables import TextTable, read_table, table_separator
 
 
-def read(name: str, text: str) -> Table:
+def read(name: str, text: str) -> TextTable:
     document = Document(name, text)
     separator = table_separator(document)
     assert separator is not None

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from elman.errors import InputError
-from elman.text.entities import check_scheme, find_entities, scheme_of, tags_in
+from elman.tasks.tagging.reader import TaggedSentence, read_tagged
 from elman.text.reader import Document, read_document
-from elman.text.tagged import TaggedSentence, read_tagged
+from elman.text.tag_schemes import check_scheme, find_entities, scheme_of, tags_in
 
 CONLLU = """# sent_id = 1
 # text = I didn't

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from elman.errors import InputError
-from elman.text.vectors import read_vectors
+from elman.tasks.translation.vectors import read_vectors
 
 
 def save(path: Path, array: Any = None, **arrays: Any) -> Path:

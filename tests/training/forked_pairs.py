@@ -19,11 +19,11 @@ import torch.distributed
 
 from elman.errors import ElmanError
 from elman.tasks import training_run
-from elman.tasks.machine import Machine
 from elman.tasks.neural_training import resume
 from elman.tasks.training import train
 from elman.training import loop
 from elman.training.loop import Stopped
+from elman.training.machine import Machine
 from elman.training.processes import joined
 from elman.training.trainer import Trainer
 

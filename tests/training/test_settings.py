@@ -5,7 +5,7 @@ import torch
 from refusals import assert_refused
 
 from elman.errors import InputError
-from elman.tasks.recipes import load_recipe
+from elman.recipes import load_recipe
 from elman.training.optimizers import OPTIMIZERS
 from elman.training.settings import TrainingConfig
 

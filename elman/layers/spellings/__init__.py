@@ -7,7 +7,7 @@ SPELLINGS = Registry(
     {
         "none": "elman.layers.spellings.nothing:Nothing",
         "cnn": "elman.layers.spellings.filters:Filters",
-        "rnn": "elman.layers.spellings.recurrent:Reading",
+        "rnn": "elman.layers.spellings.recurrent:RecurrentSpelling",
     },
     group="spellings",
 )

@@ -9,7 +9,7 @@ from elman.layers.spellings.spelling import Spelling
 from elman.layers.stack import Stack, StackConfig
 
 
-class Reading(Spelling):
+class RecurrentSpelling(Spelling):
     """An LSTM that spells the word forwards, another backwards."""
 
     about = "LSTMs over the characters in both directions (Lample et al. 2016)"

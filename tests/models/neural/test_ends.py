@@ -10,7 +10,7 @@ from elman.layers.inputs import Material
 from elman.models import MODELS
 from elman.models.neural import NeuralModel
 from elman.models.neural_config import INITIALISERS
-from elman.tasks.recipes import load_recipe
+from elman.recipes import load_recipe
 
 SIZE, EOS = 11, 0  # vocabulary, line end
 

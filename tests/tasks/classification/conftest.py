@@ -3,7 +3,7 @@
 import pytest
 from films import draw_texts, train_classifier, write_texts
 
-from elman.tasks.trained_classifier import TrainedClassifier
+from elman.tasks.classification.trained import TrainedClassifier
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from films import draw_texts, log_probabilities, train_classifier
 
-from elman.tasks.trained_classifier import TrainedClassifier
+from elman.tasks.classification.trained import TrainedClassifier
 
 pytestmark = pytest.mark.usefixtures("without_curves")
 

@@ -7,7 +7,7 @@ import math
 import pytest
 from films import log_probabilities
 
-from elman.tasks.trained_classifier import TrainedClassifier
+from elman.tasks.classification.trained import TrainedClassifier
 
 pytestmark = pytest.mark.usefixtures("without_curves")
 

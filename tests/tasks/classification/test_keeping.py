@@ -10,8 +10,8 @@ from films import draw_texts, train_classifier
 from stopping import stop_at
 
 import elman
+from elman.tasks.classification.trained import TrainedClassifier
 from elman.tasks.neural_training import resume
-from elman.tasks.trained_classifier import TrainedClassifier
 from elman.training.loop import Stopped
 
 pytestmark = pytest.mark.usefixtures("without_curves")

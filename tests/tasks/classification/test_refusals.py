@@ -8,7 +8,7 @@ import pytest
 from films import draw_texts, train_classifier, write_texts
 
 from elman.errors import DataWarning, InputError
-from elman.tasks.trained_classifier import TrainedClassifier
+from elman.tasks.classification.trained import TrainedClassifier
 
 pytestmark = pytest.mark.usefixtures("without_curves")
 

@@ -9,9 +9,9 @@ from films import train_classifier
 
 import elman
 from elman.errors import DataWarning, InputError
+from elman.recipes import load_recipe, saved_config
 from elman.tasks import planning
 from elman.tasks.planning import plan
-from elman.tasks.recipes import load_recipe, saved_config
 
 pytestmark = pytest.mark.usefixtures("without_curves")
 

@@ -10,9 +10,9 @@ from films import train_classifier
 
 import elman
 from elman.errors import InputError
-from elman.tasks.classification import Classification, labelled
-from elman.tasks.recipes import load_recipe
-from elman.text.labelled import Example
+from elman.recipes import load_recipe
+from elman.tasks.classification.reader import Example
+from elman.tasks.classification.task import Classification, labelled
 from elman.text.reader import Document, read_document
 
 pytestmark = pytest.mark.usefixtures("without_curves")

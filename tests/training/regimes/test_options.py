@@ -8,7 +8,7 @@ import pytest
 import torch
 from refusals import assert_refused
 
-from elman.tasks.recipes import load_recipe
+from elman.recipes import load_recipe
 from elman.training.regimes import REGIMES, check_options, make_regime
 
 

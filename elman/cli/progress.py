@@ -1,0 +1,69 @@
+"""A training that can be watched: what it does now, how fast, how long yet, and what went wrong.
+
+Takes settings of a machine, gives the machine and a progress line; called by `elman train` and
+`elman reproduce`.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from elman.cli.output import duration, live_line, note
+
+if TYPE_CHECKING:
+    from elman.training.loop import TrainingProgress
+    from elman.training.machine import Machine
+
+_PROGRESS_SECONDS = 10.0  # between lines where there is no terminal
+
+
+@contextmanager
+def watched(settings: dict[str, Any]) -> Iterator[tuple["Machine", Callable[[str], None]]]:
+    """A machine made of these settings, and a line that shows what it does; of several processes,
+    the first one's.
+    """
+    from elman.training.machine import Machine
+
+    if settings["processes"].rank:
+        yield Machine(**settings), lambda what: None
+        return
+    told: set[str] = set()
+
+    def note_once(message: str) -> None:
+        """Several trainings on one text have the same to say."""
+        if message not in told:
+            told.add(message)
+            note(message)
+
+    with live_line(_PROGRESS_SECONDS) as line:
+        machine = Machine(
+            **settings,
+            watch=lambda progress: line(_progress_line(progress)),
+            record=_warn,
+            note=note_once,
+            warn=note_once,
+        )
+        yield machine, lambda what: line(f"{what} …")
+
+
+def _warn(record: dict[str, Any]) -> None:
+    """Say what a user should know at once; the rest is in the history."""
+    if "diverged_at_step" in record:
+        note(
+            f"step {record['diverged_at_step']} diverged ({record['problem']}); back to step "
+            f"{record['step']} with {record['rate_factor']:g} times the rate"
+        )
+
+
+def _progress_line(progress: "TrainingProgress") -> str:
+    validation = f" · validation {_figure(progress.validation)}" if progress.validation else ""
+    return (
+        f"epoch {progress.epochs:.2f} of {progress.of_epochs:g} · "
+        f"perplexity {_figure(progress.perplexity)}{validation} · "
+        f"{progress.tokens_per_second:,.0f} tokens/s · {duration(progress.seconds_left)} left"
+    )
+
+
+def _figure(value: float) -> str:
+    """With two decimals; a number of many digits in short."""
+    return f"{value:.2f}" if value < 1e7 else f"{value:.3g}"

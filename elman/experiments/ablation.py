@@ -1,0 +1,188 @@
+"""Recurrent cells side by side on a task whose answers are determined: which of their parts matter?
+
+Takes names of cells, gives a `CellResult` for each: models of the same number of parameters, the
+same recipe, texts, seeds and number of steps, and how often each foretells the next character of
+text it has not seen. After Józefowicz, Zaremba and Sutskever (2015), on tasks small enough for
+minutes. Every model is a run folder of its own; those that are finished are not trained again.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from elman.cells import CELLS
+from elman.errors import ElmanError, InputError, choose
+from elman.recipes import RunConfig, load_recipe
+from elman.runs.folder import read_run
+from elman.tasks.language_modelling.trained import load
+
+STUDIED = (
+    "elman",
+    "lstm",
+    "lstm-f",
+    "lstm-i",
+    "lstm-o",
+    "lstm-b",
+    "gru",
+    "mut1",
+    "mut2",
+    "mut3",
+)
+
+SEEDS = (1, 2, 3)  # the settings were chosen by looking at seed 0
+
+
+@dataclass(frozen=True)
+class AblationTask:
+    """A recipe, its text, and what counts."""
+
+    recipe: str
+    data: str  # without the seed
+    after: str | None = None  # what counts stands after this token in its line; None: everything
+
+
+TASKS = {
+    "arithmetic": AblationTask("arithmetic", "arithmetic:digits=2,distractors=8,lines=60000", "="),
+    "xml": AblationTask("xml", "xml:longest_name=4,steps=10,lines=20000"),
+}
+
+
+@dataclass(frozen=True)
+class CellRun:
+    """One model."""
+
+    seed: int
+    accuracy: float  # of the characters that count
+    lines_right: float  # part of the lines in which all of them were foretold
+    counted: int  # characters of the test text that count
+    parameters: int
+    seconds: float  # of training
+    run: str  # folder
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """A cell over all seeds."""
+
+    cell: str
+    runs: list[CellRun]
+
+    @property
+    def mean(self) -> float:
+        """Accuracy, mean over the seeds."""
+        return statistics.fmean(run.accuracy for run in self.runs)
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the accuracy over the seeds; NaN with one seed."""
+        accuracies = [run.accuracy for run in self.runs]
+        return statistics.stdev(accuracies) if len(accuracies) > 1 else math.nan
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data; a spread that does not exist as null."""
+        spread = None if math.isnan(self.spread) else self.spread
+        runs = [vars(run) for run in self.runs]
+        return {"cell": self.cell, "mean": self.mean, "spread": spread, "runs": runs}
+
+
+def run_ablation(
+    cells: Iterable[str] = STUDIED,
+    task: str = "arithmetic",
+    seeds: Sequence[int] = SEEDS,
+    out: str | Path = "runs/ablation",
+    *,
+    overrides: Iterable[str] = (),
+    data: str | None = None,
+    at_once: int | None = None,
+    progress: Callable[[str], None] = lambda what: None,
+) -> list[CellResult]:
+    """Train every cell with every seed, each in a process of one thread, and measure it.
+
+    `overrides` are settings of the recipe, `data` another form of the corpus, for all cells alike;
+    `at_once` processes run side by side, as many as there are cores unless given. Results are in
+    the order of `cells`.
+    """
+    names = list(cells)
+    for name in names:
+        CELLS.check(name)
+    if not names or not seeds:
+        raise InputError("an ablation needs at least one cell and one seed")
+    chosen = choose(TASKS, task, "task")
+    settings = list(overrides)
+    places = [(seed, name) for seed in seeds for name in names]  # a first order after one seed
+    done = 0
+
+    def one(place: tuple[int, str]) -> CellRun:
+        nonlocal done
+        seed, name = place
+        folder = Path(out) / f"{task}-{name}-{seed}"
+        text = f"{data or chosen.data}{',' if ':' in (data or chosen.data) else ':'}seed={seed}"
+        _train(folder, chosen.recipe, text, [f"model.cell={name}", *settings], seed)
+        result = _measure(folder, text, chosen.after, seed)
+        done += 1
+        progress(f"{done} of {len(places)}: {name}, seed {seed}: accuracy {result.accuracy:.4f}")
+        return result
+
+    with ThreadPoolExecutor(at_once or os.cpu_count() or 1) as pool:
+        try:
+            runs = dict(zip(places, pool.map(one, places), strict=True))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)  # what has not begun never will
+            raise
+    return [CellResult(name, [runs[seed, name] for seed in seeds]) for name in names]
+
+
+def _train(folder: Path, recipe: str, data: str, settings: list[str], seed: int) -> None:
+    """A finished run in the folder: it is there already, goes on, or is trained from the start."""
+    config = load_recipe(recipe, settings, seed)
+    if not folder.exists():
+        _train_apart(folder, recipe, data, settings, seed)
+    elif not _is_finished(folder, config, data):
+        _run_elman(["train", "--resume", str(folder)], folder)
+
+
+def _train_apart(folder: Path, recipe: str, data: str, settings: list[str], seed: int) -> None:
+    words = ["train", recipe, "--data", data, "--out", str(folder), "--seed", str(seed)]
+    _run_elman([*words, *(word for setting in settings for word in ("--set", setting))], folder)
+
+
+def _run_elman(words: list[str], folder: Path) -> None:
+    """A command in a process of its own, with one thread."""
+    command = [sys.executable, "-m", "elman", *words, "--threads", "1"]
+    one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
+    ended = subprocess.run(command, env=one_thread, capture_output=True, text=True, check=False)
+    if ended.returncode:
+        reason = (ended.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise ElmanError(f"{folder}: the training failed ({reason.removeprefix('elman: ')})")
+
+
+def _is_finished(folder: Path, config: RunConfig, data: str) -> bool:
+    """Whether a run is at its end; one with other settings is refused."""
+    contents = read_run(folder, ("config.json", "facts.json"))
+    facts = contents["facts.json"]
+    if contents["config.json"] != config.to_data() or facts["data"]["name"] != data:
+        raise InputError(f"{folder}: is a run with other settings; choose another folder")
+    return bool(facts["training"]["finished"])
+
+
+def _measure(folder: Path, data: str, after: str | None, seed: int) -> CellRun:
+    trained = load(folder)
+    found = trained.accuracy(data, split="test", after=after)
+    return CellRun(
+        seed=seed,
+        accuracy=found.accuracy,
+        lines_right=found.line_accuracy,
+        counted=found.counted,
+        parameters=trained.facts["model"]["parameters"],
+        seconds=trained.facts["seconds"],
+        run=str(folder),
+    )

@@ -1,0 +1,90 @@
+"""Every row with what is known of it: its result, the verdict, the cost.
+
+Takes tables and what is kept, gives `Status`s; trains nothing and measures nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from elman.adapters import ADAPTERS
+from elman.experiments.reproduce.costs import row_cost, spent
+from elman.experiments.reproduce.registry import PublishedRow, PublishedTable, Tables
+from elman.experiments.reproduce.results import Cost, Kept, Result
+from elman.experiments.reproduce.verdicts import (
+    NOT_RUN,
+    OTHER_TEXT,
+    QUOTED,
+    Verdict,
+    judge,
+    judge_order,
+)
+
+
+@dataclass(frozen=True)
+class Status:
+    """What is known of a row."""
+
+    table: PublishedTable
+    row: PublishedRow
+    result: Result | None
+    verdict: Verdict
+    cost: Cost | None  # as it was, or as planned; None: not known
+
+
+def statuses(tables: Tables, chosen: Iterable[PublishedTable], kept: Kept) -> list[Status]:
+    """The rows of the chosen tables, in their order."""
+    found = []
+    for table in chosen:
+        for row in table.rows:
+            result = kept.of(table, row)
+            cost = spent(result) if result else row_cost(tables, table, row, kept)
+            found.append(Status(table, row, result, _verdict(table, row, result, kept), cost))
+    return found
+
+
+def _verdict(
+    table: PublishedTable, row: PublishedRow, result: Result | None, kept: Kept
+) -> Verdict:
+    if result is not None:
+        return verdict_on(table, row, result, kept)
+    return Verdict(QUOTED, row.quoted) if row.quoted else Verdict(NOT_RUN, obstacle(row))
+
+
+def verdict_on(table: PublishedTable, row: PublishedRow, result: Result, kept: Kept) -> Verdict:
+    """What to say about a result; `kept` has the other rows, where the order is judged."""
+    measured = math.inf if result.measured is None else result.measured
+    if row.experiment:
+        figures = {**_experiments(table, row.task, kept), row.name: measured}
+        published = {other.name: other.published or 0.0 for other in table.rows}
+        return judge_order(row.name, published, figures, row.tolerance)
+    if table.sha256 and result.data.get("test") != table.sha256:
+        return Verdict(OTHER_TEXT, "not the one of the publication")
+    return judge(
+        row.published,
+        measured,
+        metric=table.metric,
+        higher_is_better=table.higher_is_better,
+        near=row.tolerance,
+    )
+
+
+def _experiments(table: PublishedTable, task: str, kept: Kept) -> dict[str, float]:
+    """The kept figures of a table's experiments on a task."""
+    found = {row.name: kept.of(table, row) for row in table.rows if row.task == task}
+    return {
+        name: result.measured
+        for name, result in found.items()
+        if result is not None and result.measured is not None
+    }
+
+
+def obstacle(row: PublishedRow) -> str:
+    """Why a row cannot be run with this elman, whatever the text and the time; empty if it can."""
+    if row.quoted:
+        return f"quoted only: {row.quoted}"
+    names = [adapter.partition(":")[0] for adapter in row.adapters]
+    lacking = [name for name in names if name not in ADAPTERS]
+    return f"needs the adapter {lacking[0]!r}, which this elman lacks" if lacking else ""

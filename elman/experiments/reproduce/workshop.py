@@ -1,0 +1,28 @@
+"""Where rows are measured: the tables, the folder, the machine.
+
+Made by the command line, handed to everything here that plans, trains or measures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from elman.experiments.reproduce.registry import Tables
+from elman.training.machine import Machine
+
+
+@dataclass
+class Workshop:
+    """Where rows are measured, and who is told about it."""
+
+    tables: Tables
+    out: Path  # runs go into a folder `runs` in it
+    results: Path  # the file of results
+    machine: Machine = field(default_factory=Machine)
+    progress: Callable[[str], None] = lambda what: None
+
+    @property
+    def runs(self) -> Path:
+        return self.out / "runs"

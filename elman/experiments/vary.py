@@ -1,0 +1,194 @@
+"""Variants of a recipe side by side: every combination of the settings that are tried.
+
+Takes a recipe, data, and settings with several values each; gives a `Variant` for each combination:
+its runs, one per seed, with the measure that matters of whatever is trained (perplexity, accuracy,
+F1). Every run is a folder of its own; those that are finished are not trained again, and one that
+was stopped goes on. Called by `elman vary`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from elman.errors import InputError
+from elman.models import SENTENCE_MODELS
+from elman.recipes import RunConfig, load_recipe
+from elman.runs.folder import read_run
+from elman.tasks.language_modelling.trained import load_any
+from elman.tasks.training import train
+from elman.text.corpora import Corpus, open_corpus
+from elman.training.machine import Machine
+
+_COMMA = re.compile(r",(?![^\[{]*[\]}])")  # not inside a list like [1, 2]
+_STRANGE = re.compile(r"[^\w.=+-]+")  # in the name of a folder
+
+
+@dataclass(frozen=True)
+class VariantRun:
+    """One training."""
+
+    seed: int
+    value: float  # of the measure that matters
+    parameters: int | None  # None of what has none, like counts
+    seconds: float  # of training
+    run: str  # folder
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One combination of settings, over all seeds."""
+
+    settings: dict[str, str]
+    measure: str  # what is measured: perplexity, accuracy …
+    runs: list[VariantRun]
+
+    @property
+    def mean(self) -> float:
+        """The measure, mean over the seeds."""
+        return statistics.fmean(run.value for run in self.runs)
+
+    @property
+    def lowest(self) -> float:
+        """The measure of the seed with the lowest."""
+        return min(run.value for run in self.runs)
+
+    @property
+    def highest(self) -> float:
+        """The measure of the seed with the highest."""
+        return max(run.value for run in self.runs)
+
+    @property
+    def seconds(self) -> float:
+        """Of a training, mean over the seeds."""
+        return statistics.fmean(run.seconds for run in self.runs)
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "settings": self.settings,
+            "measure": self.measure,
+            "mean": self.mean,
+            "lowest": self.lowest,
+            "highest": self.highest,
+            "parameters": self.runs[0].parameters,
+            "seconds": self.seconds,
+            "runs": [vars(run) for run in self.runs],
+        }
+
+
+def combinations(tries: Iterable[str]) -> list[dict[str, str]]:
+    """Of words like `model.pooling=last,max` every combination, the last one changing fastest."""
+    values: dict[str, list[str]] = {}
+    for tried in tries:
+        name, separator, written = tried.partition("=")
+        found = [value.strip() for value in _COMMA.split(written)]
+        if not separator or not all(found):
+            raise InputError(f"--try {tried}: write it as section.field=value,value")
+        if name.strip() in values:
+            raise InputError(f"--try {name.strip()}: is there twice; give its values in one")
+        values[name.strip()] = [*dict.fromkeys(found)]
+    if not values:
+        raise InputError("there is nothing to vary; add like --try model.hidden_size=100,200")
+    chosen = itertools.product(*values.values())
+    return [dict(zip(values, combination, strict=True)) for combination in chosen]
+
+
+def vary(
+    recipe: str,
+    *,
+    data: str,
+    out: str | Path,
+    tries: Iterable[str],
+    seeds: Sequence[int] = (1,),
+    overrides: Iterable[str] = (),
+    split: str | None = None,
+    machine: Machine | None = None,
+    progress: Callable[[str], None] = lambda what: None,
+) -> list[Variant]:
+    """Train every combination with every seed, one after the other, and measure it on a split."""
+    if not seeds:
+        raise InputError("give at least one seed")
+    chosen, fixed = combinations(tries), list(overrides)
+    for settings in chosen:  # what is wrong comes out before the work, not after it
+        load_recipe(recipe, [*fixed, *_words(settings)])
+    found: dict[int, list[VariantRun]] = {number: [] for number in range(len(chosen))}
+    measure = ""
+    total = len(seeds) * len(chosen)
+    for done, (seed, number) in enumerate(itertools.product(seeds, found)):
+        settings = chosen[number]
+        folder = Path(out) / _folder_name(settings, seed)
+        words = [*fixed, *_words(settings)]
+        progress(f"{done + 1} of {total}: {', '.join(_words(settings))}, seed {seed}")
+        _finish(folder, recipe, data, words, seed, machine or Machine(), progress)
+        measure, run = _measure(folder, data, split, seed)
+        found[number].append(run)
+    return [Variant(chosen[number], measure, runs) for number, runs in found.items()]
+
+
+def _words(settings: dict[str, str]) -> list[str]:
+    return [f"{name}={value}" for name, value in settings.items()]
+
+
+def _folder_name(settings: dict[str, str], seed: int) -> str:
+    return _STRANGE.sub("_", "+".join([*_words(settings), f"seed={seed}"]))
+
+
+def _finish(
+    folder: Path,
+    recipe: str,
+    data: str,
+    words: list[str],
+    seed: int,
+    machine: Machine,
+    progress: Callable[[str], None],
+) -> None:
+    """A finished run in the folder: it is there already, goes on, or is trained from the start."""
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        options: dict[str, Any] = {"overrides": words, "seed": seed, "machine": machine}
+        train(recipe, data=data, out=folder, **options, progress=progress)
+    elif not _is_finished(folder, load_recipe(recipe, words, seed), data):
+        from elman.tasks.neural_training import resume  # with torch
+
+        resume(folder, data=data, machine=machine, progress=progress)
+
+
+def _is_finished(folder: Path, config: RunConfig, data: str) -> bool:
+    """Whether a run is at its end; one with other settings or of another text is refused."""
+    contents = read_run(folder, ("config.json", "facts.json"))
+    saved, facts = contents["config.json"], contents["facts.json"]
+    wanted = json.loads(json.dumps(config.to_data()))  # as a file has it
+    if wanted["text"].get("tokenizer") == "auto":  # has become the one that was chosen
+        wanted["text"]["tokenizer"] = saved["text"]["tokenizer"]
+    corpus = _open(data, config)
+    text = corpus.whole or corpus.split("train")
+    if wanted != saved or text.sha256() not in facts["data"]["sha256"].values():
+        raise InputError(
+            f"{folder}: is a run with other settings or of another text; choose another --out"
+        )
+    return bool(facts.get("training", {}).get("finished", True))  # counting is done at once
+
+
+def _open(data: str, config: RunConfig) -> Corpus:
+    """The text as a training with these settings opens it."""
+    if config.kind not in SENTENCE_MODELS:
+        return open_corpus(data, labelled=config.text.labelled)
+    from elman.tasks.example_task import TASKS  # with torch
+
+    opened: Corpus = TASKS[config.kind].open(data, config)
+    return opened
+
+
+def _measure(folder: Path, data: str, split: str | None, seed: int) -> tuple[str, VariantRun]:
+    trained = load_any(folder)
+    measure, value = trained.evaluate(data, split=split).main()
+    facts = trained.facts
+    parameters = facts["model"].get("parameters")
+    return measure, VariantRun(seed, value, parameters, facts["seconds"], str(folder))

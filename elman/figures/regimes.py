@@ -1,0 +1,90 @@
+"""The regimes side by side as a picture: exposure bias, and how it grows within a sentence.
+
+Takes the results of `regimes.py`, writes a PNG. Called by `elman regimes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from elman.experiments.regimes import RegimeResult, RegimeRun
+
+_COLOURS = ("#333333", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#a6761d")
+_FEWEST = 30  # own words at a place for it to be drawn
+
+
+def draw_regimes(results: Sequence[RegimeResult], path: Path) -> None:
+    """Three panels: drift; KL on true and own history; and their difference by place."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(15, 4.2), layout="constrained")
+    left, middle, right = figure.subplots(1, 3)
+    _bar(left, np.arange(len(results)), results, lambda run: run.drift.drift, "")
+    _name(left, results)
+    left.set_ylabel("nats per word")
+    left.set_title("drift: a text foretold worse when half of what is read is own", fontsize=9)
+    _bars(middle, results)
+    _curves(right, results)
+    for axes in (left, middle, right):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(alpha=0.3)
+    figure.savefig(path, format="png", dpi=120)
+
+
+def _bars(axes: Any, results: Sequence[RegimeResult]) -> None:
+    """One pair of bars per regime; the thin lines are standard errors over the seeds."""
+    places = np.arange(len(results))
+    _bar(axes, places - 0.2, results, lambda run: run.exposure.kl_true, "")
+    _bar(axes, places + 0.2, results, lambda run: run.exposure.kl_own, "///")
+    _name(axes, results)
+    axes.set_ylabel("KL from the truth, nats per word")
+    axes.set_title("plain: on the true text; hatched: on its own words", fontsize=9)
+
+
+def _name(axes: Any, results: Sequence[RegimeResult]) -> None:
+    labels = ["\n".join([*result.regime.split("-"), *result.options]) for result in results]
+    axes.set_xticks(np.arange(len(results)), labels)
+    axes.tick_params(axis="x", labelsize=7)
+
+
+def _bar(
+    axes: Any,
+    places: np.ndarray,
+    results: Sequence[RegimeResult],
+    value: Callable[[RegimeRun], float],
+    hatch: str,
+) -> None:
+    axes.bar(
+        places,
+        [result.mean(value) for result in results],
+        0.38,
+        yerr=np.nan_to_num([result.error(value) for result in results]),
+        color=[_colour(number) for number in range(len(results))],
+        hatch=hatch,
+        edgecolor="white",
+    )
+
+
+def _curves(axes: Any, results: Sequence[RegimeResult]) -> None:
+    for number, result in enumerate(results):
+        by_place = zip(*(run.exposure.places for run in result.runs), strict=True)
+        shown = [
+            (seeds[0].place, float(np.mean([seed.kl_own - seed.kl_true for seed in seeds])))
+            for seeds in by_place
+            if min(seed.words for seed in seeds) >= _FEWEST
+        ]
+        axes.plot(*zip(*shown, strict=True), marker="o", markersize=3, color=_colour(number))
+        axes.lines[-1].set_label(result.regime)
+    axes.axhline(0, color="#bbbbbb", linewidth=0.8)
+    axes.set_xlabel("words before it in the sentence (the last: that many or more)")
+    axes.set_ylabel("exposure bias, nats per word")
+    axes.legend(fontsize=7)
+
+
+def _colour(number: int) -> str:
+    return _COLOURS[number % len(_COLOURS)]

@@ -1,0 +1,136 @@
+"""Write back-off models as ARPA files, the plain text in which n-gram toolkits exchange them.
+
+Takes `Tables` and tokens, writes a file, which `arpa_reader.py` gives back. Each line is a log10
+probability, the words, and a log10 back-off weight where something longer is stored:
+
+    \\1-grams:
+    -99        <s>        -0.30      never predicted, but a context
+    -1.2       </s>       0          predicted, but never a context
+    \\2-grams:
+    -0.4       <s> the
+
+Both markers are one token here, `<eos>`: first in an n-gram it is `<s>`, last it is `</s>`.
+Numbers of -99 and less stand for probability zero, as toolkits agree. A vocabulary that knows no
+`<unk>` is written with one of probability zero; a file that lists none is read the same way.
+"""
+
+import gzip
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from elman.atomic import replacing
+from elman.counts.tables import OrderTable, Tables
+from elman.errors import InputError
+from elman.text.tokenizer import UNKNOWN, no_surrogates
+
+Array = np.ndarray
+START, END = "<s>", "</s>"
+ZERO = -99.0  # what stands for the logarithm of zero
+LOG_10 = np.log(10)
+
+
+def write_arpa(path: str | os.PathLike[str], tables: Tables, tokens: list[str]) -> None:
+    """Write a model as an ARPA file, gzipped if the path ends in .gz; all of it or nothing.
+
+    Twelve digits are written, so that probabilities read back still sum to one within 1e-9.
+    """
+    check_exportable(tables, tokens)
+    _write_blocks(Path(path), _blocks(tables, tokens))
+
+
+def check_exportable(tables: Tables, tokens: list[str]) -> None:
+    """Raise an InputError if the format has no way to express this model."""
+    for token in tokens:
+        if len(no_surrogates(token).split()) != 1:
+            raise InputError(
+                f"the token {token!r} cannot be written: in ARPA files white space separates "
+                "words; train a model with --set text.tokenizer=words"
+            )
+        if token in (START, END):
+            raise InputError(
+                f"the token {token!r} is a marker of ARPA files; rename it in the text"
+            )
+    if len(set(tokens)) < len(tokens):
+        twice = next(token for token in tokens if tokens.count(token) > 1)
+        raise InputError(
+            f"two tokens are written {twice!r}, so an ARPA file cannot tell them apart"
+        )
+    for below, above in pairwise(tables.tables[1:]):
+        if (below.words[above.prefixes] == tables.eos_id).any():
+            raise InputError(
+                "contexts of this model run across line ends, which ARPA files cannot express; "
+                "train it with --set model.context=line"
+            )
+
+
+def _blocks(tables: Tables, tokens: list[str]) -> Iterator[str]:
+    """The file in pieces: the header, then each order.
+
+    The words of an n-gram are those of its prefix, made one order before, and one more.
+    """
+    used = [table for table in tables.tables if len(table)]  # cutoffs may have emptied an order
+    extra = 1 + (UNKNOWN not in tokens)  # <s> besides </s>, and <unk>
+    counts = [len(table) + (extra if order == 1 else 0) for order, table in enumerate(used, 1)]
+    yield "\\data\\\n" + "".join(f"ngram {order}={n}\n" for order, n in enumerate(counts, 1))
+
+    contexts, lasts = (np.array(tokens, dtype=object) for _ in range(2))
+    contexts[tables.eos_id], lasts[tables.eos_id] = START, END
+    yield _unigrams(used[0], lasts.tolist(), tables.eos_id, highest=len(used) == 1)
+    lasts = " " + lasts
+    for order, table in enumerate(used[1:], 2):
+        contexts = contexts[table.prefixes] + lasts[table.words]
+        columns = [_log10_texts(np.minimum(table.log_probs, 0)), contexts.tolist()]
+        if order < len(used):
+            columns.append(_log10_texts(table.log_backoffs))
+        yield _section(order, columns)
+    yield "\n\\end\\\n"
+
+
+def _unigrams(table: OrderTable, names: list[str], eos_id: int, highest: bool) -> str:
+    """The first section, where `<eos>` is two words: one has its probability, one its weight."""
+    unknown = [] if UNKNOWN in names else [UNKNOWN]
+    impossible = [f"{ZERO:g}"]
+    log_probs = _log10_texts(np.minimum(table.log_probs, 0))
+    log_backoffs = _log10_texts(table.log_backoffs)
+    start_backoff, log_backoffs[eos_id] = log_backoffs[eos_id], "0"
+    columns = [
+        impossible * len(unknown) + impossible + log_probs,
+        [*unknown, START, *names],
+        ["0"] * len(unknown) + [start_backoff, *log_backoffs],
+    ]
+    return _section(1, columns[:2] if highest else columns)
+
+
+def _section(order: int, columns: list[list[str]]) -> str:
+    return f"\n\\{order}-grams:\n" + "\n".join(map("\t".join, zip(*columns, strict=True))) + "\n"
+
+
+def _log10_texts(natural: Array) -> list[str]:
+    values = np.maximum(natural / LOG_10, ZERO) + 0.0  # adding zero turns -0 into 0
+    return list(map("%.12g".__mod__, values.tolist()))
+
+
+def _write_blocks(path: Path, blocks: Iterable[str]) -> None:
+    try:
+        with replacing(path) as temporary, _opened(temporary, path.suffix == ".gz") as file:
+            for block in blocks:
+                file.write(block.encode())
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+@contextmanager
+def _opened(path: Path, compressed: bool) -> Iterator[IO[bytes]]:
+    with path.open("wb") as file:
+        if not compressed:
+            yield file
+            return
+        # Neither name nor time goes in, so that the same model gives the same bytes.
+        with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
+            yield packed  # type: ignore[misc]  # which can do all that is asked of it

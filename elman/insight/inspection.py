@@ -1,0 +1,74 @@
+"""What was seen in models while they read a text: insights by name, one model or several.
+
+Made by `tasks/language_modelling/inspection.py`; drawn by `figures/inspection.py` and
+`figures/inspection_page.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from elman.insight.gradient_flow import GradientFlow, side_by_side
+from elman.insight.insight import Drawing, Insight
+from elman.insight.remembering import Remembering, draw_remembering
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What was seen in one model."""
+
+    name: str
+    model: dict[str, Any]  # what it is
+    text: str  # as far as it was read
+    tokens: int
+    left_out: int  # tokens of the text beyond the limit
+    insights: dict[str, Insight]
+    unseen: dict[str, str]  # insight to the reason why there is none
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data: every insight with its numbers, its pictures as data, and its sentences."""
+        return {
+            "name": self.name,
+            "model": self.model,
+            "text": self.text,
+            "tokens": self.tokens,
+            "left_out": self.left_out,
+            "insights": {
+                name: {
+                    "about": insight.about,
+                    "summary": insight.summary(),
+                    "data": insight.to_data(),
+                    "drawings": [drawing.to_data() for drawing in insight.drawings()],
+                }
+                for name, insight in self.insights.items()
+            },
+            "unseen": self.unseen,
+        }
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Several models on one text; after training on `tickets`, also what each remembered."""
+
+    inspections: list[Inspection]
+    remembering: dict[str, Remembering] = field(default_factory=dict)  # by name of the model
+
+    def drawings(self) -> list[Drawing]:
+        """What compares them: how well they remember, and how far gradients reach in each."""
+        flows = {
+            one.name: flow
+            for one in self.inspections
+            if isinstance(flow := one.insights.get("gradient-flow"), GradientFlow)
+        }
+        remembered = [draw_remembering(self.remembering)] if self.remembering else []
+        return [*remembered, *(side_by_side(flows) if len(flows) > 1 else [])]
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data."""
+        remembering = {name: one.to_data() for name, one in self.remembering.items()}
+        return {
+            "runs": [one.to_data() for one in self.inspections],
+            "drawings": [drawing.to_data() for drawing in self.drawings()],
+            **({"remembering": remembering} if remembering else {}),
+        }

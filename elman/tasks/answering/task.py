@@ -1,0 +1,168 @@
+"""Answering: a question and a passage in, the part of the passage that answers it out.
+
+`Answering` is the task, `TrainedAnswerer` what `elman.train` and `elman.load` give of it. Questions
+without an answer are neither learned nor measured, only counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import torch
+
+from elman.batches.buckets import plan_epoch
+from elman.batches.matched import IndexedMatches
+from elman.batches.sentences import Examples, IndexedSentences
+from elman.errors import InputError
+from elman.models.answerer import Answerer
+from elman.recipes import RunConfig
+from elman.tasks.answering.measures import AnswerMeasures, measure_answers
+from elman.tasks.answering.reader import PlacedWords, Question, read_questions
+from elman.tasks.sentence_task import SentenceTask, learn_words
+from elman.tasks.trained_task import TrainedTask
+from elman.text.example_splits import Splitter
+from elman.text.reader import Document
+from elman.text.word_list import WordList
+
+
+class Answering(SentenceTask):
+    """Which words there are."""
+
+    unit = "questions"
+    recipe = "answerer"
+
+    @classmethod
+    def read(cls, document: Document, config: RunConfig) -> list[Question]:
+        return read_questions(document)
+
+    @classmethod
+    def splitter(cls, config: RunConfig) -> Splitter:
+        """Questions on one passage stay together, so that the test part has passages of its own."""
+        return Splitter(config.text.split, group=lambda question: question.passage.text)
+
+    @classmethod
+    def learn(cls, examples: Sequence[Question], config: RunConfig) -> Self:
+        passages = dict.fromkeys(example.passage for example in examples)  # each is read once
+        texts = [*passages, *(example.question for example in examples)]
+        return cls(config, learn_words([text.words for text in texts], config))
+
+    def batches(self, examples: Sequence[Question], batch_size: int, seed: int | None) -> Examples:
+        answered = [example for example in examples if example.answers]
+        if not answered:
+            raise InputError(
+                f"none of {len(examples):,} questions for training or validation has an answer; "
+                "give some that have"
+            )
+        pairs = [(example.question, example.passage) for example in answered]
+        targets = [np.array([example.span()]) for example in answered]
+        return Examples(self.index_pairs(pairs), targets, batch_size=batch_size, seed=seed)
+
+    def index_pairs(
+        self, pairs: Sequence[tuple[PlacedWords, PlacedWords]]
+    ) -> list[IndexedSentences]:
+        """Questions and passages ready to be put side by side."""
+        questions = [question.words for question, _ in pairs]
+        passages = [passage.words for _, passage in pairs]
+        matches = IndexedMatches(self.index(passages), passages, questions)
+        return [self.index(questions), matches]
+
+    def build(self) -> Answerer:
+        return Answerer(self.config.model, self.counts(), self.language_model())
+
+    def facts(self, examples: Sequence[Question]) -> dict[str, Any]:
+        longest = self.config.model.longest
+        spans = [example.span() for example in examples if example.answers]
+        return {
+            "passages": len({example.passage for example in examples}),
+            "left_out": len(examples) - len(spans),
+            "answers_too_long": sum(last - first >= longest for first, last in spans),
+        }
+
+    @classmethod
+    def trained_class(cls) -> type[TrainedAnswerer]:
+        return TrainedAnswerer
+
+    def to_data(self) -> dict[str, Any]:
+        return {"words": self.words.to_data()}
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any], config: RunConfig) -> Self:
+        return cls(config, WordList.from_data(data["words"]))
+
+
+@dataclass(frozen=True)
+class FoundAnswer:
+    """A part of a passage: `passage[start:end]` is its text."""
+
+    text: str
+    start: int
+    end: int
+    probability: float  # of its first word times that of its last
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data; `start` and `end` count characters (code points) of the passage."""
+        return {
+            "answer": self.text,
+            "start": self.start,
+            "end": self.end,
+            "probability": self.probability,
+        }
+
+
+class TrainedAnswerer(TrainedTask):
+    """An answerer with its words."""
+
+    task: Answering
+    model: Answerer
+
+    def answer(self, question: str, passage: str) -> FoundAnswer:
+        """The likeliest answer."""
+        return self.answer_all([(question, passage)])[0]
+
+    def answer_all(
+        self, pairs: Iterable[tuple[str, str]], *, batch_size: int = 32
+    ) -> list[FoundAnswer]:
+        """The likeliest answer to every question on its passage."""
+        read = [(PlacedWords.of(question), PlacedWords.of(passage)) for question, passage in pairs]
+        for number, (question, passage) in enumerate(read, 1):
+            which = f" {number}" if len(read) > 1 else ""
+            if not question.words:
+                raise InputError(f"question{which} is empty; ask something")
+            if not passage.words:
+                raise InputError(f"the passage of question{which} is empty; give some text")
+        return self._answer(read, batch_size)
+
+    def _answer(
+        self, pairs: Sequence[tuple[PlacedWords, PlacedWords]], batch_size: int
+    ) -> list[FoundAnswer]:
+        self.model.eval()
+        inputs = self.task.index_pairs(pairs)
+        found: dict[int, FoundAnswer] = {}
+        device = next(self.model.parameters()).device
+        with torch.inference_mode():
+            for rows in plan_epoch(inputs[1].lengths, batch_size, None, 0):
+                spans = self.model.best(*(part.batch(rows).to(device) for part in inputs))
+                numbers = (part.tolist() for part in (torch.from_numpy(rows), *spans))
+                for row, first, last, log_prob in zip(*numbers, strict=True):
+                    found[row] = _found(pairs[row][1], first, last, log_prob)
+        return [found[row] for row in range(len(pairs))]
+
+    def measure(self, examples: Sequence[Question]) -> AnswerMeasures:
+        """How well questions are answered."""
+        answered = [example for example in examples if example.answers]
+        found = self._answer([(example.question, example.passage) for example in answered], 32)
+        return measure_answers(
+            [[answer.text for answer in example.answers] for example in answered],
+            [guess.text for guess in found],
+            left_out=len(examples) - len(answered),
+        )
+
+
+def _found(passage: PlacedWords, first: int, last: int, log_prob: float) -> FoundAnswer:
+    places = passage.places()
+    start, end = places[first][0], places[last][1]
+    return FoundAnswer(passage.text[start:end], start, end, math.exp(log_prob))

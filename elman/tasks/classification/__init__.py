@@ -1,0 +1,1 @@
+"""Classification: texts, or pairs of texts, in; labels out."""

@@ -1,0 +1,303 @@
+"""Which columns of a table have the text and the label.
+
+Takes a table, gives a `Layout`; called by the reader of labelled texts. Columns are found by the
+names that the user gave, by well-known names in the header in any order, or by what is in them: a
+label has few different values, a text has many. What remains unclear is refused, never guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from elman.errors import InputError
+from elman.text.tables import TextTable
+
+LABELS = (
+    *("label", "class", "category", "sentiment", "gold_label", "target"),
+    *("intent", "emotion", "topic", "polarity", "rating", "stars"),
+)
+FIRST = (
+    *("text", "sentence", "premise", "sentence1", "question", "review"),
+    *("utterance", "phrase", "tweet", "comment", "message", "content", "query"),
+)
+SECOND = ("hypothesis", "sentence2", "passage", "answer", "text2")
+_KNOWN = {"text": FIRST, "text2": SECOND, "label": LABELS}
+_NAME = re.compile(r"[^\W\d][\w-]*( [\w-]+)?")  # a word or two, as headers have them
+_IDENTIFIER = re.compile(r"\w*\d+\w*")
+_FEWEST_ROWS = 4  # below this the content of columns says nothing
+_SHOWN = 60  # characters of a first row in a message
+_HOW = "--columns text=…,label=…"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where in a row the text and the label are; of JSON lines the first of several that is there.
+
+    `text2`: the second text of a pair, () if there is none.
+    """
+
+    text: tuple[int, ...]
+    text2: tuple[int, ...]
+    label: tuple[int, ...]
+    names: list[str]  # of the columns; "1", "2" … where there is no header
+    header: bool  # whether the first row names the columns
+    unused: str = ""  # why a column is not read
+
+    def columns(self) -> dict[str, str]:
+        """What is read, and the name or number of its column."""
+        places = {"text": self.text, "text2": self.text2, "label": self.label}
+        return {role: self.names[found[0]] for role, found in places.items() if found}
+
+    def describe(self, labels: int) -> str:
+        """One line for the user: `2 columns, text = utterance, label = intent, 77 labels`."""
+        plain = "" if self.header else "column "
+        read = [f"{role} = {plain}{column}" for role, column in self.columns().items()]
+        how = "" if self.header else " without a header"
+        label = "label" if labels == 1 else "labels"
+        width = f"{len(self.names)} columns{how}"
+        return ", ".join([width, *read, f"{labels:,} {label}"]) + self.unused
+
+
+def find_layout(table: TextTable, columns: dict[str, str], *, labelled: bool = True) -> Layout:
+    """Where the text and the label are; `labelled`: whether a label has to be there."""
+    if columns:
+        return _named_by_user(table, columns, labelled)
+    names = table.names or [str(cell).strip() for cell in table.rows[0][1]]
+    known = _known_places(names)
+    if table.names:
+        return _of_json(table, known)
+    if known["text"] and (known["label"] or not labelled):
+        return _layout(known, names, header=True)
+    if table.width == 1 and not labelled:
+        return Layout((0,), (), (), ["1"], header=False)
+    return _by_content(table, names, known)
+
+
+def fits(table: TextTable, columns: dict[str, str]) -> bool:
+    """Whether a table has these columns, as one that was read before had them."""
+    names = table.names or [str(cell).strip() for cell in table.rows[0][1]]
+    if all(column in names for column in columns.values()):
+        return True
+    known = _known_places(names)
+    numbers = all(column.isdigit() for column in columns.values())
+    return (
+        numbers
+        and not table.names
+        and not (known["text"] and known["label"])
+        and max(map(int, columns.values())) <= table.width
+    )
+
+
+# Names --------------------------------------------------------------------------------------------
+
+
+def _known_places(names: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """For each role the columns with a well-known name, the best known first."""
+    lower = [name.strip().lower() for name in names]
+    return {
+        role: tuple(lower.index(name) for name in known if name in lower)
+        for role, known in _KNOWN.items()
+    }
+
+
+def _layout(places: dict[str, tuple[int, ...]], names: list[str], *, header: bool) -> Layout:
+    one = {role: found[:1] for role, found in places.items()}
+    return Layout(one["text"], one["text2"], one["label"], names, header)
+
+
+def _of_json(table: TextTable, known: dict[str, tuple[int, ...]]) -> Layout:
+    """Keys may differ from line to line; where none is well-known, two are told apart."""
+    if known["text"] or known["label"] or table.width != 2:
+        return Layout(known["text"], known["text2"], known["label"], table.names, True)
+    return _told_apart(table.rows, table.names, header=True)
+
+
+def _named_by_user(table: TextTable, columns: dict[str, str], labelled: bool) -> Layout:
+    first = [str(cell).strip() for cell in table.rows[0][1]]
+    names = table.names or first
+    find = _finder(names)
+    header = bool(table.names)
+    if all(find(column) is not None for column in columns.values()):
+        places = {role: find(column) for role, column in columns.items()}
+        header = True
+    elif not table.names and all(_is_number(column, table.width) for column in columns.values()):
+        places = {role: int(column) - 1 for role, column in columns.items()}
+        label = places.get("label")
+        header = label is not None and _is_header(first, table.rows[1:], label)
+        names = first if header else _numbers(table.width)
+    else:
+        missing = next(c for c in columns.values() if find(c) is None)
+        there = ", ".join(names) if table.names or _all_names(first) else f"1 to {table.width}"
+        raise InputError(
+            f"{table.document.name}: has no column {missing!r}; it has {there}; name what to read "
+            f"with {_HOW}"
+        )
+    found: dict[str, tuple[int, ...]] = {
+        role: (place,) for role, place in places.items() if place is not None
+    }
+    return _completed(table, found, names, header, labelled)
+
+
+def _completed(
+    table: TextTable,
+    found: dict[str, tuple[int, ...]],
+    names: list[str],
+    header: bool,
+    labelled: bool,
+) -> Layout:
+    """The columns that the user did not name: well-known ones, or the only other one."""
+    known = _known_places(names) if header else {"text": (), "label": ()}
+    taken = {place for places in found.values() for place in places}
+    free = [place for place in range(len(names)) if place not in taken]
+    for role in ("text", "label"):
+        if role in found or (role == "label" and not labelled):
+            continue
+        well_known = [place for place in known[role] if place in free]
+        if not well_known and len(free) != 1:
+            raise InputError(
+                f"{table.document.name}: which of its {len(names)} columns has the {role} is not "
+                f"clear ({', '.join(names)}); name it too: {_HOW}"
+            )
+        found[role] = ((well_known or free)[0],)
+        free.remove(found[role][0])
+    return _layout({"text2": (), "label": (), **found}, names, header=header)
+
+
+def _finder(names: Sequence[str]) -> Callable[[str], int | None]:
+    """Finds a column by its name, as it is written or else in any case."""
+    lower = [name.lower() for name in names]
+
+    def find(name: str) -> int | None:
+        if name in names:
+            return names.index(name)
+        return lower.index(name.lower()) if name.lower() in lower else None
+
+    return find
+
+
+def _is_number(column: str, width: int) -> bool:
+    return column.isdigit() and 1 <= int(column) <= width
+
+
+def _numbers(width: int) -> list[str]:
+    return [str(number) for number in range(1, width + 1)]
+
+
+# Content ------------------------------------------------------------------------------------------
+
+
+def _by_content(table: TextTable, first: list[str], known: dict[str, tuple[int, ...]]) -> Layout:
+    """Of a table whose header is missing, or has names that are not known."""
+    width, rows = table.width, table.rows
+    if width == 1:
+        raise InputError(
+            f"{table.document.name}: has one column; give a text and its label on every line"
+        )
+    half_known = bool(known["text"] or known["label"]) and _all_names(first)
+    if width > 3:
+        if half_known and known["label"]:
+            return _longest_is_text(rows[1:], first, known["label"][0])
+        shown = ", ".join(first)
+        shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
+        raise InputError(
+            f"{table.document.name}: has {width} columns and no header that says which have the "
+            f"text and the label (first row: {shown}); say it with {_HOW} (names or numbers)"
+        )
+    layout = _told_apart(rows[1:] or rows, first, header=True)
+    (label,) = layout.label
+    if half_known and width == 2:
+        label = known["label"][0] if known["label"] else 1 - known["text"][0]
+        return Layout((1 - label,), (), (label,), first, True)
+    if half_known and known["label"]:
+        return _told_apart(rows[1:], first, header=True, label=known["label"][0])
+    if _is_header(first, rows[1:], label):
+        return layout
+    return _told_apart(rows, _numbers(width), header=False)
+
+
+def _longest_is_text(rows: Sequence[tuple[int, list[Any]]], names: list[str], label: int) -> Layout:
+    others = [place for place in range(len(names)) if place != label]
+    text = max(others, key=lambda place: _mean_length(_values(rows, place)))
+    return Layout((text,), (), (label,), names, True)
+
+
+def _told_apart(
+    rows: Sequence[tuple[int, list[Any]]],
+    names: list[str],
+    *,
+    header: bool,
+    label: int | None = None,
+) -> Layout:
+    """Two or three columns by what is in them: the label is the last unless another fits better."""
+    places = range(len(names))
+    label = _label_place(rows, len(names)) if label is None else label
+    texts = [place for place in places if place != label]
+    unused = ""
+    if len(texts) == 2:
+        identifiers = [place for place in texts if _is_identifier(_values(rows, place))]
+        if len(identifiers) == 1:
+            texts.remove(identifiers[0])
+            unused = f"; column {names[identifiers[0]]} looks like row numbers and is not read"
+    second = tuple(texts[1:])
+    return Layout((texts[0],), second, (label,), names, header, unused)
+
+
+def _label_place(rows: Sequence[tuple[int, list[Any]]], width: int) -> int:
+    """The last column, or one with clearly fewer different values, or with fewer and shorter."""
+    last = width - 1
+    values = [_values(rows, place) for place in range(width)]
+    if len(rows) < _FEWEST_ROWS:
+        words = [_mean_words(column) for column in values]
+        short = width == 2 and words[0] <= 1 < words[1]
+        return 0 if short else last
+    counts = [len({*column}) for column in values]
+    lengths = [_mean_length(column) for column in values]
+    clearly = 2 if width == 2 else 10
+    fewer = [
+        place
+        for place in range(last)
+        if counts[place] > 1
+        and (
+            counts[place] * clearly <= counts[last]
+            or (counts[place] < counts[last] and lengths[place] < lengths[last])
+        )
+    ]
+    return min(fewer, key=lambda place: counts[place], default=last)
+
+
+def _is_header(first: Sequence[str], rows: Sequence[tuple[int, list[Any]]], label: int) -> bool:
+    """Whether a first row names columns: names that are no labels, above labels that repeat."""
+    labels = _values(rows, label)
+    if len(rows) < _FEWEST_ROWS or not _all_names(first) or first[label] in labels:
+        return False
+    texts = [place for place in range(len(first)) if place != label]
+    longer = any(
+        _mean_words(_values(rows, place)) >= 2
+        or _mean_length(_values(rows, place)) >= 3 * len(first[place])
+        for place in texts
+    )
+    return len({*labels}) * 2 <= len(labels) and longer
+
+
+def _all_names(cells: Sequence[str]) -> bool:
+    return len({*cells}) == len(cells) and all(_NAME.fullmatch(cell) for cell in cells)
+
+
+def _is_identifier(values: Sequence[str]) -> bool:
+    distinct = len({*values}) == len(values) >= _FEWEST_ROWS
+    return distinct and all(_IDENTIFIER.fullmatch(value) for value in values)
+
+
+def _values(rows: Sequence[tuple[int, list[Any]]], place: int) -> list[str]:
+    return [str(row[place]).strip() for _, row in rows]
+
+
+def _mean_length(values: Sequence[str]) -> float:
+    return sum(map(len, values)) / max(len(values), 1)
+
+
+def _mean_words(values: Sequence[str]) -> float:
+    return sum(len(value.split()) for value in values) / max(len(values), 1)

@@ -1,0 +1,188 @@
+"""Texts with a label: TSV, CSV, JSON lines, a label before each line, or labelled trees.
+
+    text	label                 {"text": "…", "label": "pos"}            1 a stirring , funny …
+    good film	pos             {"premise": …, "hypothesis": …, "label": …}    (3 (2 The) (4 Rock))
+
+Takes a document, gives `Example`s; called by the tasks. A pair of texts is an example with two.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from elman.errors import InputError
+from elman.tasks.classification.columns import FIRST, LABELS, Layout, find_layout, fits
+from elman.text.reader import Document
+from elman.text.tables import TextTable, read_table, table_separator
+
+_KNOWN_TEXTS, _KNOWN_LABELS = ", ".join(FIRST[:3]), ", ".join(LABELS[:3])
+_HOW = "which column has it with --columns text=…,label=…"
+_TREE = re.compile(r"\(|\)|[^\s()]+")
+
+
+@dataclass(frozen=True)
+class Example:
+    """One text, or a pair, and its label; "" where it is not known."""
+
+    texts: tuple[str, ...]
+    label: str = ""
+    phrases: tuple[Example, ...] = ()  # of a tree, every node under the root
+
+
+def read_labelled(
+    document: Document, *, phrases: bool = False, columns: dict[str, str] | None = None
+) -> list[Example]:
+    """The examples of a document, in whatever form it is.
+
+    `phrases`: those of trees come along; `columns`: where a table has the text and the label, like
+    {"text": "utterance", "label": "intent"}. What was understood is put in the document's notes.
+    """
+    separator = table_separator(document)
+    if separator is not None:
+        table = read_table(document, separator)
+        examples = _read_table(table, find_layout(table, columns or {}))
+    elif columns:
+        raise InputError(
+            f"{document.name}: is not a table, so it has no columns; leave out --columns, or give "
+            "a .tsv, .csv or .jsonl file"
+        )
+    elif re.match(r"\s*\(\S+ \(", document.text):
+        examples = _read_trees(document, phrases)
+    else:
+        examples = _read_label_first(document)
+    if not examples:
+        raise InputError(f"{document.name}: has no examples; give a text and its label per line")
+    return examples
+
+
+def columns_of(document: Document, columns: dict[str, str]) -> dict[str, str]:
+    """The columns that a table is read from; {} if it is none, or if its well-known names say it.
+
+    Tables with other names, or without a header, are read alike in validation and test.
+    """
+    separator = table_separator(document)
+    if separator is None:
+        return {}
+    return find_layout(read_table(document, separator), columns).columns()
+
+
+def has_columns(document: Document, columns: dict[str, str]) -> bool:
+    """Whether a document is a table with these columns."""
+    separator = table_separator(document)
+    return separator is not None and fits(read_table(document, separator), columns)
+
+
+def read_unlabelled(
+    document: Document, columns: dict[str, str] | None = None, *, tables: bool = True
+) -> list[Example]:
+    """Texts to be labelled, one per line; a pair has a tab between its two.
+
+    With `columns`, and from CSV or JSON lines, the text column of a table; labels are not read.
+    `tables` False: whatever it looks like, lines are texts.
+    """
+    separator = table_separator(document) if tables else None
+    if columns and separator is None:
+        raise InputError(f"{document.name}: is not a table; leave out --columns")
+    if separator is not None and (columns or separator != "\t"):
+        table = read_table(document, separator, with_empty=True)
+        text_only = {role: name for role, name in (columns or {}).items() if role != "label"}
+        layout = find_layout(table, text_only, labelled=False)
+        return [Example(_required_texts(table, *row, layout)) for row in _body(table, layout)]
+    lines = document.text.removesuffix("\n").split("\n")
+    return [Example(tuple(line.split("\t")[:2])) for line in lines]
+
+
+def _body(table: TextTable, layout: Layout) -> list[tuple[int, list[Any]]]:
+    return table.rows[1:] if layout.header and not table.names else table.rows
+
+
+def _read_table(table: TextTable, layout: Layout) -> list[Example]:
+    examples = [_example(table, line, row, layout) for line, row in _body(table, layout)]
+    labels = len({example.label for example in examples})
+    note = f"{table.document.name}: {layout.describe(labels)}"
+    if examples and note not in table.document.notes:
+        table.document.notes.append(note)
+    return examples
+
+
+def _example(table: TextTable, line: int, row: list[Any], layout: Layout) -> Example:
+    """An example out of the cells of a row."""
+    where = table.where(line)
+    texts = _required_texts(table, line, row, layout)
+    label = _first_of(row, layout.label)
+    if label is None:
+        raise InputError(f"{where}: has no label; name it {_KNOWN_LABELS} …, or say {_HOW}")
+    if str(label).strip() == "":
+        raise InputError(f"{where}: the label is empty; write one, or leave the line out")
+    if not all(text.strip() for text in texts):
+        raise InputError(f"{where}: the text is empty; write one, or leave the line out")
+    return Example(texts, str(label).strip())
+
+
+def _required_texts(table: TextTable, line: int, row: list[Any], layout: Layout) -> tuple[str, ...]:
+    """The text of a row, or both of a pair."""
+    first, second = _first_of(row, layout.text), _first_of(row, layout.text2)
+    if not isinstance(first, str) or not isinstance(second, str | None):
+        raise InputError(
+            f"{table.where(line)}: has no text; name it {_KNOWN_TEXTS} …, or say {_HOW}"
+        )
+    return (first,) if second is None else (first, second)
+
+
+def _first_of(row: list[Any], places: tuple[int, ...]) -> Any:
+    return next((row[place] for place in places if row[place] is not None), None)
+
+
+def _read_label_first(document: Document) -> list[Example]:
+    """Lines like `1 a stirring film`."""
+    examples = []
+    for number, line in enumerate(document.text.split("\n"), 1):
+        label, _, text = line.strip().partition(" ")
+        if not label:
+            continue
+        if not text:
+            raise InputError(
+                f"{document.name}, line {number}: has a label but no text; write both, "
+                "or use .tsv, .csv or .jsonl"
+            )
+        examples.append(Example((text,), label))
+    return examples
+
+
+# Trees --------------------------------------------------------------------------------------------
+
+
+def _read_trees(document: Document, phrases: bool) -> list[Example]:
+    """The words of each tree under its root's label, and of every other node under its own."""
+    examples: list[Example] = []
+    for number, line in enumerate(document.text.split("\n"), 1):
+        if line.strip():
+            nodes = list(_nodes(line, f"{document.name}, line {number}"))
+            *inner, root = nodes
+            examples.append(replace(root, phrases=tuple(inner)) if phrases else root)
+    return examples
+
+
+def _nodes(line: str, where: str) -> Iterator[Example]:
+    """Every node of a tree, its root last."""
+    open_nodes: list[tuple[str, list[str]]] = []
+    tokens = _TREE.findall(line)
+    for place, token in enumerate(tokens):
+        if token == "(":
+            open_nodes.append(("", []))
+        elif token == ")":
+            if not open_nodes:
+                raise InputError(f"{where}: a ) too many in the tree")
+            label, words = open_nodes.pop()
+            if open_nodes:
+                open_nodes[-1][1].extend(words)
+            yield Example((" ".join(words),), label)
+        elif tokens[place - 1] == "(":
+            open_nodes[-1] = (token, [])
+        else:
+            open_nodes[-1][1].append(token)
+    if open_nodes:
+        raise InputError(f"{where}: a ) is missing in the tree")

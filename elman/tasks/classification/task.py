@@ -1,0 +1,239 @@
+"""Classification: texts, or pairs of them, in; labels out; from files to accuracy.
+
+`Classification` is the task; what `elman.train` and `elman.load` give of it is a
+`TrainedClassifier` (`trained_classifier.py`). Of trees whole sentences are judged, and with
+`text.phrases` every distinct phrase is learned, once with each label it has. Texts become words as
+`splitting.py` says: at white space where the training text is tokenized, else by the rule of raw
+words.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from elman import data_checks as checked
+from elman.batches.sentences import Examples
+from elman.errors import InputError
+from elman.evaluation.labels import unseen_notes
+from elman.models.classifier import Classifier
+from elman.recipes import RunConfig
+from elman.tasks.classification.reader import Example, columns_of, read_labelled
+from elman.tasks.classification.splitting import is_tokenized, is_typed, split_text
+from elman.tasks.sentence_task import SentenceTask, learn_words
+from elman.text.example_splits import Splitter
+from elman.text.reader import Document
+from elman.text.word_list import WordList
+
+if TYPE_CHECKING:
+    from elman.tasks.classification.trained import TrainedClassifier
+
+
+_FEWEST_TEXTS = 10  # with fewer, nothing follows from the number of labels
+_MOST_LABELS = 0.6  # labels per text
+
+
+class Classification(SentenceTask):
+    """Which words and labels there are."""
+
+    unit = "texts"
+    recipe = "classifier"
+
+    def __init__(
+        self,
+        config: RunConfig,
+        words: WordList,
+        labels: Sequence[str],
+        *,
+        texts: int = 1,
+        tokenized: bool = True,
+        length: float = 1.0,
+    ) -> None:
+        """`texts`: 1, or 2 for pairs; `length`: words of an example in training, on average."""
+        super().__init__(config, words)
+        self.labels = list(labels)
+        self.texts = texts
+        self.tokenized = tokenized
+        self.length = length
+        self._numbers = {label: number for number, label in enumerate(self.labels)}
+
+    @classmethod
+    def read(cls, document: Document, config: RunConfig) -> list[Example]:
+        """Examples under their new labels; those that are left out have none."""
+        text = config.text
+        read = read_labelled(document, phrases=text.phrases, columns=text.columns)
+        examples = [_renamed(example, config.text.rename) for example in read]
+        if not any(example.label for example in examples):
+            raise InputError(f"{document.name}: text.rename leaves out every example")
+        return examples
+
+    @classmethod
+    def splitter(cls, config: RunConfig) -> Splitter:
+        """Every label keeps its share of each part."""
+        return Splitter(config.text.split, label=lambda example: example.label)
+
+    @classmethod
+    def columns(
+        cls, document: Document, examples: Sequence[Example], config: RunConfig
+    ) -> dict[str, str]:
+        columns = columns_of(document, config.text.columns)
+        taken = f"column {columns['label']}" if columns else "the beginning of every line"
+        refuse_labels_like_texts(examples, f"{document.name}: ", f", taken from {taken}")
+        return columns
+
+    @classmethod
+    def learned(cls, examples: Sequence[Example]) -> list[Example]:
+        found = []
+        for example in examples:
+            found += [*example.phrases, replace(example, phrases=())]
+        spread = any(example.phrases for example in examples)  # copies of whole texts stay
+        return labelled([*dict.fromkeys(found)] if spread else found)
+
+    @classmethod
+    def learn(cls, examples: Sequence[Example], config: RunConfig) -> Self:
+        labels = sorted({example.label for example in examples})
+        if not labels:
+            raise InputError("no training text has a label; text.rename leaves all of them out")
+        if len(labels) == 1:
+            raise InputError(
+                f"every training text has the label {labels[0]!r}; give texts of at least two"
+            )
+        refuse_labels_like_texts(examples)
+        texts = _texts_of(examples)
+        tokenized = is_tokenized(text for example in examples for text in example.texts)
+        words = [split_text(text, tokenized) for example in examples for text in example.texts]
+        length = sum(map(len, words)) / len(examples)
+        known = learn_words(words, config)
+        return cls(config, known, labels, texts=texts, tokenized=tokenized, length=length)
+
+    def batches(self, examples: Sequence[Example], batch_size: int, seed: int | None) -> Examples:
+        examples = labelled(examples)
+        if not examples:
+            raise InputError(
+                "no text to validate on has a label; text.rename leaves all of them out"
+            )
+        unknown = len(self.labels)  # a label that training never saw is always wrong
+        targets = [np.array(self._numbers.get(example.label, unknown)) for example in examples]
+        inputs = [self.index(part) for part in self.split([e.texts for e in examples])]
+        return Examples(inputs, targets, batch_size=batch_size, seed=seed)
+
+    def notes(self, examples: Sequence[Example]) -> list[str]:
+        return unseen_notes(self.unseen(examples), "text", "label")
+
+    def unseen(self, examples: Sequence[Example]) -> dict[str, int]:
+        """Labels that training never saw, the most frequent first, and how many texts have them."""
+        labels = [example.label for example in labelled(examples)]
+        unseen = Counter(label for label in labels if label not in self._numbers)
+        return dict(unseen.most_common())
+
+    def split(self, texts: Sequence[Sequence[str]]) -> list[list[list[str]]]:
+        """The words of texts; of pairs, those of the first ones, then those of the second.
+
+        A text without anything, or a pair of which a side is empty, has no words.
+        """
+        for number, given in enumerate(texts, 1):
+            if any(text.strip() for text in given) and len(given) != self.texts:
+                wanted = "a text" if self.texts == 1 else "a pair of texts"
+                how = "a tab parts them" if len(given) > 1 else "give two, with a tab between"
+                raise InputError(
+                    f"example {number} has {len(given)} texts; this classifier labels {wanted} "
+                    f"({how})"
+                )
+        whole = [all(text.strip() for text in given) for given in texts]
+        return [
+            [
+                self._split(given[part]) if there else []
+                for given, there in zip(texts, whole, strict=True)
+            ]
+            for part in range(self.texts)
+        ]
+
+    def _split(self, text: str) -> list[str]:
+        """The words of a text; typed text as the training text has it."""
+        if self.tokenized and is_typed(text):
+            return self.form.split(text)
+        return split_text(text, self.tokenized)
+
+    def build(self) -> Classifier:
+        counts, labels = self.counts(), len(self.labels)
+        return Classifier(
+            self.config.model,
+            counts,
+            labels,
+            texts=self.texts,
+            words=self.length,
+            language_model=self.language_model(),
+        )
+
+    def facts(self, examples: Sequence[Example]) -> dict[str, Any]:
+        return {
+            "labels": dict(Counter(sorted(example.label for example in examples))),
+            "texts": self.texts,
+            "tokenized": self.tokenized,
+        }
+
+    @classmethod
+    def trained_class(cls) -> type[TrainedClassifier]:
+        from elman.tasks.classification.trained import TrainedClassifier  # which knows this class
+
+        return TrainedClassifier
+
+    def to_data(self) -> dict[str, Any]:
+        return {
+            "words": self.words.to_data(),
+            "labels": self.labels,
+            "texts": self.texts,
+            "tokenized": self.tokenized,
+            "length": self.length,
+        }
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any], config: RunConfig) -> Self:
+        return cls(
+            config,
+            WordList.from_data(data["words"]),
+            checked.texts(data["labels"], "labels"),
+            texts=checked.whole(data["texts"], "texts", at_least=1),
+            tokenized=checked.flag(data["tokenized"], "tokenized"),
+            length=checked.number(data["length"], "length"),
+        )
+
+
+def labelled(examples: Sequence[Example]) -> list[Example]:
+    """Those that are not left out."""
+    return [example for example in examples if example.label]
+
+
+def refuse_labels_like_texts(examples: Sequence[Example], where: str = "", taken: str = "") -> None:
+    """Refuse to learn labels that are nearly as many as texts; `taken`: where they were read."""
+    given = [example.label for example in labelled(examples)]
+    labels = len({*given})
+    if len(given) < _FEWEST_TEXTS or labels < _MOST_LABELS * len(given):
+        return
+    raise InputError(
+        f"{where}{labels:,} different labels for {len(given):,} texts{taken}; a classifier needs "
+        "several texts for each label. If this is not the label, name the columns: "
+        "--columns text=…,label=…"
+    )
+
+
+def _renamed(example: Example, rename: dict[str, str]) -> Example:
+    label = rename.get(example.label, example.label)
+    phrases = tuple(_renamed(phrase, rename) for phrase in example.phrases)
+    return Example(example.texts, label, phrases)
+
+
+def _texts_of(examples: Sequence[Example]) -> int:
+    """How many texts an example has; all must have as many."""
+    first = examples[0]
+    for example in examples:
+        if len(example.texts) != len(first.texts):
+            raise InputError(
+                f"{first.texts[0]!r} has {len(first.texts)} texts and {example.texts[0]!r} has "
+                f"{len(example.texts)}; give single texts or pairs, not both"
+            )
+    return len(first.texts)

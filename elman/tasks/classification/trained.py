@@ -1,0 +1,154 @@
+"""A trained classifier: texts in, labels out, with what each word contributes to a decision.
+
+The contribution of a word is exact, by leaving it out: of the chosen label y and words w_1 … w_T,
+
+    contribution of w_t = log p(y | w_1 … w_T) - log p(y | … w_{t-1} w_{t+1} …)      in nats
+
+so what is positive speaks for the label. A text of one word has none: nothing is left without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from elman.errors import InputError
+from elman.evaluation.labels import LabelMeasures, Score, measure_labels, unseen_notes
+from elman.evaluation.task_measures import TaskMeasures
+from elman.models.classifier import Classifier
+from elman.tasks.classification.reader import Example, has_columns
+from elman.tasks.classification.task import Classification, labelled
+from elman.tasks.trained_task import TrainedTask
+from elman.text.reader import Document
+
+Text = str | Sequence[str]  # of pairs, both
+
+
+@dataclass(frozen=True)
+class Classified:
+    """A text's likeliest label, and how likely each is."""
+
+    label: str
+    probability: float
+    probabilities: dict[str, float]  # of every label, the likeliest first
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What a word does for the label that was chosen."""
+
+    word: str
+    contribution: float | None  # nats; None where it is the only word of its text
+    text: int  # of a pair: 1 or 2
+
+
+@dataclass(frozen=True)
+class ClassificationMeasures(TaskMeasures):
+    """How well texts were labelled."""
+
+    labels: LabelMeasures
+    unseen: dict[str, int]  # labels that training never saw, and how many texts have them
+
+    def rows(self) -> list[tuple[str, Any]]:
+        return self.labels.rows()
+
+    def scores(self) -> dict[str, Score]:
+        return self.labels.scores()
+
+    def mistakes(self) -> list[tuple[str, str, int]]:
+        return self.labels.mistakes()
+
+    def notes(self) -> list[str]:
+        return unseen_notes(self.unseen, "text", "label")
+
+    def to_data(self) -> dict[str, Any]:
+        return {**self.labels.to_data(), "unseen": self.unseen}
+
+
+class TrainedClassifier(TrainedTask):
+    """A classifier with its words and labels."""
+
+    task: Classification
+    model: Classifier
+
+    def classify(self, texts: Iterable[Text], *, batch_size: int = 32) -> list[Classified]:
+        """The label of each text, or pair of texts, and the probabilities of all labels."""
+        found = []
+        for number, one in enumerate(self.classify_lines(texts, batch_size=batch_size), 1):
+            if one is None:
+                raise InputError(f"text {number} is empty; leave it out")
+            found.append(one)
+        return found
+
+    def classify_lines(
+        self, texts: Iterable[Text], *, batch_size: int = 32
+    ) -> list[Classified | None]:
+        """The same of texts that may be empty, like the lines of a file: such a one has None."""
+        parts = self.task.split([_as_texts(text) for text in texts])
+        probabilities = np.exp(self._log_probabilities(parts, batch_size))
+        return [
+            self._classified(row) if all(words) else None
+            for row, *words in zip(probabilities, *parts, strict=True)
+        ]
+
+    def text_columns(self, document: Document, named: dict[str, str]) -> dict[str, str]:
+        """Where a table has its texts: as `named`, or as the training table had them."""
+        given = named or self.config.text.columns or self.facts["data"].get("columns", {})
+        texts = {role: column for role, column in given.items() if role != "label"}
+        return texts if named or (texts and has_columns(document, texts)) else {}
+
+    def _classified(self, probabilities: np.ndarray) -> Classified:
+        order = np.argsort(-probabilities, kind="stable")
+        ranked = {self.task.labels[number]: float(probabilities[number]) for number in order}
+        label, probability = next(iter(ranked.items()))
+        return Classified(label, probability, ranked)
+
+    def explain(self, text: Text, *, batch_size: int = 32) -> list[Contribution]:
+        """What each word of a text, or of both, contributes to its likeliest label."""
+        given = [words for (words,) in self.task.split([_as_texts(text)])]
+        if not all(given):
+            raise InputError("the text is empty; give some words to explain")
+        places = [
+            (part, place)
+            for part, words in enumerate(given)
+            if len(words) > 1
+            for place in range(len(words))
+        ]
+        variants = [given, *(_without(given, part, place) for part, place in places)]
+        parts = [[variant[part] for variant in variants] for part in range(len(given))]
+        scores = self._log_probabilities(parts, batch_size)
+        chosen = scores[:, int(scores[0].argmax())]
+        changes = dict(zip(places, (chosen[0] - chosen[1:]).tolist(), strict=True))
+        return [
+            Contribution(word, changes.get((part, place)), part + 1)
+            for part, words in enumerate(given)
+            for place, word in enumerate(words)
+        ]
+
+    def _log_probabilities(self, parts: list[list[list[str]]], batch_size: int) -> np.ndarray:
+        """(texts, labels), from the words of texts."""
+        found = np.zeros((len(parts[0]), len(self.task.labels)))
+        for rows, batch in self.in_batches(parts, batch_size):
+            found[rows] = self.model.score(batch).double().log_softmax(1).numpy()
+        return found
+
+    def measure(self, examples: Sequence[Example]) -> ClassificationMeasures:
+        """How well examples are labelled; those without a label are passed over."""
+        examples = labelled(examples)
+        guessed = self.classify(example.texts for example in examples)
+        right = [example.label for example in examples]
+        measures = measure_labels(right, [found.label for found in guessed])
+        return ClassificationMeasures(measures, self.task.unseen(examples))
+
+
+def _as_texts(text: Text) -> tuple[str, ...]:
+    return (text,) if isinstance(text, str) else tuple(text)
+
+
+def _without(given: list[list[str]], part: int, place: int) -> list[list[str]]:
+    """The texts without one word."""
+    words = given[part]
+    return [*given[:part], [*words[:place], *words[place + 1 :]], *given[part + 1 :]]

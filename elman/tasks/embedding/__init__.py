@@ -1,0 +1,1 @@
+"""Embedding: words in their sentences in, vectors out (ELMo)."""

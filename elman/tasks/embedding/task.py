@@ -1,0 +1,172 @@
+"""Vectors of words in their sentences: a bidirectional language model, from plain text to layers.
+
+`Embedding` is the task: every word is to be predicted from both sides. `TrainedEmbedding` is what
+`elman.train` and `elman.load` give of it: perplexity, and what every layer says of every word.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import torch
+
+from elman.batches.sentences import Examples, SentenceReader
+from elman.data_checks import whole
+from elman.evaluation.task_measures import TaskMeasures
+from elman.models.bidirectional import BidirectionalModel
+from elman.recipes import RunConfig
+from elman.tasks.embedding.reader import read_plain_lines
+from elman.tasks.sentence_task import SentenceTask, learn_words
+from elman.tasks.trained_task import TrainedTask
+from elman.text.corpora import Corpus
+from elman.text.reader import Document
+from elman.text.running_text import open_running_text
+from elman.text.tokenizer import UNKNOWN
+from elman.text.word_list import WordList
+
+Sentence = tuple[str, ...]
+_BATCH = 32  # sentences side by side
+
+
+class Embedding(SentenceTask):
+    """Which words are predicted; all others are predicted as the unknown word."""
+
+    unit = "sentences"
+    recipe = "elmo-small"
+
+    def __init__(self, config: RunConfig, words: WordList, unknown: int | None) -> None:
+        """`unknown`: how often training met the unknown word; None: nothing can be predicted."""
+        super().__init__(config, words)
+        self.unknown = unknown
+
+    @classmethod
+    def open(cls, data: str, config: RunConfig) -> Corpus:
+        return open_running_text(data, plain=config.text.plain)
+
+    @classmethod
+    def read(cls, document: Document, config: RunConfig) -> list[Sentence]:
+        return read_plain_lines(document, config.text.longest)
+
+    @classmethod
+    def learn(cls, examples: Sequence[Sentence], config: RunConfig) -> Self:
+        # A text may have an unknown word already, as published ones often do: it is the same one.
+        written = [tuple(word for word in example if word != UNKNOWN) for example in examples]
+        words = learn_words(written, config)
+        return cls(config, words, sum(map(len, examples)) - int(words.counts.sum()))
+
+    def batches(self, examples: Sequence[Sentence], batch_size: int, seed: int | None) -> Examples:
+        """What is to be predicted are the words themselves; targets say how much that is."""
+        targets = [np.zeros(predictions(len(example)), dtype=np.int64) for example in examples]
+        return Examples([self.index(examples)], targets, batch_size=batch_size, seed=seed)
+
+    def build(self) -> BidirectionalModel:
+        counts = None if self.unknown is None else self.counts()
+        return BidirectionalModel(self.config.model, counts)
+
+    def counts(self) -> torch.Tensor:
+        counts = super().counts().clone()
+        counts[0] = self.unknown or 0
+        return counts
+
+    def facts(self, examples: Sequence[Sentence]) -> dict[str, Any]:
+        return {"running_words": sum(map(len, examples)), "unknown": self.unknown}
+
+    @classmethod
+    def trained_class(cls) -> type[TrainedEmbedding]:
+        return TrainedEmbedding
+
+    def to_data(self) -> dict[str, Any]:
+        return {"words": self.words.to_data(), "unknown": self.unknown}
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any], config: RunConfig) -> Self:
+        return cls(config, WordList.from_data(data["words"]), _unknown(data["unknown"]))
+
+
+def _unknown(value: Any) -> int | None:
+    return None if value is None else whole(value, "unknown")
+
+
+def predictions(words: int) -> int:
+    """Of a sentence: every word and a boundary, in both directions."""
+    return 2 * (words + 1)
+
+
+@dataclass(frozen=True)
+class BidirectionalMeasures(TaskMeasures):
+    """How well a text was predicted: words and ends of sentences, exactly."""
+
+    perplexity: float  # of both directions together
+    forward: float  # perplexity from the left
+    backward: float  # perplexity from the right
+    predictions: int
+    unknown_words: int  # that were predicted as the unknown word
+
+    def to_data(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    def rows(self) -> list[tuple[str, Any]]:
+        return [
+            ("perplexity", self.perplexity),
+            ("from the left", self.forward),
+            ("from the right", self.backward),
+            ("predictions", self.predictions),
+            ("unknown words", self.unknown_words),
+        ]
+
+
+class TrainedEmbedding(TrainedTask):
+    """A bidirectional language model with its words."""
+
+    task: Embedding
+    model: BidirectionalModel
+
+    def layers(self, sentences: Iterable[Sequence[str]]) -> list[np.ndarray]:
+        """What every layer says of every word of each sentence, (layers, words, numbers)."""
+        return layers_of(self.model, self.task.reader, [tuple(words) for words in sentences])
+
+    def type_vectors(self, words: Sequence[str]) -> np.ndarray:
+        """What characters alone say of words, (words, numbers)."""
+        return type_vectors_of(self.model, self.task.reader, words)
+
+    def measure(self, examples: Sequence[Sentence]) -> BidirectionalMeasures:
+        """How well sentences are predicted."""
+        nats = [0.0, 0.0]
+        for _, batch in self.in_batches([examples], _BATCH):
+            scores = self.model.score(batch[0])
+            nats = [sum_ - float(part) for sum_, part in zip(nats, scores.sum((1, 2)), strict=True)]
+        count = sum(predictions(len(example)) for example in examples)
+        ids = [self.task.words.ids(example) for example in examples]
+        return BidirectionalMeasures(
+            perplexity=math.exp(sum(nats) / count),
+            forward=math.exp(2 * nats[0] / count),
+            backward=math.exp(2 * nats[1] / count),
+            predictions=count,
+            unknown_words=sum(int((row == 0).sum()) for row in ids),
+        )
+
+
+@torch.inference_mode()
+def layers_of(
+    model: BidirectionalModel, reader: SentenceReader, sentences: Sequence[Sentence]
+) -> list[np.ndarray]:
+    """Of each sentence by itself, (layers, words, numbers)."""
+    found = []
+    for first in range(0, len(sentences), _BATCH):
+        some = sentences[first : first + _BATCH]
+        layers = model.layers(reader.read(some)).numpy(force=True)
+        found += [layers[:, row, : len(words)].copy() for row, words in enumerate(some)]
+    return found
+
+
+@torch.inference_mode()
+def type_vectors_of(
+    model: BidirectionalModel, reader: SentenceReader, words: Sequence[str]
+) -> np.ndarray:
+    """From characters alone, (words, numbers)."""
+    sentences = reader.read([[word] for word in words])
+    return model.characters(sentences.spelled)[sentences.places[:, 0]].numpy(force=True)

@@ -1,0 +1,2 @@
+"""Language modelling: running text in; perplexity, surprisal, suggestions and generated text
+out."""

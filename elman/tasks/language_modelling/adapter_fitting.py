@@ -1,0 +1,94 @@
+"""Put adapters around a trained model: what they are fitted on, and what they may ask for.
+
+Takes a `TrainedModel` and adapters as they are written for --with, gives another `TrainedModel`;
+called by `TrainedModel.with_adapters`. Without data, adapters are fitted on the text that the model
+was trained on, if it is still there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from elman.adapters import adapt
+from elman.adapters.fit_context import FitContext
+from elman.errors import InputError
+from elman.evaluation.reading import Progress, Reading
+from elman.evaluation.scoring import score_ids
+from elman.models.contract import LanguageModel
+from elman.tasks.language_modelling.trained import TrainedModel, load
+from elman.tasks.saved_facts import recorded_source
+from elman.text.corpora import Corpus
+
+_GIVE_SETTINGS = "give its settings, as in cache:weight=0.1"
+
+
+def put_around(
+    trained: TrainedModel,
+    written: Iterable[str],
+    data: str | None,
+    reading: Reading,
+    progress: Progress,
+) -> TrainedModel:
+    """The same with adapters around the model; what they fit is fitted on the data's splits."""
+    texts = _Texts(trained, data)
+    eos_id = trained.tokenizer.eos_id
+
+    def score(model: LanguageModel) -> np.ndarray:
+        ids = texts.ids("valid")
+        return score_ids(model, ids, eos_id=eos_id, reading=reading, progress=progress)
+
+    around = FitContext(
+        score=score,
+        load_model=lambda path: _load_alike(trained, path),
+        training_ids=lambda: texts.ids("train"),
+        token_id=lambda token: _id_of(trained, token),
+        eos_id=eos_id,
+        progress=progress,
+    )
+    return trained.around(adapt(trained.model, written, around), frozenset(texts.cut_files))
+
+
+class _Texts:
+    """The splits to fit on, opened when they are asked for; and which files they were cut from."""
+
+    def __init__(self, trained: TrainedModel, data: str | None) -> None:
+        self._trained = trained
+        self._data = data
+        self.cut_files: set[str] = set()  # SHA-256 of lone files of which a part was fitted on
+
+    def ids(self, split: str) -> np.ndarray:
+        """The ids of a split."""
+        data = self._data
+        corpus = _own_corpus(self._trained) if data is None else self._trained.open(data)
+        if split not in corpus.documents:
+            raise InputError(
+                f"{corpus.name}: has no {split} text to fit an adapter on; {_GIVE_SETTINGS}"
+            )
+        if corpus.whole is not None:
+            self.cut_files.add(corpus.whole.sha256())
+        return self._trained.tokenizer.encode(corpus.split(split).text)
+
+
+def _own_corpus(trained: TrainedModel) -> Corpus:
+    """What the model was trained on, if it is still there."""
+    try:
+        return trained.open(recorded_source(trained.facts))
+    except InputError as error:
+        raise InputError(
+            f"the adapter is fitted on the run's own data, and {error}; {_GIVE_SETTINGS}"
+        ) from None
+
+
+def _id_of(trained: TrainedModel, token: str) -> int:
+    if token not in trained.tokenizer.tokens:
+        raise InputError(f"{token!r} is not a token of {trained.name}")
+    return trained.tokenizer.tokens.index(token)
+
+
+def _load_alike(trained: TrainedModel, path: str) -> LanguageModel:
+    other = load(path)
+    if other.tokenizer.tokens != trained.tokenizer.tokens:
+        raise InputError(f"{path}: has another vocabulary, so the two cannot be mixed")
+    return other.model

@@ -1,0 +1,166 @@
+"""Suggest the next word, as a phone keyboard does, with a model over any kind of token.
+
+Where a token is a word, the distribution is the answer. Over sub-words, characters or bytes, words
+are spelled by a beam search that ends a word where the next token would begin another one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from elman.decoding.probabilities import normalise
+from elman.errors import InputError
+from elman.state import State, select
+from elman.tasks.language_modelling.continuation import HALF_CHARACTER
+from elman.tasks.language_modelling.generation import read_prompt
+from elman.text.tokenizer import lower
+
+if TYPE_CHECKING:
+    from elman.tasks.language_modelling.trained import TrainedModel
+
+_BEAM = 48  # words spelled side by side
+_LONGEST = 24  # tokens of a spelled word
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A word and how likely it is to come next."""
+
+    token: str
+    probability: float
+
+
+@torch.inference_mode()
+def suggest(trained: TrainedModel, text: str, *, top: int, complete: bool) -> list[Suggestion]:
+    """The likeliest next words of a text, most likely first."""
+    if top < 1:
+        raise InputError(f"top={top}: ask for at least one suggestion")
+    text, begun = _take_last_word(text) if complete else (text, "")
+    text = text.rstrip(" ")
+    begun = lower(begun) if trained.tokenizer.lowercase else begun
+    if trained.tokenizer.whole_words:
+        return _whole_words(trained, text, begun, top)
+    return _spelled_words(trained, text, begun, top)
+
+
+def _take_last_word(text: str) -> tuple[str, str]:
+    match = re.fullmatch(r"(?s)(.*?)(\S*)", text)
+    assert match is not None
+    return match.group(1), match.group(2)
+
+
+def _whole_words(trained: TrainedModel, text: str, begun: str, top: int) -> list[Suggestion]:
+    tokenizer = trained.tokenizer
+    state = read_prompt(trained, tokenizer.encode_typed(text))
+    probabilities = normalise(trained.model.predict(state))[0].exp()  # refuses where there are none
+    found: dict[str, float] = {}
+    for number, probability in enumerate(probabilities.tolist()):
+        word = _word_of(trained, number)  # a mark is one word, with a space before it or without
+        if word.startswith(begun) and word != begun:
+            found[word] = found.get(word, 0.0) + probability
+    return _likeliest(found, top)
+
+
+def _likeliest(found: dict[str, float], top: int) -> list[Suggestion]:
+    ranked = sorted(found.items(), key=lambda item: -item[1])
+    return [Suggestion(word, probability) for word, probability in ranked[:top]]
+
+
+def _word_of(trained: TrainedModel, number: int) -> str:
+    """The word a token stands for, as it is typed; "" for tokens that are no word on their own."""
+    tokenizer = trained.tokenizer
+    token = tokenizer.tokens[number]
+    if number in (tokenizer.eos_id, tokenizer.unknown_id) or re.fullmatch(r"<0x..>", token):
+        return ""
+    if not tokenizer.space_before_words or token.startswith(" "):
+        return token.strip()
+    return "" if token[0].isalnum() else token  # without its space a word would stick to the last
+
+
+@dataclass
+class _Spelling:
+    """Words being spelled, one per row."""
+
+    ids: list[tuple[int, ...]]
+    texts: list[str]
+    log_probs: torch.Tensor  # (rows,)
+    state: State
+
+
+def _spelled_words(trained: TrainedModel, text: str, begun: str, top: int) -> list[Suggestion]:
+    tokens = _Tokens(trained)
+    # Within a line, a word is spelled from the space before it.
+    wanted = (" " if text and not text.endswith("\n") else "") + begun
+    state = read_prompt(trained, trained.tokenizer.encode_typed(text))
+    live = _Spelling([()], [""], torch.zeros(1, dtype=torch.float64), state)
+    found: dict[str, float] = {}
+    for _ in range(_LONGEST):
+        log_probs = trained.model.predict(live.state).double()  # (rows, V)
+        ends = log_probs[:, tokens.starts_word].logsumexp(1) + live.log_probs
+        for spelled, probability in zip(live.texts, ends.exp().tolist(), strict=True):
+            is_word = spelled.startswith(wanted) and spelled != wanted
+            if is_word and HALF_CHARACTER not in spelled:
+                found[spelled.strip()] = found.get(spelled.strip(), 0.0) + probability
+        allowed = torch.stack([tokens.allowed(wanted[len(_certain(t)) :]) for t in live.texts])
+        live = _extend(trained, live, torch.where(allowed, log_probs, -torch.inf), wanted)
+        best = sorted(found.values(), reverse=True)[:top]
+        # No spelling gets likelier by going on.
+        if not live.ids or (len(best) == top and float(live.log_probs.max().exp()) < best[-1]):
+            break
+    return _likeliest(found, top)
+
+
+def _certain(spelled: str) -> str:
+    """Without the half character at its end, which is any character yet."""
+    return spelled.rstrip(HALF_CHARACTER)
+
+
+class _Tokens:
+    """Which tokens may come next in a word."""
+
+    def __init__(self, trained: TrainedModel) -> None:
+        tokenizer = trained.tokenizer
+        self.texts = [tokenizer.decode([number]) for number in range(len(tokenizer))]
+        self.starts_word = torch.tensor([text[:1].isspace() for text in self.texts])
+        never = (tokenizer.eos_id, tokenizer.unknown_id)
+        self.usable = torch.tensor([number not in never for number in range(len(tokenizer))])
+        self.by_rest: dict[str, torch.Tensor] = {}
+
+    def allowed(self, rest: str) -> torch.Tensor:
+        """Tokens that go on with what is wanted; once that is spelled, all within a word."""
+        if not rest:
+            return self.usable & ~self.starts_word
+        if rest not in self.by_rest:
+            fits = [self._may_begin(text, rest) for text in self.texts]
+            self.by_rest[rest] = torch.tensor(fits) & self.usable
+        return self.by_rest[rest]
+
+    @staticmethod
+    def _may_begin(text: str, rest: str) -> bool:
+        whole, _, _ = text.partition(HALF_CHARACTER)  # a half one shows when the other half comes
+        return text.startswith(rest) or (bool(text) and rest.startswith(whole))
+
+
+def _extend(
+    trained: TrainedModel, live: _Spelling, log_probs: torch.Tensor, wanted: str
+) -> _Spelling:
+    """One token more for the likeliest spellings that agree with what is wanted."""
+    scores = log_probs + live.log_probs[:, None]
+    best, places = scores.view(-1).topk(min(_BEAM, scores.numel()))
+    best, places = best[best > -torch.inf], places[best > -torch.inf]
+    rows, numbers = places // log_probs.shape[1], places % log_probs.shape[1]
+    longer = [(*live.ids[row], n) for row, n in zip(rows.tolist(), numbers.tolist(), strict=True)]
+    texts = [trained.tokenizer.decode(ids) for ids in longer]
+    agree = [i for i, text in enumerate(texts) if _agrees(_certain(text), wanted)]
+    best, rows, numbers = best[agree], rows[agree], numbers[agree]
+    state = trained.model.read(numbers[:, None], select(live.state, rows)) if agree else live.state
+    return _Spelling([longer[i] for i in agree], [texts[i] for i in agree], best, state)
+
+
+def _agrees(spelled: str, wanted: str) -> bool:
+    fits = spelled.startswith(wanted) or wanted.startswith(spelled)
+    return fits and HALF_CHARACTER not in spelled

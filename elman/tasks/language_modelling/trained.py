@@ -1,0 +1,286 @@
+"""A trained language model with its tokenizer: text in, answers out.
+
+What `elman.train` and `elman.load` give. Takes text, gives perplexities, tables, suggestions and
+generated text; each method turns text into ids, calls one function of a room below, and returns
+plain data. Knows the contract, never the kind of model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from elman.errors import UNFIT, ElmanError, InputError, is_memory_error
+from elman.evaluation.reading import STREAM, Progress, Reading, silent
+from elman.models import MODELS, SENTENCE_MODELS
+from elman.models.contract import LanguageModel
+from elman.recipes import RunConfig, saved_config
+from elman.runs.folder import read_run, write_run
+from elman.tasks.plugins import explaining_what_is_missing
+from elman.tasks.saved_facts import check_facts
+from elman.tasks.saved_shapes import check_shapes
+from elman.text import tokenizer_from_data, tokenizer_to_data
+from elman.text.corpora import Corpus
+from elman.text.reader import Document, named
+from elman.text.running_text import open_running_text
+from elman.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from elman.evaluation.accuracy import Accuracy, Counted
+    from elman.evaluation.measurement import Measurement
+    from elman.evaluation.surprisal import WordSurprisal
+    from elman.tasks.language_modelling.generation import Generated
+    from elman.tasks.language_modelling.suggestion import Suggestion
+
+_PARTS = ("config.json", "tokenizer.json", "facts.json", "weights.safetensors")
+
+
+class TrainedModel:
+    """A model and its tokenizer; immutable: adapters give a new one."""
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        model: LanguageModel,
+        config: RunConfig,
+        facts: dict[str, Any],
+        name: str = "model",
+        cut_files: frozenset[str] = frozenset(),
+    ) -> None:
+        self.tokenizer = tokenizer
+        self.model = model
+        self.config = config
+        self.facts = facts  # about the training: data, hashes, seconds, notes
+        self.name = name
+        self.cut_files = cut_files  # SHA-256 of lone files of which a part was fitted on
+
+    # Measuring ------------------------------------------------------------------------------------
+
+    def perplexity(self, text: str, *, reset: str = "stream") -> float:
+        """Perplexity per token of a text; line ends count where the text has them."""
+        return self.measure(Document("text", text), Reading(reset)).perplexity
+
+    def evaluate(
+        self,
+        data: str,
+        *,
+        split: str | None = None,
+        reset: str = "stream",
+        batch_size: int = 1,
+        window: int | None = None,
+        progress: Progress = silent,
+    ) -> Measurement:
+        """Measure on a file, a folder or a built-in corpus (its test split, if it has splits)."""
+        reading = Reading(reset, batch_size, window)
+        return self.measure(self.choose_split(self.open(data), split), reading, progress)
+
+    def open(self, data: str) -> Corpus:
+        """A corpus, read as the one that the model was trained on."""
+        text = self.config.text
+        return open_running_text(str(data), labelled=text.labelled, plain=text.plain)
+
+    def choose_split(self, corpus: Corpus, split: str | None) -> Document:
+        """The text to measure on: a lone file as a whole, unless it was trained or fitted on."""
+        if split is not None or corpus.whole is None:
+            return corpus.split(split or "test")
+        # A run of one file has that file's hash under the file's name; a run of a folder has the
+        # hashes of its files, and each of them is a whole.
+        trained_on = self.facts["data"]
+        used = {*self.cut_files, trained_on["sha256"].get(trained_on["name"])}
+        if corpus.whole.sha256() in used:
+            return corpus.split("test")
+        return corpus.whole
+
+    def trained_on(self, document: Document) -> bool:
+        """Whether this very text is what the model was trained on."""
+        hashes = self.facts["data"]["sha256"]
+        return document.sha256() == next(iter(hashes.values()), None) and bool(
+            self.facts["data"].get("tokens")
+        )
+
+    def measure(
+        self, document: Document, reading: Reading = STREAM, progress: Progress = silent
+    ) -> Measurement:
+        """Measure on one document."""
+        from elman.evaluation.perplexity import measure_document
+
+        return measure_document(self.model, self.tokenizer, document, reading, progress)
+
+    def accuracy(
+        self,
+        data: str,
+        *,
+        split: str | None = None,
+        after: str | None = None,
+        until: str | None = None,
+        reset: str = "stream",
+        batch_size: int = 1,
+        progress: Progress = silent,
+    ) -> Accuracy:
+        """How often the likeliest token is the one that comes, on a file, a folder or a corpus.
+
+        With `after`, only what follows this token in its line counts; with `until` too, only up to
+        the next of those.
+        """
+        from elman.evaluation.accuracy import Counted
+
+        counted, reading = Counted(after, until), Reading(reset, batch_size)
+        document = self.choose_split(self.open(data), split)
+        return self.count_right(document, counted, reading, progress)
+
+    def count_right(
+        self,
+        document: Document,
+        counted: Counted,
+        reading: Reading = STREAM,
+        progress: Progress = silent,
+    ) -> Accuracy:
+        """The same on one document; `counted` says which tokens count."""
+        from elman.evaluation.accuracy import measure_accuracy
+
+        with named(document):
+            return measure_accuracy(
+                self.model, self.tokenizer, document.text, counted, reading, progress
+            )
+
+    def surprisal(
+        self,
+        text: str,
+        *,
+        base: float = 2.0,
+        reset: str = "line",
+        progress: Progress = silent,
+    ) -> list[WordSurprisal]:
+        """Surprisal, entropy and rank of every word of a text."""
+        from elman.evaluation.surprisal import word_surprisals
+
+        if base <= 1:
+            raise InputError(f"base={base}: the base of a logarithm must be above 1 (2, e or 10)")
+        return word_surprisals(
+            self.model, self.tokenizer, text, base=base, reset=reset, progress=progress
+        )
+
+    # Generating -----------------------------------------------------------------------------------
+
+    def generate(
+        self, prompt: str = "", *, stop: Sequence[str] = (), **options: Any
+    ) -> list[Generated]:
+        """Continuations of a prompt; the options are those of `DecodingOptions`."""
+        from elman.tasks.language_modelling.generation import generate
+
+        return generate(self, prompt, stop=stop, **options)
+
+    def stream(
+        self, prompt: str = "", *, stop: Sequence[str] = (), **options: Any
+    ) -> Iterator[str]:
+        """One continuation of a prompt, piece by piece, as soon as each is known."""
+        from elman.tasks.language_modelling.generation import stream
+
+        return stream(self, prompt, stop=stop, **options)
+
+    def suggest(self, text: str, *, top: int = 5, complete: bool = False) -> list[Suggestion]:
+        """The most likely next words; with `complete`, the most likely endings of the last one."""
+        from elman.tasks.language_modelling.suggestion import suggest
+
+        return suggest(self, text, top=top, complete=complete)
+
+    # Wrapping and keeping -------------------------------------------------------------------------
+
+    def with_adapters(
+        self,
+        written: Iterable[str],
+        data: str | None = None,
+        *,
+        reset: str = "stream",
+        progress: Progress = silent,
+    ) -> TrainedModel:
+        """The same with adapters around the model; what they fit is fitted on the data's splits."""
+        from elman.tasks.language_modelling.adapter_fitting import put_around
+
+        return put_around(self, written, data, Reading(reset), progress)
+
+    def around(self, model: LanguageModel, cut_files: frozenset[str]) -> TrainedModel:
+        """The same run with another model, made of its own, which has seen parts of more files."""
+        cut_files |= self.cut_files
+        return TrainedModel(self.tokenizer, model, self.config, self.facts, self.name, cut_files)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the run folder."""
+        write_run(Path(path), self.contents(), overwrite=overwrite)
+
+    def contents(self) -> dict[str, Any]:
+        """What a run folder holds of it, by the names of the parts."""
+        if not hasattr(self.model, "arrays"):
+            raise InputError("adapters are not saved; save the model without them and load it")
+        return {
+            "config.json": self.config.to_data(),
+            "tokenizer.json": tokenizer_to_data(self.tokenizer),
+            "facts.json": self.facts,
+            "weights.safetensors": self.model.arrays(),
+        }
+
+    def describe(self) -> dict[str, Any]:
+        """What a person wants to know about it, as plain data."""
+        tokenizer = {"tokenizer": self.tokenizer.name, "loses": self.tokenizer.loses}
+        return {"name": self.name, **tokenizer, **self.model.describe(), "training": self.facts}
+
+
+def load(path: str | Path) -> TrainedModel:
+    """The language model in a run folder, with its best weights; every file is checked first."""
+    kind = run_kind(path)
+    if kind in SENTENCE_MODELS:
+        command = SENTENCE_MODELS[kind].command
+        article = "an" if kind.startswith(("a", "e")) else "a"
+        raise InputError(
+            f"{path}: is {article} {kind}, not a language model; it is for elman {command} and "
+            "elman evaluate"
+        )
+    return saved_run(Path(path), read_run(Path(path), _PARTS, check_shapes))
+
+
+def load_any(path: str | Path) -> Any:
+    """What is in a run folder: a language model, or the model of a task with its own commands."""
+    if run_kind(path) not in SENTENCE_MODELS:
+        return load(path)
+    from elman.tasks.sentence_training import load_task  # with torch
+
+    return load_task(Path(path))
+
+
+def run_kind(path: str | Path) -> str:
+    """The kind of model in a run folder."""
+    return kind_in(read_run(Path(path), ("config.json",)))
+
+
+def kind_in(contents: dict[str, Any]) -> str:
+    """The kind of model in the contents of a run folder; "" if they are no settings."""
+    config = contents.get("config.json")
+    model = config.get("model") if isinstance(config, dict) else None
+    return str(model.get("kind", "")) if isinstance(model, dict) else ""
+
+
+def saved_run(path: Path, contents: dict[str, Any]) -> TrainedModel:
+    """The model in the contents of a run folder."""
+    try:
+        with explaining_what_is_missing(path, contents["facts.json"]):
+            config = saved_config(contents["config.json"])
+            tokenizer = tokenizer_from_data(contents["tokenizer.json"])
+        facts = check_facts(contents["facts.json"])
+        model = MODELS.choose(config.kind).restore(
+            config.model, contents["weights.safetensors"], facts["model"]
+        )
+        whole = len(tokenizer) == model.vocabulary_size
+    except InputError:
+        raise
+    except ElmanError as error:  # weights that are not finite
+        raise InputError(f"{path}: {error}") from None
+    except KeyError as error:
+        raise InputError(f"{path}: the run lacks {error}; train again") from None
+    except UNFIT as error:
+        if is_memory_error(error):
+            raise
+        raise InputError(f"{path}: the parts of the run do not fit ({error})") from None
+    if not whole:
+        raise InputError(f"{path}: the parts of the run do not fit (tokenizer and weights)")
+    return TrainedModel(tokenizer, model, config, facts, str(path))

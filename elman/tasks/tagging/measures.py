@@ -1,0 +1,97 @@
+"""How well sentences were tagged: tags, spans, unknown words, whole sentences.
+
+Takes the right tags and the guessed ones, sentence by sentence, gives `TaggingMeasures`; called by
+the task of tagging. Where tags mark spans, the F1 of those comes first: most tags are O.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from elman.evaluation.labels import LabelMeasures, Score, measure_labels, unseen_notes
+from elman.evaluation.task_measures import TaskMeasures
+from elman.tasks.tagging.entities import EntityMeasures, measure_entities
+from elman.text.tag_schemes import is_scheme
+
+
+@dataclass(frozen=True)
+class TaggingMeasures(TaskMeasures):
+    """How well a text was tagged."""
+
+    tags: LabelMeasures
+    entities: EntityMeasures | None  # where tags mark spans
+    unknown_accuracy: float | None  # of words that training never saw
+    unknown_words: int
+    sentences: int
+    whole_sentences: float  # share of sentences without an error
+    unseen_tags: dict[str, int]  # tags that training never saw, and how many words have them
+
+    def rows(self) -> list[tuple[str, Any]]:
+        return [
+            *self._entity_rows(),
+            ("accuracy", self.tags.accuracy),
+            ("accuracy of unknown words", self.unknown_accuracy),
+            ("sentences all right", self.whole_sentences),
+            ("macro F1 of tags", self.tags.macro_f1),
+            ("words", self.tags.count),
+            ("of them unknown", self.unknown_words),
+            ("sentences", self.sentences),
+        ]
+
+    def _entity_rows(self) -> list[tuple[str, Any]]:
+        if self.entities is None:
+            return []
+        score = self.entities.all
+        shares = [("F1", score.f1), ("precision", score.precision), ("recall", score.recall)]
+        return [*shares, ("spans", score.count)]
+
+    def scores(self) -> dict[str, Score]:
+        return self.tags.labels if self.entities is None else self.entities.kinds
+
+    def mistakes(self) -> list[tuple[str, str, int]]:
+        return self.tags.mistakes()
+
+    def notes(self) -> list[str]:
+        return unseen_notes(self.unseen_tags, "word", "tag")
+
+    def to_data(self) -> dict[str, Any]:
+        return {
+            **self.tags.to_data(),
+            "entities": None if self.entities is None else self.entities.to_data(),
+            "unknown_accuracy": self.unknown_accuracy,
+            "unknown_words": self.unknown_words,
+            "sentences": self.sentences,
+            "whole_sentences": self.whole_sentences,
+            "unseen_tags": self.unseen_tags,
+        }
+
+
+def measure_tagging(
+    right: Sequence[Sequence[str]],
+    guessed: Sequence[Sequence[str]],
+    *,
+    unknown: Sequence[bool],
+    known_tags: Collection[str],
+) -> TaggingMeasures:
+    """Measures of whole sentences; `unknown`: of every word of all of them, one after the other."""
+    all_right, all_guessed = [*chain.from_iterable(right)], [*chain.from_iterable(guessed)]
+    of_unknown = [
+        tag == guess
+        for tag, guess, is_unknown in zip(all_right, all_guessed, unknown, strict=True)
+        if is_unknown
+    ]
+    whole = sum([*tags] == [*found] for tags, found in zip(right, guessed, strict=True))
+    unseen = Counter(tag for tag in all_right if tag not in known_tags)
+    return TaggingMeasures(
+        tags=measure_labels(all_right, all_guessed),
+        entities=measure_entities(right, guessed) if is_scheme(all_right) else None,
+        unknown_accuracy=sum(of_unknown) / len(of_unknown) if of_unknown else None,
+        unknown_words=len(of_unknown),
+        sentences=len(right),
+        whole_sentences=whole / max(len(right), 1),
+        unseen_tags=dict(unseen.most_common()),
+    )

@@ -1,0 +1,244 @@
+"""Tagging: words in, tags out; from files in columns to accuracy and entities.
+
+`Tagging` is the task, `TrainedTagger` what `elman.train` and `elman.load` give of it. Spans may be
+learned in another scheme than they are written in; what comes out is in the file's own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+import torch
+
+from elman.batches.featured import IndexedFeatures
+from elman.batches.sentences import Examples, IndexedSentences
+from elman.data_checks import texts
+from elman.errors import InputError
+from elman.evaluation.labels import unseen_notes
+from elman.models.tagger import Tagger
+from elman.recipes import RunConfig
+from elman.tasks.sentence_task import SentenceTask, learn_words
+from elman.tasks.tagging.measures import TaggingMeasures, measure_tagging
+from elman.tasks.tagging.reader import TaggedSentence, Word, read_tagged
+from elman.tasks.trained_task import TrainedTask
+from elman.text.reader import Document
+from elman.text.tag_schemes import (
+    check_scheme,
+    convert_scheme,
+    find_entities,
+    is_iob1,
+    is_scheme,
+    scheme_of,
+    tags_in,
+)
+from elman.text.word_list import WordList
+
+_IOB1 = "spans begin with I-, as in IOB1: they are read, and come out, as BIO, where B- begins them"
+
+
+class Tagging(SentenceTask):
+    """Which words and tags there are."""
+
+    unit = "sentences"
+    recipe = "tagger"
+
+    def __init__(
+        self,
+        config: RunConfig,
+        words: WordList,
+        tags: Sequence[str],
+        features: Sequence[WordList] = (),
+    ) -> None:
+        """`features`: the values of each column that is read beside the words."""
+        super().__init__(config, words)
+        self.tags = list(tags)
+        self.features = list(features)
+        self._numbers = {tag: number for number, tag in enumerate(self.tags)}
+
+    @classmethod
+    def read(cls, document: Document, config: RunConfig) -> list[TaggedSentence]:
+        sentences = read_tagged(document, config.text.column, config.text.features)
+        tags = [sentence.tags for sentence in sentences]
+        check_scheme(document.name, tags)
+        if is_scheme(tag for row in tags for tag in row) and is_iob1(tags):
+            note = f"{document.name}: {_IOB1}"
+            if note not in document.notes:
+                document.notes.append(note)
+            return [replace(one, tags=tuple(convert_scheme(one.tags, "bio"))) for one in sentences]
+        return sentences
+
+    @classmethod
+    def learn(cls, examples: Sequence[TaggedSentence], config: RunConfig) -> Self:
+        words = learn_words([example.words for example in examples], config)
+        written = [_as_learned(example.tags, config) for example in examples]
+        tags = sorted({tag for tags in written for tag in tags})
+        columns = [  # of every column its values, sentence by sentence
+            [[beside[place] for beside in example.features] for example in examples]
+            for place in range(len(config.text.features))
+        ]
+        return cls(config, words, tags, [WordList.learn(column) for column in columns])
+
+    def index(self, sentences: Sequence[Sequence[Any]]) -> IndexedSentences:
+        """Sentences of words, or where features are read, of words with these beside them."""
+        if not self.features:
+            return super().index(sentences)
+        indexed = super().index([[word for word, *_ in sentence] for sentence in sentences])
+        return IndexedFeatures(indexed, [self._feature_ids(sentence) for sentence in sentences])
+
+    def _feature_ids(self, sentence: Sequence[tuple[str, ...]]) -> np.ndarray:
+        """(words, columns)."""
+        columns = [
+            known.ids([word[place] for word in sentence])
+            for place, known in enumerate(self.features, 1)
+        ]
+        return np.stack(columns, axis=1)
+
+    def batches(
+        self, examples: Sequence[TaggedSentence], batch_size: int, seed: int | None
+    ) -> Examples:
+        self.check_same_scheme([example.tags for example in examples])
+        inputs = self.index([example.given() for example in examples])
+        unknown = len(self.tags)  # a tag that training never saw is always wrong
+        targets = [
+            np.array([self._numbers.get(tag, unknown) for tag in _as_learned(e.tags, self.config)])
+            for e in examples
+        ]
+        return Examples([inputs], targets, batch_size=batch_size, seed=seed)
+
+    def notes(self, examples: Sequence[TaggedSentence]) -> list[str]:
+        written = [tag for example in examples for tag in _as_learned(example.tags, self.config)]
+        unseen = Counter(tag for tag in written if tag not in self._numbers)
+        return unseen_notes(dict(unseen.most_common()), "word", "tag")
+
+    def check_same_scheme(self, sentences: Sequence[Sequence[str]]) -> None:
+        """Refuse spans that are written in another way than in training."""
+        if self.config.text.scheme != "as written" or not is_scheme(self.tags):
+            return  # spans are converted, or there are none
+        own, other = scheme_of([self.tags]), scheme_of(sentences)
+        if own != other and is_scheme(tag for tags in sentences for tag in tags):
+            raise InputError(
+                f"the tags are written in {other.upper()}, those of training in {own.upper()}; "
+                f"write all in one way, or train with --set text.scheme={own}"
+            )
+
+    def build(self) -> Tagger:
+        return Tagger(
+            self.config.model,
+            self.counts(),
+            len(self.tags),
+            self.language_model(),
+            [torch.from_numpy(values.counts) for values in self.features],
+        )
+
+    def facts(self, examples: Sequence[TaggedSentence]) -> dict[str, Any]:
+        return {"tags": len(self.tags), "scheme": scheme_of(e.tags for e in examples)}
+
+    @classmethod
+    def trained_class(cls) -> type[TrainedTagger]:
+        return TrainedTagger
+
+    def to_data(self) -> dict[str, Any]:
+        features = [values.to_data() for values in self.features]
+        return {"words": self.words.to_data(), "tags": self.tags, "features": features}
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any], config: RunConfig) -> Self:
+        features = [WordList.from_data(values) for values in data.get("features", [])]
+        return cls(config, WordList.from_data(data["words"]), texts(data["tags"], "tags"), features)
+
+
+def _as_learned(tags: Sequence[str], config: RunConfig) -> Sequence[str]:
+    if config.text.scheme == "as written" or not is_scheme(tags):
+        return tags
+    return convert_scheme(tags, config.text.scheme)
+
+
+class TrainedTagger(TrainedTask):
+    """A tagger with its words and tags."""
+
+    task: Tagging
+    model: Tagger
+
+    @property
+    def marks_spans(self) -> bool:
+        """Whether its tags mark spans, like B-PER and I-PER."""
+        return is_scheme(self.task.tags)
+
+    def tag(self, sentences: Iterable[Sequence[Word]], *, batch_size: int = 32) -> list[list[str]]:
+        """The tags of every sentence; a sentence without words has none.
+
+        A word is a string; if features are read beside it, a tuple like ("Rome", "NNP").
+        """
+        given = [list(sentence) for sentence in sentences]
+        refuse_features(given, self.config.text.features)
+        tagged: list[list[str]] = [[] for _ in given]
+        for rows, batch in self.in_batches([given], batch_size):
+            best = self.model.best(batch[0]).tolist()
+            for row, numbers in zip(rows, best, strict=True):
+                tags = [self.task.tags[number] for number in numbers[: len(given[row])]]
+                tagged[row] = self._as_written(tags)
+        return tagged
+
+    def split_lines(self, text: str) -> list[list[str]]:
+        """The words of each line, with marks and clitics apart as in the training data."""
+        return [self.task.form.split(line) for line in text.removesuffix("\n").split("\n")]
+
+    def _as_written(self, tags: Sequence[str]) -> list[str]:
+        return convert_scheme(tags, self.facts["task"]["scheme"]) if self._converts() else [*tags]
+
+    def _converts(self) -> bool:
+        """Whether spans were learned in a scheme of choice."""
+        return self.config.text.scheme != "as written" and self.marks_spans
+
+    def measure(self, examples: Sequence[TaggedSentence]) -> TaggingMeasures:
+        """How well examples are tagged."""
+        right: list[Sequence[str]] = [example.tags for example in examples]
+        self.task.check_same_scheme(right)
+        words = [word for example in examples for word in example.words]
+        return measure_tagging(
+            [self._as_written(tags) if is_scheme(tags) else tags for tags in right],
+            self.tag([example.given() for example in examples]),
+            unknown=(self.task.words.ids(words) == 0).tolist(),
+            known_tags=self.known_tags(),
+        )
+
+    def known_tags(self) -> set[str]:
+        """The tags of training, as its files write them."""
+        if not self._converts():
+            return set(self.task.tags)
+        return tags_in(self.task.tags, self.facts["task"]["scheme"])
+
+
+def tagged_sentences(
+    trained: TrainedTagger, sentences: Sequence[Sequence[str]], tagged: Sequence[Sequence[str]]
+) -> list[dict[str, Any]]:
+    """Sentences and the tags they were given, as plain data, with spans where tags mark such."""
+    found = []
+    for words, tags in zip(sentences, tagged, strict=True):
+        sentence: dict[str, Any] = {"words": list(words), "tags": list(tags)}
+        if trained.marks_spans:
+            sentence["spans"] = [
+                {**vars(entity), "text": " ".join(words[entity.start : entity.end])}
+                for entity in find_entities(tags)
+            ]
+        found.append(sentence)
+    return found
+
+
+def refuse_lengths(words: Sequence[Any], tags: Sequence[Any]) -> None:
+    """Words and tags must be as many."""
+    if len(words) != len(tags):
+        raise InputError(f"{len(words)} words have {len(tags)} tags; give one for each")
+
+
+def refuse_features(sentences: Iterable[Sequence[Word]], features: Sequence[str]) -> None:
+    """Words must have the features that are read beside them, and no others."""
+    for word in (word for sentence in sentences for word in sentence):
+        found = 0 if isinstance(word, str) else len(word) - 1
+        if found != len(features) or not (isinstance(word, str) or features):
+            wanted = f"those of text.features={[*features]}" if features else "none are read"
+            raise InputError(f"{word!r}: has {found} features beside the word; {wanted}")

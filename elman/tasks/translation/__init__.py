@@ -1,0 +1,1 @@
+"""Translation: a source in, a text out; also summaries and captions."""

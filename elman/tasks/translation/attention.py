@@ -1,0 +1,95 @@
+"""Where a trained encoder–decoder looks while it writes: maps of words for given targets.
+
+Takes sources and the ids of what was written of each, as a search gave them, and gives an
+`AttentionMap` each; called by the commands that translate, for pictures and alignments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from elman.batches.sources import pad_rows
+from elman.errors import InputError
+from elman.evaluation.attention_map import END, AttentionMap, map_words, starts_of, words_of
+
+if TYPE_CHECKING:
+    from elman.models.contract import LanguageModel
+    from elman.tasks.translation.sides import Side
+    from elman.tasks.translation.task import ReadSource, Translation
+    from elman.tasks.translation.trained import TrainedTranslator
+
+_AT_ONCE = 64
+
+
+def attention_maps(
+    trained: TrainedTranslator,
+    sources: Sequence[str | np.ndarray],
+    targets: Sequence[Sequence[int]],
+) -> list[AttentionMap]:
+    """The map of every source and the ids of its target; an empty one of an empty source."""
+    check_attention(trained)
+    encoded = trained.task.encode_sources(sources)
+    maps = [AttentionMap((), (), np.zeros((0, 0)))] * len(sources)
+    for row, weights in _weights(trained, encoded, targets):
+        source = _source_words(trained.task.source, sources[row], encoded[row])
+        target = _target_words(trained.task, targets[row], encoded[row])
+        maps[row] = map_words(source, target, weights[: len(targets[row]), : len(source[1])])
+    return maps
+
+
+def check_attention(trained: TrainedTranslator) -> None:
+    """Refuse a run that looks at nothing."""
+    if not trained.model.has_attention:
+        raise InputError(f"{trained.name}: was trained without attention, so there is none to see")
+
+
+def _weights(
+    trained: TrainedTranslator, encoded: Sequence[ReadSource], targets: Sequence[Sequence[int]]
+) -> Iterator[tuple[int, np.ndarray]]:
+    """For every source that has something, its number and the weights of its tokens (T, S)."""
+    lengths = [len(ids) for ids in targets]
+    some = [row for row in range(len(encoded)) if len(encoded[row]) and lengths[row]]
+    some.sort(key=lambda row: lengths[row])
+    for first in range(0, len(some), _AT_ONCE):
+        rows = some[first : first + _AT_ONCE]
+        ids = pad_rows([np.asarray(targets[row]) for row in rows], 0)
+        source = trained.task.source_batch([encoded[row] for row in rows])
+        yield from zip(rows, look(trained.model, source, ids), strict=True)
+
+
+@torch.inference_mode()
+def look(model: LanguageModel, source: object, ids: torch.Tensor) -> np.ndarray:
+    """How much the prediction of each id (B, T) looks at each place of the source, (B, T, S)."""
+    state = model.start(len(ids), source)
+    steps = [model.attention(state)[0]]
+    for t in range(ids.shape[1] - 1):
+        state = model.read(ids[:, t : t + 1], state)
+        steps.append(model.attention(state)[0])
+    weights: np.ndarray = torch.stack(steps, dim=1).numpy(force=True)
+    return weights
+
+
+def _source_words(
+    side: Side | None, source: str | np.ndarray, encoded: ReadSource
+) -> tuple[list[str], list[int]]:
+    """The words of a source and the one to which each token belongs; vectors have numbers."""
+    if side is None or not isinstance(source, str):
+        places = range(len(np.atleast_2d(encoded.numbers)))
+        return [str(place + 1) for place in places], [*places]
+    words, numbers = words_of(source, side.tokenizer.spans(source).starts.tolist())
+    return [*words, END], [*numbers, len(words)]
+
+
+def _target_words(
+    task: Translation, ids: Sequence[int], source: ReadSource
+) -> tuple[list[str], list[int]]:
+    """The same of what was written, which may have been cut off before its end."""
+    ended = ids[-1] == task.target.tokenizer.eos_id
+    inside = ids[:-1] if ended else ids
+    pieces = [task.decode(inside[: end + 1], source) for end in range(len(inside))]
+    words, numbers = words_of(pieces[-1] if pieces else "", starts_of(pieces))
+    return ([*words, END], [*numbers, len(words)]) if ended else (words, numbers)

@@ -1,0 +1,194 @@
+"""How good translations are: BLEU and chrF, ROUGE, exact match; all of them also by source length.
+
+BLEU (Papineni et al. 2002) and chrF (Popović 2015) come from sacrebleu, whose signature says how
+they were computed. Takes guessed and right targets with the length of each source, gives
+`TranslationMeasures`; called by the task of translation and by whatever compares runs by length.
+BLEU and chrF are of the whole text, from 0 to 100 as everybody writes them; ROUGE and exact match
+are means over the lines, from 0 to 1.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from elman.errors import InputError, choose
+from elman.evaluation.task_measures import MeasureTable, TaskMeasures
+from elman.tasks.translation.rouge import rouge_l, rouge_n, rouge_words
+
+TOKENIZATIONS = ("13a", "none", "intl", "char", "zh")  # of sacrebleu, those that need nothing else
+NAMES = {
+    "bleu": "BLEU",
+    "chrf": "chrF",
+    "rouge-1": "ROUGE-1",
+    "rouge-2": "ROUGE-2",
+    "rouge-l": "ROUGE-L",
+    "exact": "exact match",
+}
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Of some lines."""
+
+    bleu: float
+    chrf: float
+    rouge_1: float
+    rouge_2: float
+    rouge_l: float
+    exact: float  # the share of lines that are right to the letter
+    lines: int
+
+    def get(self, measure: str) -> float:
+        """One of them, by its name in settings, like `rouge-l`."""
+        return float(getattr(self, measure.replace("-", "_")))
+
+
+@dataclass(frozen=True)
+class Band:
+    """The scores of the lines whose source has a length from `shortest` to `longest`."""
+
+    shortest: int
+    longest: int
+    scores: Scores
+
+
+@dataclass(frozen=True)
+class TranslationMeasures(TaskMeasures):
+    """Measures of guessed targets."""
+
+    whole: Scores
+    bands: tuple[Band, ...]  # from the shortest sources to the longest
+    signatures: dict[str, str]  # of BLEU and chrF: how they were computed
+    measure: str = "bleu"  # the one that matters
+    remarks: tuple[str, ...] = ()
+
+    def rows(self) -> list[tuple[str, Any]]:
+        order = sorted(NAMES, key=lambda name: name != self.measure)
+        rows: list[tuple[str, Any]] = [(NAMES[name], self.whole.get(name)) for name in order]
+        return [*rows, ("lines", self.whole.lines)]
+
+    def tables(self) -> list[MeasureTable]:
+        if len(self.bands) < 2:
+            return []
+        names = [name for name in ("bleu", "chrf", "rouge-l", "exact") if name != self.measure]
+        names = [self.measure, *names]
+        rows = [
+            [f"{band.shortest}–{band.longest}", band.scores.lines, *map(band.scores.get, names)]
+            for band in self.bands
+        ]
+        return [MeasureTable(["source length", "lines", *(NAMES[name] for name in names)], rows)]
+
+    def footnotes(self) -> list[str]:
+        return [f"{NAMES[name]}: {signature}" for name, signature in self.signatures.items()]
+
+    def notes(self) -> list[str]:
+        return [*self.remarks]
+
+    def to_data(self) -> dict[str, Any]:
+        bands = [
+            {"shortest": band.shortest, "longest": band.longest, **asdict(band.scores)}
+            for band in self.bands
+        ]
+        data = {**asdict(self.whole), "measure": self.measure, "signatures": self.signatures}
+        return {**data, "by_length": bands}
+
+
+@dataclass(frozen=True)
+class Judging:
+    """How targets are compared."""
+
+    tokenize: str = "13a"  # of BLEU: how words are found; none: they stand between spaces already
+    lowercase: bool = False
+    measure: str = "bleu"  # the one that matters
+
+    def __post_init__(self) -> None:
+        choose(dict.fromkeys(TOKENIZATIONS), self.tokenize, "tokenization of BLEU")
+        choose(NAMES, self.measure, "measure")
+
+
+def measure_translation(
+    right: Sequence[str],
+    guessed: Sequence[str],
+    lengths: Sequence[int],
+    *,
+    judging: Judging | None = None,
+    bounds: Sequence[int] | None = None,
+    remarks: Sequence[str] = (),
+) -> TranslationMeasures:
+    """Measures of one guess per line; `lengths`: of the sources.
+
+    `bounds`: the longest length of every band but the last, by default those that make thirds.
+    """
+    if not right:
+        raise InputError("there are no lines to measure on; give some")
+    judging = judging or Judging()
+    metrics = _metrics(judging)
+    found = []
+    for shortest, longest, rows in bands_of(lengths, bounds):
+        some = [right[row] for row in rows], [guessed[row] for row in rows]
+        found.append(Band(shortest, longest, _score(*some, metrics, judging.lowercase)))
+    whole = _score(right, guessed, metrics, judging.lowercase)
+    signatures = {name: str(metric.get_signature()) for name, metric in metrics.items()}
+    return TranslationMeasures(whole, tuple(found), signatures, judging.measure, tuple(remarks))
+
+
+def bands_of(
+    lengths: Sequence[int], bounds: Sequence[int] | None = None
+) -> list[tuple[int, int, list[int]]]:
+    """Bands of length: shortest and longest that there is in each, and its rows; none empty.
+
+    Rows of one length are in one band, so thirds are as equal as that allows.
+    """
+    ordered = sorted(lengths)
+    if bounds is None:
+        bounds = [ordered[len(ordered) * part // 3 - 1] for part in (1, 2) if len(ordered) >= 3]
+    limits = [*sorted({*bounds}), ordered[-1]]
+    bands = []
+    below = -1
+    for limit in limits:
+        rows = [row for row, length in enumerate(lengths) if below < length <= limit]
+        if rows:
+            within = [lengths[row] for row in rows]
+            bands.append((min(within), max(within), rows))
+        below = max(below, limit)
+    return bands
+
+
+def _metrics(judging: Judging) -> dict[str, Any]:
+    from sacrebleu.metrics.bleu import BLEU  # take a while
+    from sacrebleu.metrics.chrf import CHRF
+
+    case = judging.lowercase
+    return {
+        "bleu": BLEU(tokenize=judging.tokenize, lowercase=case, force=True),
+        "chrf": CHRF(lowercase=case),
+    }
+
+
+def _score(
+    right: Sequence[str], guessed: Sequence[str], metrics: dict[str, Any], lowercase: bool
+) -> Scores:
+    corpus = {
+        name: float(metric.corpus_score([*guessed], [[*right]]).score)
+        for name, metric in metrics.items()
+    }
+    pairs = [*zip(right, guessed, strict=True)]
+    words = [(rouge_words(one), rouge_words(other)) for one, other in pairs]
+    return Scores(
+        bleu=corpus["bleu"],
+        chrf=corpus["chrf"],
+        rouge_1=statistics.fmean(rouge_n(*both, 1) for both in words),
+        rouge_2=statistics.fmean(rouge_n(*both, 2) for both in words),
+        rouge_l=statistics.fmean(rouge_l(*both) for both in words),
+        exact=statistics.fmean(_same(*both, lowercase) for both in pairs),
+        lines=len(right),
+    )
+
+
+def _same(right: str, guess: str, lowercase: bool) -> bool:
+    if lowercase:
+        right, guess = right.lower(), guess.lower()
+    return right.split() == guess.split()

@@ -1,0 +1,153 @@
+"""Parallel files: line n of one is line n of the other, in another language.
+
+    train.en  train.de  val.en.gz  val.de.gz  test_2016_flickr.lc.norm.tok.en …
+
+Takes a folder, the common beginning of two files (`wmt/newstest2014`), a file with both sides
+(`pairs.py`) or a built-in corpus, gives a `Corpus` whose documents are pairs; called by the task of
+translation. A file's name begins with its split and ends with its language, with or without .txt
+and .gz. Where a folder has several files for a split, each has a name of its own:
+`--split test_2016_flickr`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from elman.errors import InputError
+from elman.tasks.translation.pairs import Pair, PairDocument
+from elman.tasks.translation.vectors import is_vectors, read_vectors
+from elman.text.corpora import SPLIT_NAMES, SPLITS, Corpus, files_in, open_corpus
+from elman.text.reader import Document, read_document
+from elman.text.task_config import PairConfig
+
+_PLAIN = re.compile(r"(\.txt|\.tok)?(\.gz)?$")  # of a name, of no consequence for what it says
+
+
+def open_parallel(data: str, config: PairConfig) -> Corpus:
+    """The pairs of a path or a name."""
+    path = Path(data)
+    if os.path.isdir(path):
+        found = _pairs_of_files(files_in(path), config)
+        if not found:
+            return _other_folder(data, path, config)
+        return _named(data, {stem: _together(*files) for stem, files in found.items()})
+    if data and not os.path.exists(path) and os.path.isdir(path.parent):
+        begun = [file for file in files_in(path.parent) if file.name.startswith(path.name)]
+        found = _pairs_of_files(begun, config)
+        if len(found) == 1:
+            whole = _together(*next(iter(found.values())))
+            return Corpus(data, dict.fromkeys(SPLITS, whole), whole)
+        if found:
+            documents = {stem: _together(*files) for stem, files in found.items()}
+            return _named(data, documents)
+    return open_corpus(data)
+
+
+def _other_folder(data: str, folder: Path, config: PairConfig) -> Corpus:
+    """A folder of files that have both sides each; or one line that says what is missing."""
+    endings = sorted({stem_and_ending(path)[1] for path in files_in(folder)} - {""})
+    both = {"tsv", "jsonl", "json", "csv"}
+    if endings and both.issuperset(endings):
+        return open_corpus(data)
+    inside = sorted(path.name for path in folder.iterdir() if path.is_dir())
+    if inside and not endings:
+        raise InputError(f"{data}: has folders only ({', '.join(inside)}); give one of them")
+    there = ", ".join(endings) or "nothing"
+    raise InputError(
+        f"{data}: there are no two files like train.{config.source} and train.{config.target}, "
+        f"only names that end in {there}; choose with --set text.source=… --set text.target=…"
+    )
+
+
+def stem_and_ending(path: Path) -> tuple[str, str]:
+    """`train.lc.tok` and `en` of `train.lc.tok.en.gz`."""
+    name = _PLAIN.sub("", path.name)
+    if "." not in name:
+        name = path.name.removesuffix(".gz")  # train.txt, beside train.npy
+    stem, _, ending = name.rpartition(".")
+    return (stem, ending) if stem else (name, "")
+
+
+def _pairs_of_files(files: list[Path], config: PairConfig) -> dict[str, tuple[Path, Path]]:
+    """By the common beginning of their names, the two files that belong together."""
+    sides: dict[str, dict[str, list[Path]]] = defaultdict(lambda: defaultdict(list))
+    for path in files:
+        stem, ending = stem_and_ending(path)
+        sides[stem][ending].append(path)
+    found = {}
+    for stem, endings in sides.items():
+        sources, targets = endings.get(config.source, []), endings.get(config.target, [])
+        for several in (sources, targets):
+            if len(several) > 1:
+                names = " and ".join(path.name for path in several)
+                raise InputError(f"{names}: are one text in two files; leave one of them")
+        if sources and targets:
+            found[stem] = sources[0], targets[0]
+        elif (sources or targets) and _split_of(stem):
+            (alone,) = sources or targets
+            missing = config.target if sources else config.source
+            raise InputError(
+                f"{alone}: has no other side; put {stem}.{missing} beside it, "
+                "or choose others with text.source and text.target"
+            )
+    return found
+
+
+def _together(source: Path, target: Path) -> PairDocument:
+    """Two files as one document of pairs; they must have as many lines."""
+    right = read_document(target)
+    targets = _lines(right)
+    sources, notes = _read_sources(source)
+    if len(sources) != len(targets):
+        unit = "sources" if is_vectors(source) else "lines"
+        raise InputError(
+            f"{source} has {len(sources):,} {unit} and {target} has {len(targets):,} lines; "
+            "line n of one must belong to line n of the other"
+        )
+    pairs = [Pair(source, target) for source, target in zip(sources, targets, strict=True)]
+    if not any(pair.whole for pair in pairs):
+        raise InputError(f"{source}: no line has text in {target.name} too; give some")
+    return PairDocument.of(f"{source} + {target.name}", pairs, [*notes, *right.notes])
+
+
+def _read_sources(path: Path) -> tuple[list[Any], list[str]]:
+    """Texts or vectors, and what there is to say of them."""
+    if is_vectors(path):
+        return read_vectors(path), []
+    document = read_document(path)
+    return [*_lines(document)], document.notes
+
+
+def _lines(document: Document) -> list[str]:
+    """Lines without tabs, which stand between the two sides of a pair."""
+    text = document.text
+    if "\t" in text:
+        document.notes.append(f"{text.count(chr(9)):,} tabs were read as spaces")
+        text = text.replace("\t", " ")
+    return text.removesuffix("\n").split("\n")
+
+
+def _split_of(stem: str) -> str | None:
+    """The split that a name begins with."""
+    word = re.split(r"[^a-z]", stem.lower(), maxsplit=1)[0]
+    return next((split for split, names in SPLIT_NAMES.items() if word in names), None)
+
+
+def _named(data: str, documents: dict[str, PairDocument]) -> Corpus:
+    """Documents by split; those of a split that has several, by their own names."""
+    by_split: dict[str | None, list[str]] = defaultdict(list)
+    for stem in documents:
+        by_split[_split_of(stem)].append(stem)
+    named: dict[str, Document] = {}
+    for split, stems in by_split.items():
+        short = [stem.partition(".")[0] for stem in stems]
+        names = short if len({*short}) == len(stems) else stems
+        if split is not None and len(stems) == 1:
+            names = [split]
+        named |= {name: documents[stem] for name, stem in zip(names, stems, strict=True)}
+    ordered = {name: named[name] for name in SPLITS if name in named}
+    return Corpus(data, ordered | named)

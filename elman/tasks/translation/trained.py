@@ -1,0 +1,251 @@
+"""A trained encoder–decoder with its task: sources in, texts out.
+
+What `elman.train` and `elman.load` give of the task of translation. Every source gives one result,
+in its place; a source without any words gives an empty one. Sources are searched side by side, in
+the order of their length, which does not change what comes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from elman.batches.sources import pad_rows
+from elman.decoding.beam import beam_search_rows
+from elman.decoding.hypotheses import Hypothesis
+from elman.decoding.options import DecodingOptions
+from elman.decoding.sampling import sample
+from elman.errors import InputError
+from elman.models.contract import LanguageModel
+from elman.tasks.trained_task import TrainedTask
+from elman.tasks.translation.attention import check_attention, look
+from elman.tasks.translation.measures import Judging, TranslationMeasures, measure_translation
+from elman.tasks.translation.pairs import Pair
+from elman.tasks.translation.task import ReadSource, Translation
+from elman.text import guess_tokenizer
+
+BEAM = 5
+LENGTH_PENALTY = 1.0
+_FURTHER = 10  # tokens that a target may always have, beside twice what is usual for its source
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Written:
+    """A text that was found for a source, its log probability, and the score it is ranked by."""
+
+    text: str
+    log_prob: float
+    score: float
+    ids: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """How much each token of a target looked at each of its source."""
+
+    source: list[str]  # tokens, the last one <eos>
+    target: list[str]
+    weights: np.ndarray  # (target, source); every row sums to one
+
+
+class TrainedTranslator(TrainedTask):
+    """An encoder–decoder with its tokenizers."""
+
+    task: Translation
+    model: Any  # an EncoderDecoder, or a mixture of several
+
+    # Writing --------------------------------------------------------------------------------------
+
+    def translate(
+        self,
+        sources: Sequence[str | np.ndarray],
+        *,
+        beam: int = BEAM,
+        batch_size: int = 64,
+        progress: Progress = lambda more, total: None,
+        **options: Any,
+    ) -> list[str]:
+        """The best target of every source; options are those of `DecodingOptions`."""
+        found = self.search(sources, beam=beam, batch_size=batch_size, progress=progress, **options)
+        return [best[0].text if best else "" for best in found]
+
+    def search(
+        self,
+        sources: Sequence[str | np.ndarray],
+        *,
+        beam: int | None = BEAM,
+        batch_size: int = 64,
+        progress: Progress = lambda more, total: None,
+        **options: Any,
+    ) -> list[list[Written]]:
+        """The `n_best` best targets of every source, best first; none of an empty source.
+
+        With beam None `samples` of them are drawn instead.
+        """
+        if batch_size < 1:
+            raise InputError(f"batch_size={batch_size}: must be at least 1")
+        found: list[list[Written]] = [[] for _ in sources]
+        encoded = self.task.encode_sources(sources)
+        for rows in self._rows(encoded, batch_size):
+            some = [encoded[row] for row in rows]
+            least = options.get("min_tokens", 0)
+            limits = [max(self._limit(len(source)), least) for source in some]
+            asked = self._options(beam, max(limits), options)
+            limits = [min(limit, asked.max_tokens) for limit in limits]
+            if beam is None:  # each source by itself, with a limit of its own
+                texts = [
+                    self._draw(source, replace(asked, max_tokens=limit))
+                    for source, limit in zip(some, limits, strict=True)
+                ]
+            else:
+                texts = beam_search_rows(self.model, self._start(some), asked, limits=limits)
+            for row, best in zip(rows, texts, strict=True):
+                found[row] = [
+                    Written(self._decode(one.ids, encoded[row]), one.log_prob, one.score, one.ids)
+                    for one in best
+                ]
+            progress(len(rows), len(encoded))
+        return found
+
+    def _draw(self, source: ReadSource, options: DecodingOptions) -> list[Hypothesis]:
+        """Texts of one source, drawn; the likeliest first."""
+        drawn: list[list[int]] = [[] for _ in range(options.samples)]
+        state = self._start([source] * options.samples)
+        for step in sample(self.model, state, options):
+            for ids, number in zip(drawn, step, strict=True):
+                if number is not None:
+                    ids.append(number)
+        scores = [float(self._log_probs(source, ids).sum()) for ids in drawn]
+        texts = [
+            Hypothesis(tuple(ids), score, score) for ids, score in zip(drawn, scores, strict=True)
+        ]
+        return sorted(texts, key=lambda text: -text.score)
+
+    @torch.inference_mode()
+    def _log_probs(self, source: ReadSource, ids: Sequence[int]) -> torch.Tensor:
+        log_probs, _ = self.model.score(torch.tensor([ids]), self._start([source]))
+        given: torch.Tensor = log_probs[0]
+        return given
+
+    def _options(self, beam: int | None, longest: int, options: dict[str, Any]) -> DecodingOptions:
+        tokenizer = self.task.target.tokenizer
+        unknown = () if tokenizer.unknown_id is None else (tokenizer.unknown_id,)
+        given = {"max_tokens": longest, "banned": unknown, **options}
+        if beam is not None:
+            given = {"length_penalty": LENGTH_PENALTY, **given}
+        return DecodingOptions(beam=beam, stop_ids=(tokenizer.eos_id,), **given)
+
+    def _limit(self, length: int) -> int:
+        """The most tokens of a target, by the length of its source."""
+        return round(2 * self.task.growth * length) + _FURTHER
+
+    def _rows(self, encoded: Sequence[ReadSource], batch_size: int) -> Iterator[np.ndarray]:
+        """Numbers of sources of like length; empty ones are left out."""
+        self._ready()
+        lengths = np.array([len(source) for source in encoded], dtype=int)
+        order = np.argsort(lengths, kind="stable")
+        order = order[lengths[order] > 0]
+        for first in range(0, len(order), batch_size):
+            yield order[first : first + batch_size]
+
+    def _ready(self) -> None:
+        if isinstance(self.model, torch.nn.Module):
+            self.model.eval()
+
+    @torch.inference_mode()
+    def _start(self, encoded: Sequence[ReadSource]) -> Any:
+        model: LanguageModel = self.model
+        return model.start(len(encoded), self.task.source_batch(encoded))
+
+    def _decode(self, ids: Sequence[int], source: ReadSource) -> str:
+        eos = self.task.target.tokenizer.eos_id
+        return self.task.decode(ids[:-1] if ids and ids[-1] == eos else ids, source)
+
+    # Looking at given targets ---------------------------------------------------------------------
+
+    @torch.inference_mode()
+    def score(self, pairs: Sequence[tuple[Any, str]], *, batch_size: int = 64) -> list[float]:
+        """The log probability of every target, given its source."""
+        scores = [0.0] * len(pairs)
+        sources, targets = self.task.encode([Pair(*pair) for pair in pairs])
+        eos = self.task.target.tokenizer.eos_id
+        for rows in self._rows(sources, batch_size):
+            ids = pad_rows([targets[row] for row in rows], eos, further=1)
+            log_probs, _ = self.model.score(ids, self._start([sources[row] for row in rows]))
+            for row, of_row in zip(rows, log_probs, strict=True):
+                scores[row] = float(of_row[: len(targets[row]) + 1].sum())
+        return scores
+
+    @torch.inference_mode()
+    def alignments(
+        self, pairs: Sequence[tuple[Any, str]], *, batch_size: int = 64
+    ) -> list[Alignment]:
+        """Where the model looks while it reads given targets, `<eos>` last on both sides."""
+        check_attention(self)
+        sources, targets = self.task.encode([Pair(*pair) for pair in pairs])
+        eos = self.task.target.tokenizer.eos_id
+        found: dict[int, Alignment] = {}
+        for rows in self._rows(sources, batch_size):
+            ids = pad_rows([targets[row] for row in rows], eos, further=1)
+            source = self.task.source_batch([sources[row] for row in rows])
+            weights = look(self.model, source, ids)  # (B, T, S)
+            for place, row in enumerate(rows):
+                found[row] = self._alignment(sources[row], targets[row], weights[place])
+        nothing = np.zeros((0, 0), dtype=np.float32)
+        return [found.get(row, Alignment([], [], nothing)) for row in range(len(pairs))]
+
+    def _alignment(self, source: ReadSource, target: np.ndarray, weights: np.ndarray) -> Alignment:
+        known = [*self.task.target.tokenizer.tokens, *source.unknown]
+        tokens = [*(known[number] for number in target), "<eos>"]
+        if self.task.source is None:
+            seen = [str(place) for place in range(1, len(source) + 1)]
+        else:
+            seen = [*self.task.source.tokens(source.numbers), "<eos>"]
+        return Alignment(seen, tokens, weights[: len(tokens), : len(seen)])
+
+    # Measuring ------------------------------------------------------------------------------------
+
+    def evaluate(
+        self, data: str, *, split: str | None = None, **options: Any
+    ) -> TranslationMeasures:
+        """How well the test split of a folder, or a file, is translated."""
+        return self.measure(self.examples(data, split), **options)
+
+    def measure(
+        self,
+        examples: Sequence[Pair],
+        *,
+        tokenize: str = "auto",
+        bounds: Sequence[int] | None = None,
+        **options: Any,
+    ) -> TranslationMeasures:
+        """How well pairs are translated; further options are those of `translate`.
+
+        `tokenize`: how BLEU finds words (13a, none, intl, char, zh); auto: none if the marks of the
+        right targets stand apart already, else 13a. `bounds`: of the bands of length.
+        """
+        right = [pair.target for pair in examples]
+        if tokenize == "auto":
+            tokenize = "none" if guess_tokenizer("\n".join(right)) == "words" else "13a"
+        text = self.config.text
+        judging = Judging(tokenize, text.lowercase, text.measure)  # refused before the long work
+        empty = sum(not pair.whole for pair in examples)
+        return measure_translation(
+            right,
+            self.translate([pair.source for pair in examples], **options),
+            [_length(pair.source) for pair in examples],
+            judging=judging,
+            bounds=bounds,
+            remarks=[f"{empty:,} pairs have an empty side; they are measured too"] if empty else (),
+        )
+
+
+def _length(source: str | np.ndarray) -> int:
+    """Words of a text, or vectors."""
+    return len(source.split()) if isinstance(source, str) else len(source)
