@@ -38,12 +38,12 @@ def tag(
     columns
         The file is in columns (CoNLL, CoNLL-U), one word per line: its other columns stay.
     """
-    from pathlib import Path
 
-    from elman.tasks.sentence_training import load_kind
+    from elman.tasks.tagging.task import TrainedTagger
+    from elman.tasks.task import load
 
     document = read_given(file, text)
-    trained: TrainedTagger = load_kind(Path(run), "tagger")
+    trained = load(run, TrainedTagger)
     if columns:
         _tag_columns(trained, document, batch_size, json)
     else:

@@ -19,17 +19,18 @@ class TaskEntry:
     """A task, before it is imported."""
 
     about: str
-    folder: str  # a module, like elman.tasks.tagging
-    task: str  # the class in its task.py
+    place: str  # of its class: module:name
     questions: dict[str, str] = field(default_factory=dict)  # and what each does, in one sentence
 
     def load(self) -> Any:
         """The class of the task."""
-        return getattr(import_module(f"{self.folder}.task"), self.task)
+        module, _, name = self.place.partition(":")
+        return getattr(import_module(module), name)
 
     def load_questions(self) -> dict[str, Any]:
-        """What can be asked, by name."""
-        found: dict[str, Any] = import_module(f"{self.folder}.questions").QUESTIONS
+        """What can be asked, by name: `questions.py` beside the task."""
+        folder = self.place.partition(":")[0].rpartition(".")[0]
+        found: dict[str, Any] = import_module(f"{folder}.questions").QUESTIONS
         return found
 
 
@@ -38,25 +39,25 @@ TASKS = Registry(
     {
         "language-modelling": TaskEntry(
             "predict the next token of running text",
-            "elman.tasks.language_modelling",
-            "LanguageModelling",
+            "elman.tasks.language_modelling.task:LanguageModelling",
         ),
-        "tagging": TaskEntry("a tag for every word", "elman.tasks.tagging", "Tagging"),
+        "counting": TaskEntry(
+            "the same by counting n-grams", "elman.tasks.language_modelling.counting:Counting"
+        ),
+        "tagging": TaskEntry("a tag for every word", "elman.tasks.tagging.task:Tagging"),
         "classification": TaskEntry(
             "a label for a text, or for a pair of texts",
-            "elman.tasks.classification",
-            "Classification",
+            "elman.tasks.classification.task:Classification",
         ),
         "answering": TaskEntry(
-            "the part of a passage that answers a question", "elman.tasks.answering", "Answering"
+            "the part of a passage that answers a question", "elman.tasks.answering.task:Answering"
         ),
         "translation": TaskEntry(
             "a text for a source: translations, summaries, captions",
-            "elman.tasks.translation",
-            "Translation",
+            "elman.tasks.translation.task:Translation",
         ),
         "embedding": TaskEntry(
-            "vectors of words in their sentences (ELMo)", "elman.tasks.embedding", "Embedding"
+            "vectors of words in their sentences (ELMo)", "elman.tasks.embedding.task:Embedding"
         ),
     },
     group="tasks",

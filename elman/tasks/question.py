@@ -28,6 +28,10 @@ TEXTS = "texts"  # several: a command reads one per line
 Progress = Callable[[int, int], None]  # how many more are done, of how many
 
 
+def silent(more: int, total: int) -> None:
+    """Progress that nobody watches."""
+
+
 def asked(
     about: str,
     *,
@@ -84,9 +88,7 @@ class Question:
         """The question in one sentence."""
         return str(self.request.__doc__).splitlines()[0]
 
-    def ask(
-        self, trained: Any, request: Any, progress: Progress = lambda more, total: None
-    ) -> Answer:
+    def ask(self, trained: Any, request: Any, progress: Progress = silent) -> Answer:
         """The answer, if the request can be meant."""
         check_request(request)
         return self.answer(trained, request, progress)

@@ -24,7 +24,8 @@ from elman.errors import InputError
 from elman.layers.scalar_mix import ScalarMix
 from elman.models.bidirectional import BidirectionalModel
 from elman.tasks.embedding.task import layers_of, type_vectors_of
-from elman.tasks.language_modelling.trained import TrainedModel, load_any
+from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.task import load
 
 _BATCH = 32  # lines side by side
 
@@ -155,7 +156,7 @@ def embed_lines(
 
 def open_embedder(run: str | Path) -> Embedder:
     """The vectors of a run, or one line that says why it has none."""
-    return embedder_of(load_any(run), str(run))
+    return embedder_of(load(run), str(run))
 
 
 def embedder_of(trained: Any, name: str) -> Embedder:
