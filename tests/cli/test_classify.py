@@ -124,7 +124,7 @@ def test_bad_input_is_one_line(
 def test_a_language_model_is_no_classifier(call: Any) -> None:
     result = call("classify", "words", "--text", "a")
     assert result.code == 2
-    assert "words: is a run of the model 'ngram', not 'classifier'" in result.err
+    assert "words: is an ngram, not a classifier" in result.err
 
 
 def test_an_empty_line_stays_a_line_without_a_label(call: Any, runs: Path, tmp_path: Path) -> None:

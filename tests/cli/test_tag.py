@@ -12,7 +12,6 @@ import pytest
 from tagged import train_tagger, write_tagged
 
 import elman
-from elman.models import SENTENCE_MODELS
 
 
 @pytest.fixture(scope="session")
@@ -162,7 +161,7 @@ def test_bad_texts_are_refused_in_one_line(call: Any, place: Path, problem: str)
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["words", "lines.txt"], "words: is a run of the model 'ngram', not 'tagger'"),
+        (["words", "lines.txt"], "words: is an ngram, not a tagger"),
         (["ner"], "give either a file or --text"),
         (["ner", "nowhere.txt"], "nowhere.txt: no such file"),
         (["ner", "lines.txt", "--batch-size", "0"], "--batch-size 0: must be at least 1"),
@@ -180,8 +179,3 @@ def test_confusion_of_a_language_model_is_refused(call: Any) -> None:
     result = call("evaluate", "words", "--data", "grammar", "--confusion")
     assert (result.code, result.err.count("\n")) == (2, 1)
     assert "--confusion is for taggers and classifiers" in result.err
-
-
-@pytest.mark.parametrize("kind", SENTENCE_MODELS)
-def test_every_task_names_its_command(kind: str) -> None:
-    assert SENTENCE_MODELS[kind].command

@@ -93,7 +93,7 @@ def _cases() -> dict[str, tuple[str, ...]]:
     for cell in CELLS:
         cases[f"cell {cell}"] = (f"model.cell={cell}",)
     for kind in MODELS:
-        if kind != "ngram":
+        if MODELS[kind].task == "language-modelling":
             cases[f"model {kind}"] = (f"model.kind={kind}",)
     for name in INPUTS:
         cases[f"input {name}"] = (f"model.input={name}", UNTIED)

@@ -120,7 +120,7 @@ class Answering(SentenceTask):
         matches = IndexedMatches(self.index(passages), passages, questions)
         return [self.index(questions), matches]
 
-    def build(self, examples: Any) -> Answerer:
+    def build(self, examples: Any = None) -> Answerer:
         return Answerer(self.config.model, self.counts(), self.language_model())
 
     def facts(self, examples: Sequence[Question]) -> dict[str, Any]:

@@ -185,7 +185,7 @@ class Translation(ExampleTask):
 
     # The model, and what a run keeps --------------------------------------------------------------
 
-    def build(self, examples: Any) -> EncoderDecoder:
+    def build(self, examples: Any = None) -> EncoderDecoder:
         target = self.target
         material = Material(
             torch.from_numpy(target.counts), target.tokenizer.eos_id, target.tokenizer.tokens
