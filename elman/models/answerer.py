@@ -22,7 +22,7 @@ from elman.errors import InputError
 from elman.layers.alignment import Alignment
 from elman.layers.contextual import Contextual
 from elman.layers.dropout import dropout
-from elman.layers.poolings.attention import AttentionPooling
+from elman.layers.poolings import AttentionPooling
 from elman.layers.span_pointers import SpanPointers, Spans, best_spans
 from elman.layers.stack import Stack, StackConfig
 from elman.layers.word_features import FeatureConfig, WordFeatures

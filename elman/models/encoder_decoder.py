@@ -22,8 +22,7 @@ from elman.batches.sources import Source
 from elman.errors import InputError
 from elman.layers.decoder import CONTEXTS, Decoder, DecoderConfig, DecoderRun, DecoderState, Encoded
 from elman.layers.dropout import draw_masks_anew, dropout, locked_dropout
-from elman.layers.inputs import Material
-from elman.layers.inputs.words import WordVectors
+from elman.layers.inputs import Material, WordVectors
 from elman.layers.outputs.copying import Copying
 from elman.layers.outputs.output import Evidence, Output
 from elman.layers.padding import real_tokens

@@ -5,8 +5,7 @@ import itertools
 import pytest
 import torch
 
-from elman.layers.tag_outputs import TAG_OUTPUTS
-from elman.layers.tag_outputs.crf import ConditionalField
+from elman.layers.tag_outputs import TAG_OUTPUTS, ConditionalField
 
 K, T = 3, 4
 

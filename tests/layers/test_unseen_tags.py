@@ -3,9 +3,7 @@
 import pytest
 import torch
 
-from elman.layers.tag_outputs.crf import ConditionalField
-from elman.layers.tag_outputs.output import TagOutput
-from elman.layers.tag_outputs.softmax import TagSoftmax
+from elman.layers.tag_outputs import ConditionalField, TagOutput, TagSoftmax
 
 UNSEEN = 3  # tags are 0, 1 and 2
 

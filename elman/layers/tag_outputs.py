@@ -1,23 +1,59 @@
-"""The tags of a sentence as a whole: a linear-chain conditional random field.
-
-    s(y) = a[y_1] + Σ_t scores[t, y_t] + Σ_t A[y_{t-1}, y_t] + b[y_T]
-    P(y) = exp s(y) / Σ_{y'} exp s(y')
-
-The sum over all taggings is the forward algorithm, their best the Viterbi algorithm; both take all
-rows of a batch a word at a time. A row that has ended keeps what it had.
-"""
+"""From scores of tags to tags: each word by itself, or the sentence as a whole."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
 import torch
 from torch import nn
+from torch.nn.functional import cross_entropy
 
 from elman.layers.padding import real_tokens
-from elman.layers.tag_outputs.output import TagOutput
+from elman.registry import Registry
+
+
+class TagOutput(nn.Module, ABC):
+    """Judges tags by scores (B, T, K), of which the first `lengths` (B,) of each row count."""
+
+    about: ClassVar[str]
+
+    def __init__(self, tags: int) -> None:
+        super().__init__()
+        self.tags = tags
+
+    @abstractmethod
+    def loss(self, scores: torch.Tensor, tags: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """Nats of the right tags (B, T), summed over all words."""
+
+    @abstractmethod
+    def best(self, scores: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """The likeliest tags (B, T); beyond the lengths, anything."""
+
+
+class TagSoftmax(TagOutput):
+    """Each word's tag by itself: P(y_t = k) = softmax(scores)_k."""
+
+    about = "each word's tag by itself"
+
+    def loss(self, scores: torch.Tensor, tags: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        real = real_tokens(scores, lengths)
+        unseen = scores.shape[2]  # number of a tag that training never saw: no loss
+        return cross_entropy(scores[real], tags[real], reduction="sum", ignore_index=unseen)
+
+    def best(self, scores: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        return scores.argmax(2)
 
 
 class ConditionalField(TagOutput):
-    """Tags that depend on their neighbours."""
+    """The tags of a sentence as a whole: a linear-chain conditional random field.
+
+        s(y) = a[y_1] + Σ_t scores[t, y_t] + Σ_t A[y_{t-1}, y_t] + b[y_T]
+        P(y) = exp s(y) / Σ_{y'} exp s(y')
+
+    The sum over all taggings is the forward algorithm, their best the Viterbi algorithm; both take
+    all rows of a batch a word at a time. A row that has ended keeps what it had.
+    """
 
     about = "the whole sentence's tags together (linear-chain CRF, Lafferty et al. 2001)"
 
@@ -68,3 +104,10 @@ class ConditionalField(TagOutput):
         for before in reversed(came_from):
             tags.append(before.gather(1, tags[-1][:, None]).squeeze(1))
         return torch.stack(tags[::-1], dim=1)
+
+
+TAG_OUTPUTS = Registry(
+    "tag output",
+    {"softmax": TagSoftmax, "crf": ConditionalField},
+    group="tag_outputs",
+)

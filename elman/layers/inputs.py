@@ -1,30 +1,99 @@
-"""Word vectors from spelling: filters over characters, the best match of each, highway layers.
-
-    c_1 … c_l                                characters of a word, as vectors; begin and end too
-    f_j = max_i tanh(F_j · [c_i; …; c_{i+w-1}] + b_j)      where a filter of width w fits best
-    y   = t ⊙ relu(H f + b) + (1 - t) ⊙ f                  t = σ(T f + b_t): a highway layer
-
-(Kim et al. 2016.) Characters are bytes of UTF-8, so that no text is out of the alphabet. A word is
-computed once for all of its occurrences in a batch. Words that are spelled alike share what is
-learned, and a rare word is not a row of a table that was hardly ever trained.
-"""
+"""Input layers: from ids to vectors that a network can read."""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn.functional import embedding
 
 from elman.errors import InputError
 from elman.layers.dropout import embedding_dropout
-from elman.layers.inputs.input import Input, Material, expected_distinct
+from elman.registry import Registry
 from elman.text.spelling import NOTHING, SYMBOLS, spell
 
 
+@dataclass(frozen=True)
+class Material:
+    """What a model is built from, beside its settings."""
+
+    counts: torch.Tensor  # (V,): how often each token occurs in the training text
+    eos_id: int
+    tokens: Sequence[str] | None = None  # how each is spelled; None: it will be loaded
+    ids: np.ndarray | None = None  # the training text; None: what is learned from it will be loaded
+
+    @property
+    def vocabulary_size(self) -> int:
+        """How many tokens there are."""
+        return len(self.counts)
+
+
+class Input(nn.Module, ABC):
+    """Vectors of ids."""
+
+    about: ClassVar[str]
+    size: int  # of the vectors
+
+    def __init__(self, material: Material, *, embedding_size: int, dropout_words: float) -> None:
+        """`dropout_words`: how many words of the vocabulary are hidden from a training step."""
+        super().__init__()
+        self.dropout_words = dropout_words
+
+    @property
+    def table(self) -> torch.Tensor | None:
+        """A vector for each word, (V, embedding_size), if it has one that an output can share."""
+        return None
+
+    @abstractmethod
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        """A vector for each id."""
+
+    def multiplications(self, step_tokens: int) -> float:
+        """Multiply-adds per token of a step with so many tokens, forward only."""
+        return 0.0
+
+
+def expected_distinct(counts: torch.Tensor, tokens: int) -> float:
+    """How many different words so many tokens have, on average."""
+    frequency = counts.double() / counts.sum().clamp(min=1)
+    return float((1 - (1 - frequency).pow(tokens)).sum())
+
+
+class WordVectors(Input):
+    """A table of word vectors: one row of numbers per word, looked up."""
+
+    about = "a table of word vectors"
+
+    def __init__(self, material: Material, *, embedding_size: int, dropout_words: float) -> None:
+        super().__init__(material, embedding_size=embedding_size, dropout_words=dropout_words)
+        self.size = embedding_size
+        self.weight = nn.Parameter(torch.empty(material.vocabulary_size, embedding_size))
+        nn.init.uniform_(self.weight, -0.1, 0.1)
+
+    @property
+    def table(self) -> torch.Tensor:
+        return self.weight
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        return embedding(ids, embedding_dropout(self.weight, self.dropout_words, self.training))
+
+
 class CharacterFilters(Input):
-    """A vector from a word's characters."""
+    """Word vectors from spelling: filters over characters, the best match of each, highway layers.
+
+        c_1 … c_l                                characters of a word, as vectors; begin and end too
+        f_j = max_i tanh(F_j · [c_i; …; c_{i+w-1}] + b_j)      where a filter of width w fits best
+        y   = t ⊙ relu(H f + b) + (1 - t) ⊙ f                  t = σ(T f + b_t): a highway layer
+
+    (Kim et al. 2016.) Characters are bytes of UTF-8, so that no text is out of the alphabet. A word
+    is computed once for all of its occurrences in a batch. Words that are spelled alike share what
+    is learned, and a rare word is not a row of a table that was hardly ever trained.
+    """
 
     about = "filters over the characters of a word, and highway layers (Kim et al. 2016)"
 
@@ -130,3 +199,10 @@ def _best_match(
     outside = places > last[:, None]
     best: torch.Tensor = matches.masked_fill(outside.unsqueeze(2), -torch.inf).amax(1)
     return best
+
+
+INPUTS = Registry(
+    "input",
+    {"words": WordVectors, "characters": CharacterFilters},
+    group="inputs",
+)
