@@ -22,11 +22,11 @@ from elman.batches.sources import Source
 from elman.errors import InputError
 from elman.layers.decoder import CONTEXTS, Decoder, DecoderConfig, DecoderRun, DecoderState, Encoded
 from elman.layers.dropout import draw_masks_anew, dropout, locked_dropout
+from elman.layers.encoders import TextEncoder, VectorEncoder
 from elman.layers.inputs import Material, WordVectors
-from elman.layers.outputs.copying import Copying
 from elman.layers.outputs.output import Evidence, Output
+from elman.layers.outputs.pointer import Copying
 from elman.layers.padding import real_tokens
-from elman.layers.source_encoder import TextEncoder, VectorEncoder
 from elman.layers.stack import StackConfig
 from elman.models.neural import NeuralModel
 from elman.models.neural_config import NeuralConfig

@@ -5,7 +5,7 @@ import torch
 
 from elman.cells import CELLS
 from elman.cells.engine import run
-from elman.cells.late_inputs import LateInputs, StepSums
+from elman.layers.late_stack import LateInputs, StepSums
 from elman.layers.recurrent import Recurrent
 
 ROWS, TIME, SIZE = 3, 4, 6
