@@ -22,8 +22,7 @@ import torch
 from torch.nn.functional import pad
 
 from elman.cells.cell import Cell, Product, States, Weights
-from elman.cells.deferred import defer
-from elman.cells.packing import Packed, lay_out
+from elman.cells.products import Packed, defer, lay_out
 from elman.layers.connections import Plain
 from elman.layers.layer import Layer
 from elman.layers.stack import Stack

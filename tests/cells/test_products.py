@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from elman.cells import CELLS, packing
+from elman.cells import CELLS, products
 from elman.cells.engine import run
-from elman.cells.packing import Packed, worth_packing
+from elman.cells.products import Packed, worth_packing
 
 BIG = torch.zeros(1000, 700)
 
@@ -28,7 +28,7 @@ def test_what_is_worth_packing(weight: torch.Tensor, time: int, rows: int, worth
 def test_a_packed_product_and_its_gradients(
     fewest_back: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packing, "_FEWEST_WEIGHTS_BACK", fewest_back)
+    monkeypatch.setattr(products, "_FEWEST_WEIGHTS_BACK", fewest_back)
     torch.manual_seed(0)
     weight = torch.randn(30, 20)
     prepared, state = torch.randn(5, 30, requires_grad=True), torch.randn(5, 20, requires_grad=True)
@@ -54,7 +54,7 @@ def test_the_engine_gives_the_same_packed(
     lengths = torch.tensor([9, 4, 1]) if with_lengths else None
     results = []
     for fewest in (1, 10**9):
-        monkeypatch.setattr(packing, "_FEWEST_WEIGHTS", fewest)
+        monkeypatch.setattr(products, "_FEWEST_WEIGHTS", fewest)
         own = {key: weight.clone().requires_grad_() for key, weight in weights.items()}
         inputs = torch.linspace(-1, 1, 3 * 9 * 24).view(3, 9, 24).requires_grad_()
         outputs = run(cell, own, inputs, lengths=lengths).outputs
@@ -63,6 +63,6 @@ def test_the_engine_gives_the_same_packed(
     for packed, plain in zip(*results, strict=True):
         assert torch.allclose(packed, plain, atol=1e-4, rtol=1e-4)
     with torch.no_grad():
-        monkeypatch.setattr(packing, "_FEWEST_WEIGHTS", 1)
+        monkeypatch.setattr(products, "_FEWEST_WEIGHTS", 1)
         again = run(cell, weights, inputs.detach(), lengths=lengths).outputs
         assert torch.allclose(again, results[0][0], atol=1e-5)

@@ -1,9 +1,50 @@
-"""The scan against a loop: any length, gradients, and values that would not survive a logarithm."""
+"""The minimal GRU against its equations."""
 
 import pytest
 import torch
 
-from elman.cells.scan import scan
+from elman.cells.engine import run
+from elman.cells.minimal import MinGRU, MinLSTM, scan
+
+INPUT, HIDDEN = 2, 3
+
+
+def test_equations_of_the_gru(build, gates_of, assert_equals_naive) -> None:
+    cell, weights = build(MinGRU(INPUT, HIDDEN))
+    z, c = gates_of(weights, "gates", HIDDEN, 2)
+
+    def naive(x, state):
+        (h,) = state
+        update = torch.sigmoid(x @ z.W.t() + z.b)
+        return ((1 - update) * h + update * (x @ c.W.t() + c.b),)
+
+    assert_equals_naive(cell, weights, naive)
+
+
+INPUT, HIDDEN = 2, 3
+
+
+def test_equations_of_the_lstm(build, gates_of, assert_equals_naive) -> None:
+    cell, weights = build(MinLSTM(INPUT, HIDDEN))
+    f, i, c = gates_of(weights, "gates", HIDDEN, 3)
+
+    def naive(x, state):
+        (h,) = state
+        forget_gate = torch.sigmoid(x @ f.W.t() + f.b)
+        input_gate = torch.sigmoid(x @ i.W.t() + i.b)
+        whole = forget_gate + input_gate
+        return (forget_gate / whole * h + input_gate / whole * (x @ c.W.t() + c.b),)
+
+    assert_equals_naive(cell, weights, naive)
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+def test_both_gates_shut_still_share_one_whole(fuse: bool) -> None:
+    # σ(-1000) is 0 in any precision, so f / (f + i) would be 0 / 0; its limit is 1/2.
+    bias = torch.tensor([-1000.0, -1000.0, 8.0])
+    weights = {"gates_input": torch.zeros(3, 1), "gates_bias": bias}
+    outputs = run(MinLSTM(1, 1), weights, torch.ones(1, 3, 1), fuse=fuse).outputs
+    assert outputs.flatten().tolist() == [4, 6, 7]  # 8/2, (4 + 8)/2, (6 + 8)/2
 
 
 def loop(decay: torch.Tensor, added: torch.Tensor, start: torch.Tensor) -> torch.Tensor:
@@ -14,7 +55,7 @@ def loop(decay: torch.Tensor, added: torch.Tensor, start: torch.Tensor) -> torch
     return torch.stack(outputs, dim=1)
 
 
-def test_by_hand() -> None:
+def test_a_scan_by_hand() -> None:
     decay = torch.tensor([1.0, 0.5, 0.0, 2.0]).view(1, 4, 1)
     added = torch.tensor([1.0, 2.0, 3.0, 4.0]).view(1, 4, 1)
     # 1·10 + 1, 0.5·11 + 2, 0·7.5 + 3, 2·3 + 4
@@ -25,7 +66,7 @@ def test_by_hand() -> None:
 @pytest.mark.parametrize("walk", [False, True], ids=["double", "walk"])
 @pytest.mark.parametrize("time", [1, 2, 3, 4, 5, 8, 9, 31, 64])
 def test_equals_a_loop(time: int, walk: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("elman.cells.scan._WORTH_WALKING", 0 if walk else 1000)
+    monkeypatch.setattr("elman.cells.minimal._WORTH_WALKING", 0 if walk else 1000)
     decay = torch.rand(2, time, 3, dtype=torch.float64, requires_grad=True)
     added = torch.randn(2, time, 3, dtype=torch.float64, requires_grad=True)
     start = torch.randn(2, 3, dtype=torch.float64, requires_grad=True)

@@ -1,8 +1,5 @@
-"""Products of few rows with one large matrix, many times over: the matrix laid out for it once.
-
-With 20 rows, a plain product reaches half of what the machine can do, because it rearranges the
-matrix at every call. oneDNN, inside PyTorch, can take the rearranged matrix instead. It is made
-once per sequence, forward and transposed, and serves every step of both loops.
+"""Products with a matrix that is used at every step: laid out once, and one gradient for all
+steps.
 """
 
 from __future__ import annotations
@@ -12,8 +9,6 @@ from typing import Any
 
 import torch
 
-from elman.cells.second_derivative import refuse_second_derivative
-
 # Below these sizes, arranging or the detour through Python costs more than it saves.
 _FEWEST_WEIGHTS = 600_000
 _FEWEST_WEIGHTS_BACK = 2_000_000  # the transpose takes longer to arrange, and gains less
@@ -22,7 +17,12 @@ _MOST_ROWS = 256
 
 
 def lay_out(weight: torch.Tensor, time: int, rows: int) -> Plain:
-    """The matrix as products of `rows` rows, `time` times, are fastest; it gets no gradient."""
+    """The matrix as products of `rows` rows, `time` times, are fastest; it gets no gradient.
+
+    With 20 rows, a plain product reaches half of what the machine can do, because it rearranges the
+    matrix at every call. oneDNN, inside PyTorch, can take the rearranged matrix instead. It is made
+    once per sequence, forward and transposed, and serves every step of both loops.
+    """
     kind = Packed if worth_packing(weight, time, rows) else Plain
     return kind(weight.detach(), rows)
 
@@ -110,3 +110,58 @@ class _PackedProduct(torch.autograd.Function):
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, None]:
         refuse_second_derivative()
         return gradient, ctx.packed.backward(gradient), None
+
+
+def defer(
+    part: torch.Tensor, weight: torch.Tensor, read: list[torch.Tensor], order: list[int]
+) -> torch.Tensor:
+    """The gradient of a matrix that is used at every step, in one product after all of them.
+
+    In a loop of steps, part_t + U v_t, the gradient that arrives at part_t is also that of U v_t.
+    So U takes part in the loop without a gradient of its own, and afterwards dU = Σ_t dpart_t v_tᵀ
+    is one product of two tall matrices. Called by the engine and by what steps through time in its
+    place.
+
+    read: every v that the weight is going to be applied to, cut off from the graph; order: at which
+    step. Both are filled by the loop that follows.
+    """
+    if not (weight.requires_grad and torch.is_grad_enabled()):
+        return part
+    result: torch.Tensor = _Deferred.apply(part, weight, read, order)  # type: ignore[no-untyped-call]
+    return result
+
+
+class _Deferred(torch.autograd.Function):
+    """Passes the prepared part through; its gradient also gives that of U, in one product."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        part: torch.Tensor,
+        weight: torch.Tensor,
+        read: list[torch.Tensor],
+        order: list[int],
+    ) -> torch.Tensor:
+        ctx.read, ctx.order = read, order
+        return part.view_as(part)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, None, None]:
+        refuse_second_derivative()
+        states = torch.stack(ctx.read)  # (steps, B, state_size), in the order they were read
+        arrived = gradient if ctx.order == list(range(len(gradient))) else gradient[ctx.order]
+        rows = arrived.reshape(-1, arrived.shape[-1])
+        return gradient, rows.t() @ states.reshape(-1, states.shape[-1]), None, None
+
+
+def refuse_second_derivative() -> None:
+    """Refuse second derivatives where only the first is written out.
+
+    Called by a gradient that is not itself recorded; `create_graph=True` enables that. PyTorch's
+    own `once_differentiable` complains only if the way it guards is taken: asked for the second
+    derivative of one weight, autograd may go around it and give a part of the answer.
+    """
+    if torch.is_grad_enabled():
+        raise RuntimeError(
+            "recurrent cells have no second derivative: compute gradients without create_graph=True"
+        )
