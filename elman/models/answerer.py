@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import nn
 
-from elman.batches.matched import MatchedSentences
+from elman.batches.featured import MatchedSentences
 from elman.batches.sentences import ExampleBatch, Sentences
 from elman.errors import InputError
 from elman.layers.contextual import Contextual

@@ -9,7 +9,7 @@ import pytest
 import torch
 from facts import squad
 
-from elman.batches.matched import IndexedMatches
+from elman.batches.featured import IndexedMatches
 from elman.batches.sentences import ExampleBatch, SentenceReader
 from elman.config import as_data, build
 from elman.errors import InputError

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from elman.batches.matched import IndexedMatches, find_matches
+from elman.batches.featured import IndexedMatches, find_matches
 from elman.batches.sentences import SentenceReader
 from elman.text.word_list import WordList
 

@@ -7,17 +7,17 @@ import math
 import pytest
 import torch
 
-from elman.decoding.distribution import next_distribution
-from elman.decoding.options import DecodingOptions
-from elman.decoding.penalties import (
+from elman.decoding.distribution import (
     add_bias,
     ban,
     count_tokens,
     force,
+    next_distribution,
     penalise_frequency,
     penalise_presence,
     penalise_repetition,
 )
+from elman.decoding.options import DecodingOptions
 from elman.errors import ElmanError
 
 IMPOSSIBLE = -torch.inf
