@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from elman.batches import Batch, Lines, Pairs, Source
-from elman.batches.sources import number_further, number_places, source_of_ids, source_of_vectors
+from elman.batches.sources import source_of_ids, source_of_vectors
 from elman.errors import InputError
 
 EOS = 0
@@ -247,15 +247,6 @@ def test_rows_and_devices_take_the_source_along() -> None:
     assert batch.source.ids[:, 0].tolist() == [7, 5]
     moved = one_batch().to(torch.device("meta"))
     assert moved.source.ids.device.type == moved.inputs.device.type == "meta"
-
-
-def test_unknown_words_get_numbers_beyond_the_vocabulary() -> None:
-    words, ids = ["Ada", "met", "Bob", "Ada"], np.array([1, 4, 1, 1])
-    places, unknown = number_places(words, ids, 1, 10)
-    assert places.tolist() == [10, 4, 11, 10]
-    assert unknown == ["Ada", "Bob"]
-    target = number_further(["Bob", "Eve", "met"], np.array([1, 1, 4]), 1, 10, unknown)
-    assert target.tolist() == [11, 1, 4]
 
 
 def test_what_makes_no_pairs_is_refused() -> None:
