@@ -21,7 +21,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from elman.batches.sentences import SentenceReader
 from elman.errors import InputError
-from elman.layers.scalar_mix import ScalarMix
+from elman.layers.contextual import ScalarMix
 from elman.models.bidirectional import BidirectionalModel
 from elman.tasks.embedding.task import layers_of, type_vectors_of
 from elman.tasks.language_modelling.trained import TrainedModel

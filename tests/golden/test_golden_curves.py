@@ -36,8 +36,8 @@ from pairs import train_translator, write_parallel
 from tagged import train_tagger, write_tagged
 
 from elman.cells import CELLS
-from elman.layers import CONNECTIONS
 from elman.layers.attentions import ATTENTIONS
+from elman.layers.connections import CONNECTIONS
 from elman.layers.inputs import INPUTS
 from elman.layers.outputs import OUTPUTS
 from elman.layers.spellings import SPELLINGS

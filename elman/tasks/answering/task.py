@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from elman.batches.buckets import plan_epoch
-from elman.batches.matched import IndexedMatches
+from elman.batches.featured import IndexedMatches
 from elman.batches.sentences import Examples, IndexedSentences
 from elman.errors import InputError
 from elman.models.answerer import Answerer
