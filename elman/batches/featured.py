@@ -24,10 +24,6 @@ class FeaturedSentences(Sentences):
 
     features: torch.Tensor  # (B, T, F)
 
-    def to(self, device: torch.device) -> FeaturedSentences:
-        parts = (self.words, self.spelled, self.places, self.lengths, self.features)
-        return FeaturedSentences(*(part.to(device) for part in parts))
-
 
 class IndexedFeatures(IndexedSentences):
     """Sentences ready to be put side by side, with the features of their words."""
@@ -58,10 +54,6 @@ class MatchedSentences(Sentences):
     """
 
     matched: torch.Tensor  # (B, T) bool
-
-    def to(self, device: torch.device) -> MatchedSentences:
-        parts = (self.words, self.spelled, self.places, self.lengths, self.matched)
-        return MatchedSentences(*(part.to(device) for part in parts))
 
 
 class IndexedMatches(IndexedSentences):

@@ -125,7 +125,7 @@ class Trainer:
         # A batch of which nothing is learned has no nats either.
         objective, weight = loss.nats / max(loss.tokens, 1) + loss.penalty, loss.tokens
         if self.config.loss_per == "row":
-            weight = len(own.inputs)
+            weight = len(own)
             objective = objective * (loss.tokens / weight)
         self.optimizer.zero_grad(set_to_none=True)
         objective.backward()  # type: ignore[no-untyped-call]

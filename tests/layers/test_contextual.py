@@ -89,7 +89,7 @@ def test_it_stays_bit_identical_while_a_task_learns(output: bool) -> None:
     start = [value.clone() for value in task.encoder.contextual.mixes.parameters()]
     optimizer = torch.optim.AdamW(task.parameters(), lr=0.1, weight_decay=0.5)
     for _ in range(3):
-        loss, _ = task.loss(ExampleBatch((SENTENCES,), TAGS, 6))
+        loss, _ = task.loss(ExampleBatch((SENTENCES,), TAGS, (6,)))
         optimizer.zero_grad()
         loss.nats.backward()
         optimizer.step()

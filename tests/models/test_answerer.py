@@ -153,7 +153,7 @@ def test_loss_and_errors_by_hand() -> None:
     best = model.best(*pairs(rows))
     targets[1, 0] = torch.tensor([best.firsts[1], best.lasts[1]])  # one that is right
     targets[3, 0] = torch.tensor([best.firsts[3], best.lasts[3] + 1])  # one that is not quite
-    batch = ExampleBatch(pairs(rows), targets, len(rows))
+    batch = ExampleBatch(pairs(rows), targets, (1,) * len(rows))
     loss, _ = model.loss(batch)
     starts, ends = model.score(*pairs(rows))
     nats = [
@@ -179,7 +179,7 @@ def test_no_answer_is_longer_than_allowed() -> None:
 def test_every_weight_is_learned() -> None:
     model = make(dropout_features=0.0)
     targets = torch.tensor([[[row % 5, row % 5 + 1]] for row in ALL.tolist()])
-    loss, _ = model.loss(ExampleBatch(pairs(ALL), targets, len(ALL)))
+    loss, _ = model.loss(ExampleBatch(pairs(ALL), targets, (1,) * len(ALL)))
     loss.nats.backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name
@@ -194,7 +194,7 @@ def test_a_frozen_language_model_gives_further_features() -> None:
     known = BidirectionalModel(config, COUNTS)
     model = make(known)
     assert model.features.size == make().features.size + known.size
-    model.loss(ExampleBatch(pairs(ALL), torch.zeros(len(ALL), 1, 2).long(), len(ALL)))[
+    model.loss(ExampleBatch(pairs(ALL), torch.zeros(len(ALL), 1, 2).long(), (1,) * len(ALL)))[
         0
     ].nats.backward()
     assert all(parameter.grad is None for parameter in known.parameters())
