@@ -73,7 +73,7 @@ def surprisal(
         word per row; else item, condition and the like.
     """
     from elman.tasks.language_modelling.trained import load
-    from elman.text.named_columns import check_columns, parse_columns
+    from elman.text.tables import check_columns, parse_columns
     from elman.text.tokenizer import EOS
 
     if base not in _BASES:

@@ -25,7 +25,7 @@ from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.language_modelling.trainers import build_trainer
 from elman.tasks.language_modelling.training_text import TrainingText, read_training_text
 from elman.tasks.training import train
-from elman.text.tickets import THINGS, TICKET_SENTENCE, Tickets
+from elman.text.recall import THINGS, TICKET_SENTENCE, Tickets
 from elman.training.loop import Loop
 from elman.training.machine import Machine
 from elman.training.trainer import Trainer

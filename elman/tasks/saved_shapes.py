@@ -20,7 +20,7 @@ from elman.text import tokenizer_from_data
 if TYPE_CHECKING:
     from torch import nn
 
-    from elman.runs.arrays import Shapes
+    from elman.runs.parts import Shapes
 
 _MEMORY_TIMES = 16  # of the weights: what optimizer, averages and a regime may remember at most
 _MEMORY_BYTES = 100_000_000  # and beside that: random generators, carried states
@@ -48,7 +48,7 @@ def _compare(name: str, file: Path, config: RunConfig, contents: dict[str, Any])
     model = _outline(config, file, contents)
     if model is None:
         return
-    from elman.models.shapes import compare_shapes
+    from elman.models.weights import compare_shapes
 
     if name in ("weights.safetensors", "last.safetensors"):
         compare_shapes(model, part_shapes(file))
@@ -62,7 +62,7 @@ def _family(config: RunConfig) -> Any:
 
 
 def _outline(config: RunConfig, file: Path, contents: dict[str, Any]) -> nn.Module | None:
-    from elman.models.shapes import check_counts, outline
+    from elman.models.weights import check_counts, outline
 
     if config.kind in SENTENCE_MODELS:
         from elman.tasks.example_task import TASKS

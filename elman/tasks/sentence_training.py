@@ -15,8 +15,7 @@ from typing import Any
 import torch
 
 from elman.errors import UNFIT, InputError, is_memory_error
-from elman.models.saved_weights import NotFinite
-from elman.models.shapes import outline
+from elman.models.weights import NotFinite, outline
 from elman.recipes import RunConfig, saved_config
 from elman.runs.folder import read_run
 from elman.runs.lock import Lock

@@ -20,7 +20,7 @@ import torch
 
 from elman.batches.sentences import Sentences
 from elman.errors import InputError
-from elman.evaluation.task_measures import TaskMeasures
+from elman.evaluation.measures import TaskMeasures
 from elman.recipes import RunConfig
 from elman.runs.folder import write_run
 from elman.tasks.classification.reader import has_columns

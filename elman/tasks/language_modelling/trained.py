@@ -21,9 +21,8 @@ from elman.tasks.plugins import explaining_what_is_missing
 from elman.tasks.saved_facts import check_facts
 from elman.tasks.saved_shapes import check_shapes
 from elman.text import tokenizer_from_data, tokenizer_to_data
-from elman.text.corpora import Corpus
+from elman.text.corpora import Corpus, open_running_text
 from elman.text.reader import Document, named
-from elman.text.running_text import open_running_text
 from elman.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ class TrainedModel:
         self, document: Document, reading: Reading = STREAM, progress: Progress = silent
     ) -> Measurement:
         """Measure on one document."""
-        from elman.evaluation.perplexity import measure_document
+        from elman.evaluation.measurement import measure_document
 
         return measure_document(self.model, self.tokenizer, document, reading, progress)
 

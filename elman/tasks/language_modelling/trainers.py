@@ -14,7 +14,7 @@ from elman.errors import InputError
 from elman.layers.inputs import Material
 from elman.models import MODELS
 from elman.models.neural import NeuralModel
-from elman.models.shapes import outline
+from elman.models.weights import outline
 from elman.recipes import RunConfig
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.language_modelling.training_text import TrainingText

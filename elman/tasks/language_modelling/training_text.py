@@ -14,9 +14,8 @@ import numpy as np
 
 from elman.recipes import RunConfig
 from elman.text import train_tokenizer
-from elman.text.corpora import Corpus
+from elman.text.corpora import Corpus, open_running_text
 from elman.text.reader import named
-from elman.text.running_text import open_running_text
 from elman.text.tokenizer import Tokenizer
 
 Told = Callable[[str], None]  # of what is being done
