@@ -29,7 +29,7 @@ def with_columns(settings: tuple[str, ...], columns: str | None) -> tuple[str, .
     """Settings with the columns of a table, if they were given."""
     if columns is None:
         return settings
-    from elman.text.named_columns import columns_setting
+    from elman.text.tables import columns_setting
 
     return (*settings, columns_setting(columns))
 

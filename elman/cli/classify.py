@@ -48,7 +48,7 @@ def classify(
     from elman.tasks.classification.reader import read_unlabelled
     from elman.tasks.classification.trained import TrainedClassifier
     from elman.tasks.task import load
-    from elman.text.named_columns import parse_columns
+    from elman.text.tables import parse_columns
 
     if all and explain:
         raise InputError("--all and --explain are two tables; give one of them")

@@ -1,6 +1,6 @@
 """`elman evaluate` of a run that is no language model: the measures of its task.
 
-Called by `evaluate.py`. Whatever a task gives (`evaluation/task_measures.py`) is printed here.
+Called by `evaluate.py`. Whatever a task gives (`evaluation/measures.py`) is printed here.
 """
 
 from pathlib import Path
@@ -10,7 +10,7 @@ from elman.cli.output import counted, note, print_json, print_table
 from elman.errors import InputError
 
 if TYPE_CHECKING:
-    from elman.evaluation.task_measures import TaskMeasures
+    from elman.evaluation.measures import TaskMeasures
 
 _WRITER = "encoder-decoder"
 _SHOWN = 30  # mistakes; --json has them all
@@ -28,7 +28,7 @@ def evaluate_task(
 ) -> None:
     """Measure, and print; `options`: of the task's own `evaluate`, like `beam`."""
     from elman.tasks.task import load
-    from elman.text.named_columns import parse_columns
+    from elman.text.tables import parse_columns
 
     trained: Any = load(Path(run))
     if columns is not None:

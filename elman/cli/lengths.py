@@ -57,7 +57,7 @@ def lengths(
     from elman.experiments.lengths import compare_lengths
     from elman.figures.files import check_file
     from elman.figures.lengths import draw_lengths
-    from elman.text.named_columns import parse_columns
+    from elman.text.tables import parse_columns
 
     place = None if out is None else check_file(out, "a picture")
     limits = _whole_numbers(bounds)

@@ -74,7 +74,7 @@ def surprisal(
     """
     from elman.tasks.language_modelling.trained import TrainedModel
     from elman.tasks.task import load
-    from elman.text.named_columns import check_columns, parse_columns
+    from elman.text.tables import check_columns, parse_columns
     from elman.text.tokenizer import EOS
 
     if base not in _BASES:

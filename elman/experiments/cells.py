@@ -24,7 +24,7 @@ from elman.tasks.gradient_task import build_trainer
 from elman.tasks.language_modelling.inspection import Records
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.task import read_lesson, train
-from elman.text.tickets import THINGS, TICKET_SENTENCE, Tickets
+from elman.text.recall import THINGS, TICKET_SENTENCE, Tickets
 from elman.text.tokenizer import Tokenizer
 from elman.training.loop import Loop
 from elman.training.machine import Machine

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar
 
-from elman.evaluation.task_measures import MeasureTable
+from elman.evaluation.measures import MeasureTable
 from elman.models import MODELS
 from elman.recipes import RunConfig
 from elman.runs.folder import write_run

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from elman.layers.inputs import Material
-from elman.models.eight_bits import is_packed, pack, unpack
 from elman.models.recurrent import RecurrentConfig, RecurrentModel
+from elman.models.weights import is_packed, pack, unpack
 
 WORDS = 40
 

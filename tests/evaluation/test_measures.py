@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from elman.evaluation.labels import measure_labels
+from elman.evaluation.measures import measure_labels
 from elman.tasks.tagging.entities import measure_entities
 
 

@@ -1,4 +1,4 @@
-"""The log-bilinear model against its formula."""
+"""The feed-forward model against its formula."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,38 @@ import torch
 
 from elman.models.neural import NeuralModel
 
+SIZE = 11  # vocabulary
+
 Make = Callable[..., NeuralModel]
+
+
+@pytest.mark.parametrize("direct", [False, True])
+def test_the_formula_of_bengio(direct: bool, make: Make) -> None:
+    model = make("feed-forward", order=4, hidden_size=7, direct=direct)
+    words = [3, 9, 4]
+    x = torch.cat([model.input.weight[word] for word in words])  # oldest first
+    h = torch.tanh(model.hidden.bias + model.hidden.weight @ x)
+    u, w = model.output.weight[:, :7], model.output.weight[:, 7:]
+    y = model.output.bias + u @ h
+    if direct:
+        y = y + w @ x
+    assert w.shape == (SIZE, 15 if direct else 0)
+    found = model.predict(model.read(torch.tensor([words]), model.start(1)))[0]
+    assert torch.allclose(found, y.log_softmax(0), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("direct", [False, True])
+def test_dropout_of_the_feed_forward_model_falls_on_everything_once(
+    direct: bool, make: Make
+) -> None:
+    model = make("feed-forward", order=3, hidden_size=400, direct=direct, dropout=0.3).train()
+    words = torch.ones(1, 50, 10, dtype=torch.float64)
+    dropped = model.features(words).eq(0).double()
+    assert dropped[..., :400].mean().item() == pytest.approx(0.3, abs=0.02)
+    if direct:
+        assert dropped[..., 400:].mean().item() == pytest.approx(0.3, abs=0.06)
+    model.eval()
+    assert not model.features(words).eq(0).any()
 
 
 @pytest.mark.parametrize("diagonal", [False, True])

@@ -7,9 +7,8 @@ import pytest
 from sentence_models import Pair, fitted
 
 from elman.evaluation.pairs import judge_pairs
-from elman.evaluation.parts import part_surprisals
 from elman.evaluation.suites import judge_suite
-from elman.evaluation.surprisal import word_surprisals
+from elman.evaluation.surprisal import part_surprisals, word_surprisals
 from elman.text import TOKENIZERS
 from elman.text.formulas import read_formula
 from elman.text.minimal_pairs import MinimalPair

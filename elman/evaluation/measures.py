@@ -1,17 +1,62 @@
-"""How well labels were guessed: accuracy, precision, recall, F1, and what was taken for what.
+"""What the measures of a task say of themselves, and how well labels were guessed.
 
-Takes the right labels and the guessed ones, gives `LabelMeasures`; called by the tasks. Sums and
+Of labels: accuracy, precision, recall, F1, and what was taken for what. Sums and
 counts first, one division at the end; a share of nothing is 0, as in scikit-learn.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from elman.evaluation.task_measures import TaskMeasures
+
+@dataclass(frozen=True)
+class MeasureTable:
+    """Further measures, like those by length."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
+class TaskMeasures(ABC):
+    """How well examples were answered."""
+
+    @abstractmethod
+    def to_data(self) -> dict[str, Any]:
+        """Everything, as plain data."""
+
+    @abstractmethod
+    def rows(self) -> list[tuple[str, Any]]:
+        """Name and value of each measure, the one that matters first; shares from 0 to 1."""
+
+    def main(self) -> tuple[str, float]:
+        """The measure that matters, which comes first."""
+        name, value = self.rows()[0]
+        return name, float(value)
+
+    def scores(self) -> dict[str, Score]:
+        """Precision, recall and F1 by label, or by kind of span."""
+        return {}
+
+    def mistakes(self) -> list[tuple[str, str, int]]:
+        """What was taken for what, and how often: right, guessed, count; most frequent first."""
+        return []
+
+    def tables(self) -> list[MeasureTable]:
+        """What is worth a table of its own."""
+        return []
+
+    def footnotes(self) -> list[str]:
+        """How the figures were obtained; one line each, under them."""
+        return []
+
+    def notes(self) -> list[str]:
+        """What keeps the figures from meaning what they seem to; one line each."""
+        return []
+
 
 _SHOWN = 5  # names in a note; more only make it longer
 
