@@ -11,7 +11,7 @@ from elman.cli.output import counted, print_json, print_table
 from elman.errors import InputError
 
 if TYPE_CHECKING:
-    from elman.tasks.embedding.neighbours import Occurrence
+    from elman.tasks.neighbours import Occurrence
     from elman.tasks.vectors import Embedder, Line
 
 _WIDTH = 60  # characters of a line that are shown around a word
@@ -60,11 +60,12 @@ def embed(
         A .safetensors file to write, instead of a table: a tensor line.N for every line with words,
         (layers, words, numbers); the words are in its metadata, as JSON.
     """
-    from elman.tasks.vectors import open_embedder
+    from elman.tasks.language_modelling.trained import load_any
+    from elman.tasks.vectors import embedder_of
 
     _check(nearest, top, same_word, out, overwrite, json)
     lines = read_given(file, text).text.removesuffix("\n").split("\n")
-    embedder = open_embedder(run)
+    embedder = embedder_of(load_any(run), run)
     if nearest is not None:
         _print_neighbours(embedder, lines, nearest, layer, top, same_word, json)
         return
@@ -129,7 +130,7 @@ def _print_neighbours(
     same_word: bool,
     json: bool,
 ) -> None:
-    from elman.tasks.embedding.neighbours import find_neighbours
+    from elman.tasks.neighbours import find_neighbours
 
     with counted("lines") as progress:
         found = find_neighbours(

@@ -5,11 +5,9 @@ from typing import TYPE_CHECKING
 from elman.cli.arguments import Json, Run, SideBySide
 from elman.cli.input_text import GivenText, InputFile, read_given
 from elman.cli.output import note, print_json
-from elman.errors import InputError
 
 if TYPE_CHECKING:
     from elman.tasks.tagging.task import TrainedTagger
-    from elman.text.reader import Document
 
 
 def tag(
@@ -44,45 +42,13 @@ def tag(
 
     document = read_given(file, text)
     trained: TrainedTagger = load_kind(Path(run), "tagger")
-    if columns:
-        _tag_columns(trained, document, batch_size, json)
-    else:
-        _tag_lines(trained, document, batch_size, json)
-
-
-def _tag_lines(trained: "TrainedTagger", document: "Document", batch_size: int, json: bool) -> None:
-    from elman.tasks.tagging.columns import looks_like_columns
-    from elman.tasks.tagging.task import tagged_sentences
-
-    if features := trained.config.text.features:
-        raise InputError(
-            f"{trained.name}: was trained with a column beside the words (text.features="
-            f"{','.join(features)}); give a file in columns, with --columns"
-        )
-    if looks_like_columns(document):
-        note(f"{document.name}: looks like a file in columns; tag it as one with --columns")
-    sentences = trained.split_lines(document.text)
-    tagged = trained.tag(sentences, batch_size=batch_size)
+    answer = trained.ask(
+        "tag", text=document.text, columns=columns, batch_size=batch_size, name=document.name
+    )
+    for message in answer.notes():
+        note(message)
     if json:
-        print_json(tagged_sentences(trained, sentences, tagged))
+        print_json(answer.to_data())
         return
-    for words, tags in zip(sentences, tagged, strict=True):
-        for word, found in zip(words, tags, strict=True):
-            print(f"{word}\t{found}")
-        print()
-
-
-def _tag_columns(
-    trained: "TrainedTagger", document: "Document", batch_size: int, json: bool
-) -> None:
-    from elman.tasks.tagging.columns import ColumnFile
-    from elman.tasks.tagging.task import tagged_sentences
-
-    text = trained.config.text
-    columns = ColumnFile(document, text.column, text.features)
-    tagged = trained.tag(columns.given, batch_size=batch_size)
-    if json:
-        print_json(tagged_sentences(trained, columns.sentences, tagged))
-        return
-    for line in columns.with_tags(tagged):
+    for line in answer.lines():
         print(line)
