@@ -47,15 +47,15 @@ def answer(
     passage
         The text that has the answer; - for standard input.
     """
-    from pathlib import Path
 
-    from elman.tasks.sentence_training import load_kind
+    from elman.tasks.answering.task import TrainedAnswerer
+    from elman.tasks.task import load
 
     if file is not None and (question is not None or passage is not None):
         raise InputError("give either a file or --question and --passage, not both")
     if file is None and (question is None or passage is None):
         raise InputError("give --question and --passage, or a file of questions")
-    trained: TrainedAnswerer = load_kind(Path(run), "answerer")
+    trained = load(run, TrainedAnswerer)
     if file is not None:
         _answer_file(trained, read_given(file, None), json)
         return

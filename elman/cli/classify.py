@@ -1,6 +1,5 @@
 """`elman classify`: the label of each text."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elman.cli.arguments import Columns, Json, Run, SideBySide
@@ -47,12 +46,13 @@ def classify(
         nats, against the text without it.
     """
     from elman.tasks.classification.reader import read_unlabelled
-    from elman.tasks.sentence_training import load_kind
+    from elman.tasks.classification.trained import TrainedClassifier
+    from elman.tasks.task import load
     from elman.text.named_columns import parse_columns
 
     if all and explain:
         raise InputError("--all and --explain are two tables; give one of them")
-    trained: TrainedClassifier = load_kind(Path(run), "classifier")
+    trained = load(run, TrainedClassifier)
     document = read_given(file, text)
     named = {} if columns is None else parse_columns(columns)
     if text is None:

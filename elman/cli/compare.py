@@ -33,10 +33,11 @@ def compare(
         More runs.
     """
     from elman.tasks.language_modelling.comparison import compare as compare_models
-    from elman.tasks.language_modelling.trained import load
+    from elman.tasks.language_modelling.trained import TrainedModel
+    from elman.tasks.task import load
 
     with stages() as progress:
-        models = [load(r) for r in (run, *others)]
+        models = [load(r, TrainedModel) for r in (run, *others)]
         rows = compare_models(models, data, split=split, reset=reset, progress=progress)
     if json:
         print_json([row.to_data() for row in rows])

@@ -76,13 +76,11 @@ def _list(json: bool) -> None:
 
 
 def _facts(document: "Document") -> dict[str, Any]:
-    from elman.tasks.language_modelling.training_text import count_empty_lines
-
     words = document.text.split()
     return {
         "source": document.name,
         "lines": document.lines,
-        "empty_lines": count_empty_lines(document.text),
+        "empty_lines": document.empty_lines,
         "words": len(words),
         "distinct_words": len(set(words)),
         "characters": len(document.text),

@@ -60,12 +60,12 @@ def embed(
         A .safetensors file to write, instead of a table: a tensor line.N for every line with words,
         (layers, words, numbers); the words are in its metadata, as JSON.
     """
-    from elman.tasks.language_modelling.trained import load_any
+    from elman.tasks.task import load
     from elman.tasks.vectors import embedder_of
 
     _check(nearest, top, same_word, out, overwrite, json)
     lines = read_given(file, text).text.removesuffix("\n").split("\n")
-    embedder = embedder_of(load_any(run), run)
+    embedder = embedder_of(load(run), run)
     if nearest is not None:
         _print_neighbours(embedder, lines, nearest, layer, top, same_word, json)
         return

@@ -1,5 +1,6 @@
 """`elman evaluate`: perplexity and bits per byte of a run on a text; of tasks their measures."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elman.cli.arguments import Adapters, Columns, Data, Json, Reset, Run, Split, WholeNumber
@@ -98,10 +99,12 @@ def evaluate(
 
 
 def _is_task(run: str) -> bool:
-    from elman.models import SENTENCE_MODELS
-    from elman.tasks.language_modelling.trained import run_kind
+    from elman.runs.folder import read_run
+    from elman.tasks.language_modelling.trained import TrainedModel
+    from elman.tasks.task import kind_in, task_of
 
-    return run_kind(run) in SENTENCE_MODELS
+    kind = kind_in(read_run(Path(run), ("config.json",)))
+    return not issubclass(task_of(kind).trained_class, TrainedModel)
 
 
 def _wanted(accuracy: bool, after: str | None, until: str | None) -> "Counted | None":
@@ -116,9 +119,10 @@ def _wanted(accuracy: bool, after: str | None, until: str | None) -> "Counted | 
 
 
 def _load(run: str, adapters: tuple[str, ...], data: str, reset: str) -> "TrainedModel":
-    from elman.tasks.language_modelling.trained import load
+    from elman.tasks.language_modelling.trained import TrainedModel
+    from elman.tasks.task import load
 
-    trained = load(run)
+    trained = load(run, TrainedModel)
     if not adapters:
         return trained
     with counted("fitting, tokens") as progress:

@@ -27,12 +27,12 @@ def evaluate_task(
     options: dict[str, Any],
 ) -> None:
     """Measure, and print; `options`: of the task's own `evaluate`, like `beam`."""
-    from elman.tasks.sentence_training import load_task
+    from elman.tasks.task import load
     from elman.text.named_columns import parse_columns
 
-    trained: Any = load_task(Path(run))
+    trained: Any = load(Path(run))
     if columns is not None:
-        trained.use_columns(parse_columns(columns))
+        trained = trained.with_columns(parse_columns(columns))
     writes = trained.config.kind == _WRITER
     if options and not writes:
         name = next(iter(options)).replace("_", "-")

@@ -30,9 +30,10 @@ def explain(run: CountRun, /, *, text: str, json: Json = False) -> None:
     if not text:
         raise InputError("--text is empty; give some text")
     from elman.tasks.language_modelling.explanation import explain_text
-    from elman.tasks.language_modelling.trained import load
+    from elman.tasks.language_modelling.trained import TrainedModel
+    from elman.tasks.task import load
 
-    trained = load(run)
+    trained = load(run, TrainedModel)
     explanations = explain_text(trained, text)
     if json:
         print_json(explanations)

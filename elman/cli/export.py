@@ -19,12 +19,13 @@ def export(
     file
         The ARPA file to write.
     """
-    from elman.tasks.exports import export_arpa
-    from elman.tasks.language_modelling.trained import load
+    from elman.tasks.language_modelling.arpa import export_arpa
+    from elman.tasks.language_modelling.trained import TrainedModel
+    from elman.tasks.task import load
 
     with stages() as progress:
         progress("loading")
-        trained = load(run)
+        trained = load(run, TrainedModel)
         progress("writing")
         export_arpa(trained, file, overwrite=overwrite)
     ngrams = trained.facts["model"]["ngrams"]

@@ -85,11 +85,12 @@ def generate(
     json
         Print the result as JSON.
     """
-    from elman.tasks.language_modelling.trained import load
+    from elman.tasks.language_modelling.trained import TrainedModel
+    from elman.tasks.task import load
 
     if against is not None and not measure:
         raise InputError("--against is for --measure; add it, or leave both out")
-    trained = load(run).with_adapters(with_)
+    trained = load(run, TrainedModel).with_adapters(with_)
     knobs = knobs or Knobs()
     options = {**vars(knobs), **_in_ids(trained, wishes or Wishes())}
     _note_unknown(trained, prompt)

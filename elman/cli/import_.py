@@ -48,7 +48,7 @@ def _read(files: tuple[str, ...]) -> Any:
         return import_elmo(*files[1:])
     if len(files) != 1:
         raise InputError("give one ARPA file; or of ELMo: elman import elmo OPTIONS WEIGHTS")
-    from elman.tasks.imports import import_arpa
+    from elman.tasks.language_modelling.arpa import import_arpa
 
     return import_arpa(files[0])
 

@@ -128,12 +128,13 @@ def _look(
     """Load or train, and look."""
     from elman.experiments.cells import sentence_for, train_cells
     from elman.tasks.language_modelling.inspection import inspect_several
-    from elman.tasks.language_modelling.trained import load
+    from elman.tasks.language_modelling.trained import TrainedModel
+    from elman.tasks.task import load
 
     if runs:
         if len({*runs}) < len(runs):
             raise InputError("the same run is named twice; name each of them once")
-        named = {run: (load(run), None) for run in runs}
+        named = {run: (load(run, TrainedModel), None) for run in runs}
         return inspect_several(named, text or sentence_for(""), **options, progress=progress)
     cells = train_cells(**training, progress=progress)
     text = text or sentence_for(training["data"])

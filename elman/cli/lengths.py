@@ -65,8 +65,8 @@ def lengths(
         runs = [load_translator(each) for each in (run, *others)]
         for each, name in zip(runs, _names((run, *others)), strict=True):
             each.name = name
-            if columns is not None:
-                each.use_columns(parse_columns(columns))
+        if columns is not None:
+            runs = [each.with_columns(parse_columns(columns)) for each in runs]
         found = compare_lengths(
             runs,
             data,

@@ -64,7 +64,8 @@ def minimal_pairs(
     from elman.evaluation.pair_accuracy import EXCLUSIONS
     from elman.evaluation.pairs import SCORED
     from elman.tasks.language_modelling.minimal_pairs import judge, materials_of, read_materials
-    from elman.tasks.language_modelling.trained import load
+    from elman.tasks.language_modelling.trained import TrainedModel
+    from elman.tasks.task import load
 
     *runs, file = _checked(given)
     _check_choice("--score", score, SCORED)
@@ -76,7 +77,7 @@ def minimal_pairs(
         for run in runs:
             scores.append(
                 judge(
-                    load(run),
+                    load(run, TrainedModel),
                     materials,
                     scored=score,
                     exclude_unknown=exclude_unknown,

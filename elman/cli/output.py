@@ -127,7 +127,7 @@ def live_line(seconds: float) -> Iterator[Callable[[str], None]]:
         with _status() as status:
             yield status.update
         return
-    last = -math.inf
+    last = time.monotonic() - seconds + _PATIENCE  # quick work needs no commentary
 
     def say(line: str) -> None:
         nonlocal last

@@ -16,7 +16,7 @@ from elman.cli.arguments import (
 from elman.cli.output import duration, note, print_json, print_table, stages
 
 if TYPE_CHECKING:
-    from elman.tasks.planning import Plan
+    from elman.tasks.task import Plan
 
 
 def plan(
@@ -39,7 +39,7 @@ def plan(
       elman plan quick --data my-text.txt
       elman plan awd-lstm --data ptb --set model.hidden_size=[400,400,200]
     """
-    from elman.tasks.planning import plan as make_plan
+    from elman.tasks.task import plan as make_plan
     from elman.training.machine import Machine
 
     with stages() as progress:

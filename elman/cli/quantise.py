@@ -19,12 +19,13 @@ def quantise(
     """
     from elman.runs.folder import refuse_existing
     from elman.tasks.language_modelling.quantisation import quantise as write_quantised
-    from elman.tasks.language_modelling.trained import load
+    from elman.tasks.language_modelling.trained import TrainedModel
+    from elman.tasks.task import load
 
     refuse_existing(Path(out), overwrite)  # before the work, not after it
     with stages() as progress:
         progress("loading")
-        trained = load(run)
+        trained = load(run, TrainedModel)
         progress("writing")
         sizes = write_quantised(trained, out, overwrite=overwrite)
     if json:

@@ -29,9 +29,12 @@ def suggest(
     complete
         The last word is not finished: suggest its endings.
     """
-    from elman.tasks.language_modelling.trained import load
+    from elman.tasks.language_modelling.trained import TrainedModel
+    from elman.tasks.task import load
 
-    suggestions = load(run).with_adapters(with_).suggest(text, top=top, complete=complete)
+    suggestions = (
+        load(run, TrainedModel).with_adapters(with_).suggest(text, top=top, complete=complete)
+    )
     if json:
         print_json(suggestions)
         return

@@ -72,7 +72,8 @@ def surprisal(
         Which columns tell where a sentence begins, with commas between them, of a table with a
         word per row; else item, condition and the like.
     """
-    from elman.tasks.language_modelling.trained import load
+    from elman.tasks.language_modelling.trained import TrainedModel
+    from elman.tasks.task import load
     from elman.text.named_columns import check_columns, parse_columns
     from elman.text.tokenizer import EOS
 
@@ -87,7 +88,9 @@ def surprisal(
             "several runs, --join, --columns and --by are for a table of stimuli: give a .tsv file"
         )
     document = read_given(file, text)
-    models = [load(one).with_adapters(with_) for one in (run, *others) if one is not None]
+    models = [
+        load(one, TrainedModel).with_adapters(with_) for one in (run, *others) if one is not None
+    ]
     with counted("tokens") as progress:
         if table:
             if reset != "line":

@@ -7,7 +7,7 @@ from elman.cli.input_text import GivenText, InputFile, read_given
 from elman.cli.output import note, print_json
 
 if TYPE_CHECKING:
-    from elman.tasks.tagging.task import TrainedTagger
+    pass
 
 
 def tag(
@@ -36,12 +36,12 @@ def tag(
     columns
         The file is in columns (CoNLL, CoNLL-U), one word per line: its other columns stay.
     """
-    from pathlib import Path
 
-    from elman.tasks.sentence_training import load_kind
+    from elman.tasks.tagging.task import TrainedTagger
+    from elman.tasks.task import load
 
     document = read_given(file, text)
-    trained: TrainedTagger = load_kind(Path(run), "tagger")
+    trained = load(run, TrainedTagger)
     answer = trained.ask(
         "tag", text=document.text, columns=columns, batch_size=batch_size, name=document.name
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
@@ -77,12 +76,12 @@ Mixed = Annotated[
 
 def load_translator(run: str, mixed: Sequence[str] = ()) -> TrainedTranslator:
     """The run, alone or with others, or one line that says what it is instead."""
-    from elman.tasks.sentence_training import load_kind
+    from elman.tasks.task import load
     from elman.tasks.translation.ensemble import mix_translators
+    from elman.tasks.translation.trained import TrainedTranslator
 
-    trained: TrainedTranslator = load_kind(Path(run), "encoder-decoder")
-    mix_translators(trained, [load_kind(Path(other), "encoder-decoder") for other in mixed])
-    return trained
+    runs = [load(each, TrainedTranslator) for each in (run, *mixed)]
+    return mix_translators(runs)
 
 
 def read_lines(file: str | None, text: str | None) -> list[str]:
