@@ -174,15 +174,14 @@ def embed_lines(
 
 def embedder_of(trained: Any, name: str) -> Embedder:
     """The vectors of what was loaded from a run; `name` is what a message calls it by."""
-    language_model = hasattr(trained, "tokenizer")
-    if language_model and hasattr(trained.model, "hidden_vectors"):
+    if _has_hidden_vectors(trained):
         return LanguageModelEmbedder(trained)
     if isinstance(trained.model, BidirectionalModel):
         return BidirectionalEmbedder(trained.model, trained.task.reader)
-    contextual = getattr(getattr(trained.model, "encoder", trained.model), "contextual", None)
+    contextual = _contextual(trained)
     if contextual is not None:
         return BidirectionalEmbedder(contextual.model, trained.task.reader, contextual.mixes[0])
-    if language_model:
+    if hasattr(trained, "tokenizer"):
         raise InputError(f"{name}: an n-gram model counts words and has no vectors of them")
     raise InputError(
         f"{name}: a {trained.config.kind} has vectors of words in context only if it was trained "
@@ -192,8 +191,14 @@ def embedder_of(trained: Any, name: str) -> Embedder:
 
 def has_vectors(trained: Any) -> bool:
     """Whether there are vectors of words in this model."""
-    try:
-        embedder_of(trained, "")
-    except InputError:
-        return False
-    return True
+    bidirectional = isinstance(trained.model, BidirectionalModel)
+    return bidirectional or _has_hidden_vectors(trained) or _contextual(trained) is not None
+
+
+def _has_hidden_vectors(trained: Any) -> bool:
+    return hasattr(trained, "tokenizer") and hasattr(trained.model, "hidden_vectors")
+
+
+def _contextual(trained: Any) -> Any:
+    """The frozen language model inside the model of a task, if it has one."""
+    return getattr(getattr(trained.model, "encoder", trained.model), "contextual", None)

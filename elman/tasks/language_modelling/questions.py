@@ -259,6 +259,8 @@ def distribution(trained: TrainedModel, request: Any, progress: Progress) -> Nex
     unknown = trained.tokenizer.unknown_id
     banned = () if request.allow_unknown or unknown is None else (unknown,)
     shaping = {name: getattr(request, name) for name in _SHAPING}
+    if shaping["top_k"] in (-1, 0):  # all tokens, as vLLM and llama.cpp write it
+        shaping["top_k"] = None
     ids = Continuation(trained.tokenizer, request.prompt).prompt_ids
     own = trained.model.predict(generation.read_prompt(trained, ids)).cpu().double()  # (1, V)
     shaped = next_distribution(own, DecodingOptions(**shaping, banned=banned), [[]])
@@ -482,7 +484,7 @@ class Inspect:
         "the square.",
         default=inspection.LIMIT,
         at_least=2,
-        limit="prompt_tokens",
+        terminal=True,
     )
 
 
