@@ -40,19 +40,20 @@ function translated({ translations }) {
 /* Any data: lists of objects as tables, lists inside of them one by one, single values as rows. */
 export function readable(data) {
   const single = Object.entries(data).filter(([, value]) => isSingle(value));
-  const rows = single.map(([name, value]) => ({ name: titled(name), value }));
-  return [...(rows.length ? [table(rows)] : []), ...Object.entries(data).filter(([, value]) => !isSingle(value)).flatMap(([name, value]) => {
+  const facts = single.map(([name, value]) => make("tr", {}, make("th", { scope: "row" }, titled(name)), make("td", {}, shown(value))));
+  return [facts.length ? make("table", { class: "table facts" }, make("tbody", {}, facts)) : [], ...Object.entries(data).filter(([, value]) => !isSingle(value)).flatMap(([name, value]) => {
     if (!Array.isArray(value)) return [make("h3", {}, titled(name)), ...readable(value)];
     if (Array.isArray(value[0])) return [make("p", {}, make("b", {}, titled(name)), ` ${sizes(value)} numbers`)];
     const deep = value.some((one) => Object.values(one).some((part) => !isSingle(part)));
-    return deep ? value.flatMap((one) => make("div", { class: "part" }, readable(one))) : [table(value)];
-  })];
+    return deep ? value.flatMap((one) => make("div", { class: "part" }, readable(one))) : [table(value, titled(name))];
+  })].flat();
 }
 
-function table(rows) {
+function table(rows, title = null) {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const number = (row, name) => (typeof row[name] === "number" ? "number" : null);
   return make("div", { class: "scroll", tabindex: 0 }, make("table", { class: "table" },
+    title ? make("caption", {}, title) : null,
     make("thead", {}, make("tr", {}, names.map((name) => make("th", { scope: "col", class: number(rows[0], name) }, titled(name))))),
     make("tbody", {}, rows.map((row) => make("tr", {}, names.map((name) => make("td", { class: number(row, name) }, shown(row[name]))))))));
 }
