@@ -1,6 +1,7 @@
 """`elman answer`: the part of a passage that answers a question."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -8,11 +9,10 @@ from elman.cli.arguments import Json, Run
 from elman.cli.input_text import InputFile, read_given
 from elman.cli.output import print_json
 from elman.errors import InputError
-
-if TYPE_CHECKING:
-    from elman.tasks.answering.task import TrainedAnswerer
-    from elman.text.reader import Document
-
+from elman.tasks.answering.reader import read_questions
+from elman.tasks.answering.task import TrainedAnswerer
+from elman.tasks.sentence_training import load_kind
+from elman.text.reader import Document
 
 # A hyphen may lead for the sake of "-", standard input.
 _PASSAGE = Parameter(allow_leading_hyphen=True)
@@ -47,9 +47,6 @@ def answer(
     passage
         The text that has the answer; - for standard input.
     """
-    from pathlib import Path
-
-    from elman.tasks.sentence_training import load_kind
 
     if file is not None and (question is not None or passage is not None):
         raise InputError("give either a file or --question and --passage, not both")
@@ -69,8 +66,7 @@ def answer(
         print(_cell(found.text))
 
 
-def _answer_file(trained: "TrainedAnswerer", document: "Document", json: bool) -> None:
-    from elman.tasks.answering.reader import read_questions
+def _answer_file(trained: TrainedAnswerer, document: Document, json: bool) -> None:
 
     asked = read_questions(document, with_answers=False)
     pairs = [(question.question.text, question.passage.text) for question in asked]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cyclopts import Parameter
 
 from elman.cli.output import note
-
-if TYPE_CHECKING:
-    from elman.tasks.translation.trained import TrainedTranslator, Written
+from elman.figures.attention_maps import check_map_file, write_maps
+from elman.figures.files import check_file, writing
+from elman.tasks.translation.attention import attention_maps, check_attention
+from elman.tasks.translation.trained import TrainedTranslator, Written
 
 
 @Parameter(name="*")
@@ -26,9 +27,6 @@ class AttentionFlags:
 
     def check(self, trained: TrainedTranslator, sources: int) -> None:
         """Refuse, before the work, what cannot be shown or written."""
-        from elman.figures.attention_maps import check_map_file
-        from elman.figures.files import check_file
-        from elman.tasks.translation.attention import check_attention
 
         if self.attention is not None:
             check_map_file(self.attention, sources)
@@ -41,9 +39,6 @@ class AttentionFlags:
         self, trained: TrainedTranslator, sources: Sequence[Any], found: list[list[Written]]
     ) -> list[dict[str, Any]]:
         """Write what is wanted of the best text of each source; the same as plain data."""
-        from elman.figures.attention_maps import write_maps
-        from elman.figures.files import check_file, writing
-        from elman.tasks.translation.attention import attention_maps
 
         if self.attention is None and self.alignments is None:
             return []

@@ -1,15 +1,16 @@
 """`elman classify`: the label of each text."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elman.cli.arguments import Columns, Json, Run, SideBySide
 from elman.cli.input_text import GivenText, InputFile, read_given
 from elman.cli.output import note, print_json, print_table
 from elman.errors import InputError
-
-if TYPE_CHECKING:
-    from elman.tasks.classification.trained import Classified, Contribution, TrainedClassifier
+from elman.tasks.classification.reader import read_unlabelled
+from elman.tasks.classification.trained import Classified, Contribution, TrainedClassifier
+from elman.tasks.sentence_training import load_kind
+from elman.text.named_columns import parse_columns
 
 
 def classify(
@@ -46,9 +47,6 @@ def classify(
         What each word contributes: by how much it raises the log probability of the label, in
         nats, against the text without it.
     """
-    from elman.tasks.classification.reader import read_unlabelled
-    from elman.tasks.sentence_training import load_kind
-    from elman.text.named_columns import parse_columns
 
     if all and explain:
         raise InputError("--all and --explain are two tables; give one of them")
@@ -71,16 +69,16 @@ def classify(
         _print(trained, texts, found, all)
 
 
-def _as_data(texts: tuple[str, ...], found: "Classified | None") -> dict[str, Any]:
+def _as_data(texts: tuple[str, ...], found: Classified | None) -> dict[str, Any]:
     nothing: dict[str, Any] = {"label": None, "probability": None, "probabilities": {}}
     answer = nothing if found is None else vars(found)
     return {"text": texts[0] if len(texts) == 1 else texts, **answer}
 
 
 def _print(
-    trained: "TrainedClassifier",
+    trained: TrainedClassifier,
     texts: list[tuple[str, ...]],
-    found: list["Classified | None"],
+    found: list[Classified | None],
     every: bool,
 ) -> None:
     labels = trained.task.labels if every else []
@@ -94,9 +92,9 @@ def _print(
 
 
 def _explain(
-    trained: "TrainedClassifier",
+    trained: TrainedClassifier,
     texts: list[tuple[str, ...]],
-    found: list["Classified | None"],
+    found: list[Classified | None],
     batch_size: int,
     json: bool,
 ) -> None:
@@ -115,7 +113,7 @@ def _explain(
             _print_words(parts)
 
 
-def _print_words(words: list["Contribution"]) -> None:
+def _print_words(words: list[Contribution]) -> None:
     pairs = any(word.text == 2 for word in words)
     rows = [
         [

@@ -1,7 +1,7 @@
 """`elman embed`: vectors of words in their sentences, and what is near them."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
@@ -9,10 +9,9 @@ from elman.cli.arguments import Json, Overwrite, Run, WholeNumber
 from elman.cli.input_text import GivenText, InputFile, read_given
 from elman.cli.output import counted, print_json, print_table
 from elman.errors import InputError
-
-if TYPE_CHECKING:
-    from elman.tasks.embedding.neighbours import Occurrence
-    from elman.tasks.vectors import Embedder, Line
+from elman.formats.vectors import write_vectors
+from elman.tasks.embedding.neighbours import Occurrence, find_neighbours
+from elman.tasks.vectors import Embedder, Line, embed_lines, open_embedder
 
 _WIDTH = 60  # characters of a line that are shown around a word
 
@@ -60,7 +59,6 @@ def embed(
         A .safetensors file to write, instead of a table: a tensor line.N for every line with words,
         (layers, words, numbers); the words are in its metadata, as JSON.
     """
-    from elman.tasks.vectors import open_embedder
 
     _check(nearest, top, same_word, out, overwrite, json)
     lines = read_given(file, text).text.removesuffix("\n").split("\n")
@@ -78,8 +76,7 @@ def embed(
         _print_vectors(found, [*map(str, names)])
 
 
-def _save(out: Path, found: "list[Line]") -> None:
-    from elman.formats.vectors import write_vectors
+def _save(out: Path, found: list[Line]) -> None:
 
     write_vectors(out, [(line.words, line.layers) for line in found])
     print(f"{sum(len(line.words) for line in found):,} words; saved in {out}")
@@ -103,14 +100,13 @@ def _check(
         raise InputError(f"{out}: exists already; choose another --out or add --overwrite")
 
 
-def _embed(embedder: "Embedder", lines: list[str], layer: str) -> list["Line"]:
-    from elman.tasks.vectors import embed_lines
+def _embed(embedder: Embedder, lines: list[str], layer: str) -> list[Line]:
 
     with counted("lines") as progress:
         return embed_lines(embedder, lines, layer, progress)
 
 
-def _print_vectors(found: list["Line"], names: list[str]) -> None:
+def _print_vectors(found: list[Line], names: list[str]) -> None:
     """The table with tabs, for other programs."""
     print("line\tposition\tword\tlayer\tvector")
     for number, line in enumerate(found, 1):
@@ -121,7 +117,7 @@ def _print_vectors(found: list["Line"], names: list[str]) -> None:
 
 
 def _print_neighbours(
-    embedder: "Embedder",
+    embedder: Embedder,
     lines: list[str],
     query: str,
     layer: str,
@@ -129,7 +125,6 @@ def _print_neighbours(
     same_word: bool,
     json: bool,
 ) -> None:
-    from elman.tasks.embedding.neighbours import find_neighbours
 
     with counted("lines") as progress:
         found = find_neighbours(
@@ -145,7 +140,7 @@ def _print_neighbours(
     print_table(["cosine", "word"], [[one.cosine, one.word] for one in found.types])
 
 
-def _around(one: "Occurrence") -> str:
+def _around(one: Occurrence) -> str:
     """The words around one, as many as fit."""
     words = one.text.split()
     first = last = min(one.position - 1, len(words) - 1)

@@ -1,18 +1,17 @@
 """`elman evaluate`: perplexity and bits per byte of a run on a text; of tasks their measures."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elman.cli.arguments import Adapters, Columns, Data, Json, Reset, Run, Split, WholeNumber
 from elman.cli.evaluate_task import evaluate_task, refuse_for_task
 from elman.cli.output import MANY_UNKNOWN, counted, note, print_json, print_table
 from elman.errors import InputError
+from elman.evaluation.accuracy import Accuracy, Counted
+from elman.evaluation.measurement import Measurement
 from elman.evaluation.reading import Reading
-
-if TYPE_CHECKING:
-    from elman.evaluation.accuracy import Accuracy, Counted
-    from elman.evaluation.measurement import Measurement
-    from elman.tasks.language_modelling.trained import TrainedModel
-    from elman.text.reader import Document
+from elman.models import SENTENCE_MODELS
+from elman.tasks.language_modelling.trained import TrainedModel, load, run_kind
+from elman.text.reader import Document
 
 
 def evaluate(
@@ -34,7 +33,7 @@ def evaluate(
     tokenize: str | None = None,
     json: Json = False,
 ) -> None:
-    """How well a run does on a text: perplexity and bits per byte, or the measures of its task.
+    """Measure a run on a text: perplexity, or the measures of its task.
 
     For example:
       elman evaluate runs/ptb --data ptb
@@ -98,25 +97,20 @@ def evaluate(
 
 
 def _is_task(run: str) -> bool:
-    from elman.models import SENTENCE_MODELS
-    from elman.tasks.language_modelling.trained import run_kind
 
     return run_kind(run) in SENTENCE_MODELS
 
 
-def _wanted(accuracy: bool, after: str | None, until: str | None) -> "Counted | None":
+def _wanted(accuracy: bool, after: str | None, until: str | None) -> Counted | None:
     """Which tokens are counted; None: accuracy is not asked for."""
     if accuracy:
-        from elman.evaluation.accuracy import Counted
-
         return Counted(after, until)
     if after is not None or until is not None:
         raise InputError("--after and --until say what --accuracy counts; give that too")
     return None
 
 
-def _load(run: str, adapters: tuple[str, ...], data: str, reset: str) -> "TrainedModel":
-    from elman.tasks.language_modelling.trained import load
+def _load(run: str, adapters: tuple[str, ...], data: str, reset: str) -> TrainedModel:
 
     trained = load(run)
     if not adapters:
@@ -126,8 +120,8 @@ def _load(run: str, adapters: tuple[str, ...], data: str, reset: str) -> "Traine
 
 
 def _measure(
-    trained: "TrainedModel", document: "Document", reading: Reading, wanted: "Counted | None"
-) -> tuple["Measurement", "Accuracy | None"]:
+    trained: TrainedModel, document: Document, reading: Reading, wanted: Counted | None
+) -> tuple[Measurement, Accuracy | None]:
     with counted("scoring, tokens") as progress:
         measurement = trained.measure(document, reading, progress)
     if wanted is None:
@@ -136,7 +130,7 @@ def _measure(
         return measurement, trained.count_right(document, wanted, reading, progress)
 
 
-def _note(measurement: "Measurement", *, seen: bool) -> None:
+def _note(measurement: Measurement, *, seen: bool) -> None:
     """What keeps the figures from meaning what they seem to; `seen`: in training."""
     if seen:
         note("this is the text that the run was trained on; measure on text it has not seen")
@@ -152,7 +146,7 @@ def _note(measurement: "Measurement", *, seen: bool) -> None:
         note(_impossible(measurement))
 
 
-def _impossible(measurement: "Measurement") -> str:
+def _impossible(measurement: Measurement) -> str:
     """Why the perplexity is infinite, and how to get a finite one."""
     of, undefined = f"of {measurement.tokens:,} tokens", measurement.undefined
     zero = measurement.impossible - undefined
@@ -165,7 +159,7 @@ def _impossible(measurement: "Measurement") -> str:
 
 
 def _print(
-    run: str, measurement: "Measurement", found: "Accuracy | None", adapted: dict[str, Any]
+    run: str, measurement: Measurement, found: Accuracy | None, adapted: dict[str, Any]
 ) -> None:
     """The measures as a table, and how they were obtained; `adapted` describes the adapters."""
     numbers = [

@@ -4,13 +4,13 @@ Called by `evaluate.py`. Whatever a task gives (`evaluation/task_measures.py`) i
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elman.cli.output import counted, note, print_json, print_table
 from elman.errors import InputError
-
-if TYPE_CHECKING:
-    from elman.evaluation.task_measures import TaskMeasures
+from elman.evaluation.task_measures import TaskMeasures
+from elman.tasks.sentence_training import load_task
+from elman.text.named_columns import parse_columns
 
 _WRITER = "encoder-decoder"
 _SHOWN = 30  # mistakes; --json has them all
@@ -27,8 +27,6 @@ def evaluate_task(
     options: dict[str, Any],
 ) -> None:
     """Measure, and print; `options`: of the task's own `evaluate`, like `beam`."""
-    from elman.tasks.sentence_training import load_task
-    from elman.text.named_columns import parse_columns
 
     trained: Any = load_task(Path(run))
     if columns is not None:
@@ -70,7 +68,7 @@ def refuse_for_task(run: str, flags: dict[str, bool]) -> None:
         raise InputError(f"{given[0]} is for language models, and {run} is none; leave it out")
 
 
-def _print_scores(measures: "TaskMeasures") -> None:
+def _print_scores(measures: TaskMeasures) -> None:
     scores = measures.scores()
     if not scores:
         return
@@ -82,7 +80,7 @@ def _print_scores(measures: "TaskMeasures") -> None:
     print_table(["", "precision", "recall", "F1", "count"], rows)
 
 
-def _print_mistakes(measures: "TaskMeasures") -> None:
+def _print_mistakes(measures: TaskMeasures) -> None:
     """What was taken for what, the most frequent mistakes first."""
     mistakes = measures.mistakes()
     if not mistakes:

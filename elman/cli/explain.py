@@ -1,13 +1,10 @@
 """`elman explain`: which counts stand behind the probability of each word."""
 
-from typing import TYPE_CHECKING
-
 from elman.cli.arguments import CountRun, Json
 from elman.cli.output import print_json, print_table
 from elman.errors import InputError
-
-if TYPE_CHECKING:
-    from elman.tasks.language_modelling.explanation import Explanation
+from elman.tasks.language_modelling.explanation import Explanation, explain_text
+from elman.tasks.language_modelling.trained import load
 
 
 def explain(run: CountRun, /, *, text: str, json: Json = False) -> None:
@@ -29,8 +26,6 @@ def explain(run: CountRun, /, *, text: str, json: Json = False) -> None:
     """
     if not text:
         raise InputError("--text is empty; give some text")
-    from elman.tasks.language_modelling.explanation import explain_text
-    from elman.tasks.language_modelling.trained import load
 
     trained = load(run)
     explanations = explain_text(trained, text)
@@ -43,7 +38,7 @@ def explain(run: CountRun, /, *, text: str, json: Json = False) -> None:
         _print_one(explanation, trained.tokenizer.tokens)
 
 
-def _probability(explanation: "Explanation", tokens: list[str]) -> str:
+def _probability(explanation: Explanation, tokens: list[str]) -> str:
     """The probability and the order that gave it, or why there is none."""
     first = explanation.orders[0]
     if explanation.probability is None:
@@ -54,7 +49,7 @@ def _probability(explanation: "Explanation", tokens: list[str]) -> str:
     return f"probability {explanation.probability:.6g}, answered by order {explanation.answered_by}"
 
 
-def _print_one(explanation: "Explanation", tokens: list[str]) -> None:
+def _print_one(explanation: Explanation, tokens: list[str]) -> None:
     print(f"{explanation.token.strip()}: {_probability(explanation, tokens)}")
     rows = [
         [

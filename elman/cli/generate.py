@@ -10,6 +10,9 @@ from elman.cli.arguments import Adapters, WholeNumber
 from elman.cli.output import note, print_json, print_table, stages
 from elman.decoding.options import DecodingOptions
 from elman.errors import InputError
+from elman.tasks.language_modelling.continuation import Continuation
+from elman.tasks.language_modelling.generation import measure_samples
+from elman.tasks.language_modelling.trained import load
 
 
 def _flags() -> list[tuple[str, Any, Any]]:
@@ -85,7 +88,6 @@ def generate(
     json
         Print the result as JSON.
     """
-    from elman.tasks.language_modelling.trained import load
 
     if against is not None and not measure:
         raise InputError("--against is for --measure; add it, or leave both out")
@@ -115,7 +117,6 @@ def _in_ids(trained: Any, wishes: Wishes) -> dict[str, Any]:
 
 
 def _print_stream(trained: Any, prompt: str, options: dict[str, Any]) -> None:
-    from elman.tasks.language_modelling.continuation import Continuation
 
     pieces = trained.stream(prompt, **options)
     print(Continuation(trained.tokenizer, prompt).prompt, end="", flush=True)
@@ -132,7 +133,6 @@ def _print_all(
     against: str | None,
     json: bool,
 ) -> None:
-    from elman.tasks.language_modelling.generation import measure_samples
 
     with stages() as progress:
         progress("generating")

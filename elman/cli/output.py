@@ -16,6 +16,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from rich.console import Console
+from rich.progress import Progress
+
 _NUMBER = re.compile(r"[-+−]?[\d.,]+(e-?\d+)?|[–∞]")
 MANY_UNKNOWN = 0.05  # of the words
 _PATIENCE = 1.0  # seconds before a progress line appears
@@ -91,7 +94,6 @@ def _tell(line: str) -> None:
 @contextmanager
 def _status() -> Iterator[Any]:
     """A live line in a terminal."""
-    from rich.console import Console
 
     status = Console(stderr=True).status("starting …")
     status.start()
@@ -162,9 +164,6 @@ def counted(what: str) -> Iterator[Callable[[int, int], None]]:
         return done
 
     if sys.stderr.isatty():
-        from rich.console import Console
-        from rich.progress import Progress
-
         with Progress(console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task(what, total=None)
             yield lambda amount, total: bar.update(task, completed=add(amount, total), total=total)

@@ -2,6 +2,7 @@
 
 from elman.cli.arguments import Adapters, Json, Run, WholeNumber
 from elman.cli.output import print_json, print_table
+from elman.tasks.language_modelling.trained import load
 
 
 def suggest(
@@ -29,7 +30,6 @@ def suggest(
     complete
         The last word is not finished: suggest its endings.
     """
-    from elman.tasks.language_modelling.trained import load
 
     suggestions = load(run).with_adapters(with_).suggest(text, top=top, complete=complete)
     if json:

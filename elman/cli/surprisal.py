@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import fields
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
@@ -10,13 +10,14 @@ from elman.cli.arguments import Adapters, Json, Reset, Run
 from elman.cli.input_text import GivenText, InputFile, read_given
 from elman.cli.output import counted, note, note_unknown, print_json
 from elman.errors import InputError
-
-if TYPE_CHECKING:
-    from elman.evaluation.reading import Progress
-    from elman.evaluation.surprisal import WordSurprisal
-    from elman.tasks.language_modelling.trained import TrainedModel
-    from elman.text.reader import Document
-
+from elman.evaluation.reading import Progress
+from elman.evaluation.surprisal import WordSurprisal
+from elman.tasks.language_modelling.stimuli import join
+from elman.tasks.language_modelling.trained import TrainedModel, load
+from elman.text.named_columns import check_columns, parse_columns
+from elman.text.reader import Document
+from elman.text.stimuli import read_stimuli
+from elman.text.tokenizer import EOS
 
 _BASES = {"2": 2.0, "e": math.e, "10": 10.0}
 
@@ -72,9 +73,6 @@ def surprisal(
         Which columns tell where a sentence begins, with commas between them, of a table with a
         word per row; else item, condition and the like.
     """
-    from elman.tasks.language_modelling.trained import load
-    from elman.text.named_columns import check_columns, parse_columns
-    from elman.text.tokenizer import EOS
 
     if base not in _BASES:
         raise InputError(f"--base {base}: choose 2, e or 10")
@@ -109,17 +107,15 @@ def surprisal(
 
 
 def _print_joined(
-    models: list["TrainedModel"],
-    document: "Document",
+    models: list[TrainedModel],
+    document: Document,
     base: float,
     column: str,
     by: str,
     json: bool,
-    progress: "Progress",
+    progress: Progress,
 ) -> None:
     """The table with its new columns; as JSON, an object per row."""
-    from elman.tasks.language_modelling.stimuli import join
-    from elman.text.stimuli import read_stimuli
 
     names = [name.strip() for name in by.split(",") if name.strip()]
     stimuli = read_stimuli(document, column=column, by=names)
@@ -144,9 +140,8 @@ def _number(cell: str) -> float | None:
     return None if cell == "NA" else float(cell)
 
 
-def _print(rows: list["WordSurprisal"]) -> None:
+def _print(rows: list[WordSurprisal]) -> None:
     """The table with tabs, for other programs."""
-    from elman.evaluation.surprisal import WordSurprisal
 
     names = [field.name for field in fields(WordSurprisal) if field.name != "undefined"]
     print("\t".join(names))

@@ -1,15 +1,15 @@
 """`elman tag`: a tag for every word of a text."""
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from elman.cli.arguments import Json, Run, SideBySide
 from elman.cli.input_text import GivenText, InputFile, read_given
 from elman.cli.output import note, print_json
 from elman.errors import InputError
-
-if TYPE_CHECKING:
-    from elman.tasks.tagging.task import TrainedTagger
-    from elman.text.reader import Document
+from elman.tasks.sentence_training import load_kind
+from elman.tasks.tagging.columns import ColumnFile, looks_like_columns
+from elman.tasks.tagging.task import TrainedTagger, tagged_sentences
+from elman.text.reader import Document
 
 
 def tag(
@@ -38,9 +38,6 @@ def tag(
     columns
         The file is in columns (CoNLL, CoNLL-U), one word per line: its other columns stay.
     """
-    from pathlib import Path
-
-    from elman.tasks.sentence_training import load_kind
 
     document = read_given(file, text)
     trained: TrainedTagger = load_kind(Path(run), "tagger")
@@ -50,9 +47,7 @@ def tag(
         _tag_lines(trained, document, batch_size, json)
 
 
-def _tag_lines(trained: "TrainedTagger", document: "Document", batch_size: int, json: bool) -> None:
-    from elman.tasks.tagging.columns import looks_like_columns
-    from elman.tasks.tagging.task import tagged_sentences
+def _tag_lines(trained: TrainedTagger, document: Document, batch_size: int, json: bool) -> None:
 
     if features := trained.config.text.features:
         raise InputError(
@@ -72,11 +67,7 @@ def _tag_lines(trained: "TrainedTagger", document: "Document", batch_size: int, 
         print()
 
 
-def _tag_columns(
-    trained: "TrainedTagger", document: "Document", batch_size: int, json: bool
-) -> None:
-    from elman.tasks.tagging.columns import ColumnFile
-    from elman.tasks.tagging.task import tagged_sentences
+def _tag_columns(trained: TrainedTagger, document: Document, batch_size: int, json: bool) -> None:
 
     text = trained.config.text
     columns = ColumnFile(document, text.column, text.features)

@@ -1,7 +1,7 @@
 """`elman train`: train a model and save it as a run folder; or go on with one."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -21,9 +21,10 @@ from elman.cli.arguments import (
 from elman.cli.output import note, print_json, print_table, stages
 from elman.cli.progress import watched
 from elman.errors import InputError
-
-if TYPE_CHECKING:
-    from elman.tasks.language_modelling.trained import TrainedModel
+from elman.recipes import load_recipe
+from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.training import train as train_model
+from elman.training.processes import joined
 
 _NGRAM = Parameter(show_default=lambda _: "ngram")
 
@@ -45,7 +46,7 @@ def train(
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
-    """Train a model on a file, a folder or a built-in corpus, and save it as a run folder.
+    """Train a model on a text or a dataset and save it as a run folder.
 
     A neural model is saved while it is trained: stop it with Ctrl-C, go on with --resume.
 
@@ -67,7 +68,6 @@ def train(
     tensorboard
         Also log to a folder `tensorboard` in the run folder.
     """
-    from elman.training.processes import joined
 
     with joined(device) as processes:
         machine: dict[str, Any] = {"device": processes.device(device), "threads": threads}
@@ -83,9 +83,7 @@ def train(
         _print(str(resume or out), trained, json)
 
 
-def _train(recipe: str, options: dict[str, Any], machine: dict[str, Any]) -> "TrainedModel":
-    from elman.recipes import load_recipe
-    from elman.tasks.training import train as train_model
+def _train(recipe: str, options: dict[str, Any], machine: dict[str, Any]) -> TrainedModel:
 
     for name in ("data", "out"):
         if options[name] is None:
@@ -107,7 +105,7 @@ _WRITTEN = {
 }
 
 
-def _resume(run: str, options: dict[str, Any], machine: dict[str, Any]) -> "TrainedModel":
+def _resume(run: str, options: dict[str, Any], machine: dict[str, Any]) -> TrainedModel:
     from elman.tasks.neural_training import resume
 
     data = options.pop("data")
@@ -119,7 +117,7 @@ def _resume(run: str, options: dict[str, Any], machine: dict[str, Any]) -> "Trai
         return resume(Path(run), data=data, machine=watched_machine, progress=progress)
 
 
-def _print(run: str, trained: "TrainedModel", json: bool) -> None:
+def _print(run: str, trained: TrainedModel, json: bool) -> None:
     facts = trained.facts
     if json:
         print_json({"run": run, "config": trained.config.to_data(), **facts})

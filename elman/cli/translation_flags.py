@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -18,9 +18,9 @@ from elman.cli.attention_flags import AttentionFlags
 from elman.cli.input_text import read_given
 from elman.cli.output import counted, print_json
 from elman.errors import InputError
-
-if TYPE_CHECKING:
-    from elman.tasks.translation.trained import TrainedTranslator, Written
+from elman.tasks.sentence_training import load_kind
+from elman.tasks.translation.ensemble import mix_translators
+from elman.tasks.translation.trained import TrainedTranslator, Written
 
 
 @Parameter(name="*")
@@ -77,8 +77,6 @@ Mixed = Annotated[
 
 def load_translator(run: str, mixed: Sequence[str] = ()) -> TrainedTranslator:
     """The run, alone or with others, or one line that says what it is instead."""
-    from elman.tasks.sentence_training import load_kind
-    from elman.tasks.translation.ensemble import mix_translators
 
     trained: TrainedTranslator = load_kind(Path(run), "encoder-decoder")
     mix_translators(trained, [load_kind(Path(other), "encoder-decoder") for other in mixed])
