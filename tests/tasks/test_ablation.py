@@ -8,10 +8,10 @@ import pytest
 
 from elman.cells import CELLS
 from elman.errors import ElmanError, InputError
+from elman.experiments import ablation
 from elman.experiments.ablation import STUDIED, TASKS, CellResult, CellRun, run_ablation
 from elman.recipes import load_recipe
 from elman.runs.folder import read_run
-from elman.tasks import ablation
 from elman.tasks.language_modelling.trained import load
 from elman.tasks.training import train
 from elman.text.corpora import open_corpus

@@ -95,13 +95,14 @@ def test_runs_without_vectors(runs: Path) -> None:
 
 def test_vectors_in_a_file(runs: Path, tmp_path: Path) -> None:
     lines = embed_lines(open_embedder(runs / "elmo"), [LINES[0], "", "é"], "all")
-    write_vectors(tmp_path / "some.safetensors", lines)
+    pairs = [(line.words, line.layers) for line in lines]
+    write_vectors(tmp_path / "some.safetensors", pairs)
     with safe_open(tmp_path / "some.safetensors", "numpy") as file:
         assert json.loads(file.metadata()["words"]) == [LINES[0].split(), [], ["é"]]
         assert sorted(file.keys()) == ["line.1", "line.3"]
         np.testing.assert_array_equal(file.get_tensor("line.3"), lines[2].layers)
     with pytest.raises(InputError, match="cannot be written"):
-        write_vectors(tmp_path / "nowhere" / "some.safetensors", lines)
+        write_vectors(tmp_path / "nowhere" / "some.safetensors", pairs)
 
 
 class Compass(Embedder):
