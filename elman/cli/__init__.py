@@ -1,6 +1,6 @@
 """The command line: one file per command; each parses, calls a public function, and prints.
 
-`COMMANDS` says, without importing anything, which commands there are; only the file of the command
+`GROUPS` says, without importing anything, which commands there are; only the file of the command
 that is called is imported, so that `elman --help` does not import torch. What can be asked of a
 task is a command too, without a line here (`ask.py`). Errors become one line and an exit code: 1
 something failed, 2 wrong input (`system_errors.py` says which is which for what comes from the
@@ -29,10 +29,12 @@ from cyclopts import (
 
 from elman.cli.help import flowing
 from elman.cli.system_errors import system_problem
-from elman.errors import ElmanError, nearest
+from elman.errors import ElmanError, InputError, nearest
+from elman.tasks import TASKS
 from elman.version import __version__
 
-# Commands by group, each with the first sentence of its docstring.
+# Commands by group, each with the first sentence of its docstring; without one it is a question of a
+# task, which says it. Questions that are not listed come under "Tasks".
 GROUPS = {
     "Train and plan": {
         "train": "Train a model on a text or a dataset and save it as a run folder.",
@@ -42,24 +44,26 @@ GROUPS = {
     },
     "Use": {
         "generate": "Continue a prompt with a trained model.",
-        "suggest": "The most likely next words of a text, like a phone keyboard.",
+        "suggest": "",
     },
     "Measure": {
         "evaluate": "Measure a run on a text: perplexity, or the measures of its task.",
         "compare": "Compare several language models on one text.",
-        "surprisal": "Surprisal, entropy and rank of every word of a text, as a table with tabs or as JSON.",
+        "surprisal": "Give surprisal, entropy and rank of every word of a text.",
+        "score": "",
         "minimal-pairs": "Measure how often a model prefers the good sentence of a minimal pair.",
     },
     "Look inside": {
         "inspect": "Look inside neural runs while they read a text.",
-        "explain": "Show, for each word of a text, what every order of a count model had to say: counts, discount, back-off weight, probability, and which order answered.",
+        "explain": "",
+        "distribution": "",
     },
     "Tasks": {
-        "tag": "A tag for every word of a text, one word per line, a blank line after every sentence.",
-        "classify": "The likeliest label of each text, with its probability, in columns with tabs between them.",
-        "answer": "The part of a passage that answers a question; or of a file, the answers to all of them.",
+        "tag": "",
+        "classify": "",
+        "answer": "",
         "translate": "Translate, summarise or caption: print a text for every source.",
-        "embed": "Vectors of every word of a text, each in its line: every layer of a bidirectional model.",
+        "embed": "Give the vectors of every word of a text, each in its line.",
     },
     "Serve and exchange": {
         "serve": "Serve trained models: a page to try them on, and OpenAI's interface.",
@@ -72,12 +76,11 @@ GROUPS = {
         "reproduce": "Reproduce tables of published figures: list them, run rows, compare.",
         "study regimes": "Compare training regimes: how much worse is a model on its own words?",
         "study lengths": "Score translation runs on short and on long sources.",
-        "study ablation": "Compare recurrent cells, whole and without one of their gates, on a small task.",
+        "study ablation": "Compare recurrent cells, whole and without one of their gates.",
         "study vary": "Train every combination of some settings and compare them in one table.",
         "study cells": "Train networks that differ only in their cell, and look inside them.",
     },
 }
-COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 # Names of 0.1 that still work.
 RENAMED = {
     "summarise": "translate",
@@ -105,7 +108,7 @@ def build_app(called: str = "") -> App:
     )
     last_group = Group("Options", sort_key=len(GROUPS))
     app["--help"].group = app["--version"].group = (last_group,)
-    for place, (title, commands) in enumerate(GROUPS.items()):
+    for place, (title, commands) in enumerate(commands_by_group().items()):
         group = Group(title, sort_key=place)
         for row, (name, summary) in enumerate(commands.items()):
             above, _, last = name.rpartition(" ")
@@ -123,22 +126,47 @@ def build_app(called: str = "") -> App:
     return app
 
 
-def load_command(name: str) -> Callable[..., None]:
-    """The function of a command, with a help text that flows.
+def commands_by_group() -> dict[str, dict[str, str]]:
+    """All commands with their summaries, those of questions too."""
+    asked: dict[str, str] = {}
+    for task in TASKS:
+        with suppress(InputError):  # a package that is broken says so when its task is asked for
+            asked |= TASKS[task].questions
+    groups = {
+        title: {name: summary or asked[name] for name, summary in commands.items()}
+        for title, commands in GROUPS.items()
+    }
+    listed = [name for commands in groups.values() for name in commands]
+    groups["Tasks"] |= {name: about for name, about in asked.items() if name not in listed}
+    return groups
 
-    Command, function and file share a name, but for an underscore where Python has the word.
-    """
-    word = name.rpartition(" ")[2].replace("-", "_")
-    word += "_" * iskeyword(word)
-    function: Callable[..., None] = getattr(import_module(f"elman.cli.{word}"), word)
-    function.__doc__ = flowing(function.__doc__ or "")
-    return function
+
+def command_names() -> list[str]:
+    """The names of all commands."""
+    return [name for commands in commands_by_group().values() for name in commands]
 
 
 def called_command(arguments: list[str]) -> str:
     """The name of the command that is called; "" if there is none."""
     words = [word for word in arguments if not word.startswith("-")]
-    return next((name for name in (" ".join(words[:2]), *words[:1]) if name in COMMANDS), "")
+    names = command_names()
+    return next((name for name in (" ".join(words[:2]), *words[:1]) if name in names), "")
+
+
+def load_command(name: str) -> Callable[..., None]:
+    """The function of a command, with a help text that flows.
+
+    Command, function and file share a name, but for an underscore where Python has the word.
+    """
+    function: Callable[..., None]
+    if any(commands.get(name) for commands in GROUPS.values()):
+        word = name.rpartition(" ")[2].replace("-", "_")
+        word += "_" * iskeyword(word)
+        function = getattr(import_module(f"elman.cli.{word}"), word)
+    else:
+        function = import_module("elman.cli.ask").make_command(name)
+    function.__doc__ = flowing(function.__doc__ or "")
+    return function
 
 
 def main() -> None:
@@ -205,7 +233,7 @@ def _problem(error: CycloptsError) -> str:
     message = " ".join(str(error).split())
     unused = error.unused_tokens or []
     if isinstance(error, UnknownCommandError):
-        return f"unknown command {unused[0]!r}; {nearest(unused[0], COMMANDS)}"
+        return f"unknown command {unused[0]!r}; {nearest(unused[0], command_names())}"
     if isinstance(error, UnusedCliTokensError):
         return f"too many arguments: {' '.join(unused)}; put quotes around a text with spaces"
     if isinstance(error, MissingArgumentError) and error.argument is not None:

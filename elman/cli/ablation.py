@@ -22,9 +22,9 @@ def ablation(
     at_once: WholeNumber | None = None,
     json: Json = False,
 ) -> None:
-    """Compare recurrent cells, whole and without one of their gates, on a small task.
+    """Compare recurrent cells, whole and without one of their gates.
 
-    After Józefowicz et al. (2015). All models have about as many parameters, and the same recipe,
+    They learn a small task, after Józefowicz et al. (2015). All models have about as many parameters, and the same recipe,
     texts and number of steps. Runs are kept: what is finished is not trained again, and what was
     stopped goes on when the same command is given once more.
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from elman.cli.arguments import Columns, Data, Json, Split, WholeNumber
+from elman.cli.ask import open_run
 from elman.cli.output import note, print_json, print_table, stages
-from elman.cli.translation_flags import load_translator
 from elman.errors import InputError
 from elman.experiments.lengths import Lengths, compare_lengths
 from elman.figures.files import check_file
@@ -59,7 +59,7 @@ def lengths(
     place = None if out is None else check_file(out, "a picture")
     limits = _whole_numbers(bounds)
     with stages() as progress:
-        runs = [load_translator(each) for each in (run, *others)]
+        runs = [open_run(each, "translate") for each in (run, *others)]
         for each, name in zip(runs, _names((run, *others)), strict=True):
             each.name = name
             if columns is not None:

@@ -1,11 +1,64 @@
 """`elman translate`: a text for every source: translations, summaries, captions."""
 
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
 from elman.cli.arguments import Json, Run
-from elman.cli.attention_flags import AttentionFlags
-from elman.cli.input_text import GivenText, InputFile
-from elman.cli.translation_flags import Mixed, Search, load_translator, read_lines, write_texts
+from elman.cli.ask import ask, given_values, make_flags, open_run, print_answer
+from elman.cli.input_text import GivenText, InputFile, read_given
+from elman.cli.output import note
 from elman.errors import InputError
-from elman.tasks.translation.vectors import read_vectors
+from elman.evaluation.attention_map import AttentionMap
+from elman.figures.attention_maps import check_map_file, write_maps
+from elman.figures.files import check_file, writing
+from elman.tasks.translation.attention import check_attention
+from elman.tasks.translation.ensemble import mix_translators
+from elman.tasks.translation.questions import Translate
+from elman.tasks.translation.vectors import is_vectors, read_vectors
+
+SearchFlags: Any = make_flags(Translate, without=("attention",))
+_MIX = Parameter(
+    name="--mix",
+    help="Another run over the same vocabularies, to decide together with: their probabilities are "
+    "averaged. May be given several times.",
+)
+
+
+@Parameter(name="*")
+@dataclass(kw_only=True)
+class AttentionFlags:
+    """Where the model looked."""
+
+    attention: str | None = None
+    "Write where the model looked for each word: a picture (.png, .svg) per line, or .json."
+    alignments: str | None = None
+    "Write which word comes from which, a line each: 0-0 1-2 (source-target, from 0)."
+
+    @property
+    def wanted(self) -> bool:
+        """Whether there is anything to write."""
+        return self.attention is not None or self.alignments is not None
+
+    def check(self, sources: int) -> None:
+        """Refuse, before the work, what cannot be written."""
+        if self.attention is not None:
+            check_map_file(self.attention, sources)
+        if self.alignments is not None:
+            check_file(self.alignments, "a list of alignments", ())
+
+    def write(self, maps: list[AttentionMap]) -> None:
+        """Write what is wanted of the best text of each source."""
+        if self.alignments is not None:
+            with writing(Path(self.alignments)) as temporary:
+                lines = "".join(f"{one.pharaoh}\n" for one in maps)
+                temporary.write_text(lines, encoding="utf-8")
+        if self.attention is not None:
+            written = write_maps(maps, self.attention)
+            if len(written) > 1:
+                note(f"pictures: {written[0]} … {written[-1].name}")
 
 
 def translate(
@@ -14,10 +67,9 @@ def translate(
     /,
     *,
     text: GivenText = None,
-    whole: bool = False,
-    search: Search | None = None,
+    search: SearchFlags | None = None,
     looking: AttentionFlags | None = None,
-    mix: Mixed = (),
+    mix: Annotated[tuple[str, ...], _MIX] = (),
     json: Json = False,
 ) -> None:
     """Translate, summarise or caption: print a text for every source.
@@ -41,22 +93,21 @@ def translate(
     file
         Sources, one per line; - for standard input. Vectors of numpy, .npy or .npz: one vector per
         example, or a grid of them.
-    whole
-        The file is one text of several lines.
     """
-    if file is not None and file.endswith((".npy", ".npz")):
-        if whole or text is not None:
-            raise InputError(f"{file}: holds vectors; leave out --whole and --text")
-        sources = read_vectors(file)
+    values, looking = given_values(search), looking or AttentionFlags()
+    document = None
+    if file is not None and is_vectors(Path(file)):
+        if text is not None or values.get("whole"):
+            raise InputError(f"{file}: holds vectors; leave out --text and --whole")
+        values["vectors"] = read_vectors(file)
+        looking.check(len(values["vectors"]))
     else:
-        sources = read_lines(file, text)
-        if whole:
-            sources = [" ".join(" ".join(sources).split())]
-    write_texts(
-        load_translator(run, mix),
-        sources,
-        search or Search(),
-        looking or AttentionFlags(),
-        json=json,
-        what="translating, lines",
-    )
+        document = read_given(file, text)
+        looking.check(1 if values.get("whole") else document.lines)
+    trained = open_run(run, "translate")
+    mix_translators(trained, [open_run(other, "translate") for other in mix])
+    if looking.wanted:
+        check_attention(trained)
+    answer = ask(trained, "translate", values | {"attention": looking.wanted}, document)
+    looking.write(answer.maps)
+    print_answer(answer, json)
