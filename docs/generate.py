@@ -59,6 +59,7 @@ FLOORS = [
             "state": "what was read",
             "atomic": "files, whole or not",
             "data_checks": "types of data",
+            "json_safe": "data as JSON",
         },
     ),
 ]

@@ -140,13 +140,9 @@ def score(question: Question, asked: ScoreRequest) -> dict[str, Any]:
 
 def tag(question: Question, asked: TextRequest) -> dict[str, Any]:
     """A tag for every word."""
-    from elman.tasks.tagging.task import tagged_sentences
-
     question.check_text(asked.text)
-    trained = question.model.trained
-    sentences = trained.split_lines(asked.text)
-    refuse_above("the number of sentences", len(sentences), question.limits.texts)
-    return {"sentences": tagged_sentences(trained, sentences, trained.tag(sentences))}
+    refuse_above("the number of sentences", asked.text.count("\n"), question.limits.texts)
+    return question.model.trained.ask("tag", text=asked.text).to_data()
 
 
 def classify(question: Question, asked: ClassifyRequest) -> dict[str, Any]:

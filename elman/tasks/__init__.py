@@ -33,6 +33,8 @@ class TaskEntry:
         return found
 
 
+_EMBED = "Give the vectors of every word of a text, each in its line."
+
 TASKS = Registry(
     "task",
     {
@@ -40,23 +42,50 @@ TASKS = Registry(
             "predict the next token of running text",
             "elman.tasks.language_modelling",
             "LanguageModelling",
+            {
+                "suggest": "Suggest the next words, like a phone keyboard.",
+                "surprisal": "Give surprisal, entropy and rank of every word of a text.",
+                "score": "Measure a text: perplexity, bits per character and per byte.",
+                "distribution": "Show the distribution of the next token, before and after the "
+                "options of decoding.",
+                "generate": "Continue a prompt.",
+                "explain": "Explain the probabilities of a count model, order by order.",
+                "inspect": "Look inside a neural model while it reads a text.",
+                "embed": _EMBED,
+            },
         ),
-        "tagging": TaskEntry("a tag for every word", "elman.tasks.tagging", "Tagging"),
+        "tagging": TaskEntry(
+            "a tag for every word",
+            "elman.tasks.tagging",
+            "Tagging",
+            {"tag": "Tag every word of a text.", "embed": _EMBED},
+        ),
         "classification": TaskEntry(
             "a label for a text, or for a pair of texts",
             "elman.tasks.classification",
             "Classification",
+            {
+                "classify": "Find the likeliest label of each text, with its probability.",
+                "embed": _EMBED,
+            },
         ),
         "answering": TaskEntry(
-            "the part of a passage that answers a question", "elman.tasks.answering", "Answering"
+            "the part of a passage that answers a question",
+            "elman.tasks.answering",
+            "Answering",
+            {"answer": "Find the part of a passage that answers a question.", "embed": _EMBED},
         ),
         "translation": TaskEntry(
             "a text for a source: translations, summaries, captions",
             "elman.tasks.translation",
             "Translation",
+            {"translate": "Translate texts, or write whatever the run learned to write for them."},
         ),
         "embedding": TaskEntry(
-            "vectors of words in their sentences (ELMo)", "elman.tasks.embedding", "Embedding"
+            "vectors of words in their sentences (ELMo)",
+            "elman.tasks.embedding",
+            "Embedding",
+            {"embed": _EMBED},
         ),
     },
     group="tasks",

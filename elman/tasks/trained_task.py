@@ -25,6 +25,7 @@ from elman.recipes import RunConfig
 from elman.runs.folder import write_run
 from elman.tasks.classification.reader import has_columns
 from elman.tasks.example_task import ExampleTask
+from elman.tasks.question import Askable
 from elman.text.reader import Document
 
 
@@ -36,7 +37,7 @@ def reading_alike(document: Document, config: RunConfig, columns: dict[str, str]
     return replace(config, text=replace(text, columns=columns))
 
 
-class TrainedTask:
+class TrainedTask(Askable):
     """A task and its model, ready to be used."""
 
     task: Any  # an ExampleTask; every kind says which

@@ -45,7 +45,7 @@ def test_standard_input(says: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_json_has_words_tags_and_spans(gives: Any) -> None:
-    first, empty, second = gives("tag", "ner", "lines.txt")
+    first, empty, second = gives("tag", "ner", "lines.txt")["sentences"]
     assert first["words"] == ["Ann", "sees", "in", "Bob", "."]
     assert first["tags"] == ["B-PER", "O", "O", "B-LOC", "O"]
     assert empty == {"words": [], "tags": [], "spans": []}

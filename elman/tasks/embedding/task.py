@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from elman.batches.sentences import Examples, SentenceReader
+from elman.batches.sentences import Examples
 from elman.data_checks import whole
 from elman.evaluation.task_measures import TaskMeasures
 from elman.models.bidirectional import BidirectionalModel
@@ -22,6 +22,7 @@ from elman.recipes import RunConfig
 from elman.tasks.embedding.reader import read_plain_lines
 from elman.tasks.sentence_task import SentenceTask, learn_words
 from elman.tasks.trained_task import TrainedTask
+from elman.tasks.vectors import layers_of, type_vectors_of
 from elman.text.corpora import Corpus
 from elman.text.reader import Document
 from elman.text.running_text import open_running_text
@@ -148,25 +149,3 @@ class TrainedEmbedding(TrainedTask):
             predictions=count,
             unknown_words=sum(int((row == 0).sum()) for row in ids),
         )
-
-
-@torch.inference_mode()
-def layers_of(
-    model: BidirectionalModel, reader: SentenceReader, sentences: Sequence[Sentence]
-) -> list[np.ndarray]:
-    """Of each sentence by itself, (layers, words, numbers)."""
-    found = []
-    for first in range(0, len(sentences), _BATCH):
-        some = sentences[first : first + _BATCH]
-        layers = model.layers(reader.read(some)).numpy(force=True)
-        found += [layers[:, row, : len(words)].copy() for row, words in enumerate(some)]
-    return found
-
-
-@torch.inference_mode()
-def type_vectors_of(
-    model: BidirectionalModel, reader: SentenceReader, words: Sequence[str]
-) -> np.ndarray:
-    """From characters alone, (words, numbers)."""
-    sentences = reader.read([[word] for word in words])
-    return model.characters(sentences.spelled)[sentences.places[:, 0]].numpy(force=True)

@@ -18,6 +18,7 @@ from elman.models.contract import LanguageModel
 from elman.recipes import RunConfig, saved_config
 from elman.runs.folder import read_run, write_run
 from elman.tasks.plugins import explaining_what_is_missing
+from elman.tasks.question import Askable
 from elman.tasks.saved_facts import check_facts
 from elman.tasks.saved_shapes import check_shapes
 from elman.text import tokenizer_from_data, tokenizer_to_data
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 _PARTS = ("config.json", "tokenizer.json", "facts.json", "weights.safetensors")
 
 
-class TrainedModel:
+class TrainedModel(Askable):
     """A model and its tokenizer; immutable: adapters give a new one."""
 
     def __init__(
@@ -53,6 +54,7 @@ class TrainedModel:
         self.config = config
         self.facts = facts  # about the training: data, hashes, seconds, notes
         self.name = name
+        self.folder = Path(name)  # of the run, whatever messages call it
         self.cut_files = cut_files  # SHA-256 of lone files of which a part was fitted on
 
     # Measuring ------------------------------------------------------------------------------------

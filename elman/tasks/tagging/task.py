@@ -19,6 +19,7 @@ from elman.batches.sentences import Examples, IndexedSentences
 from elman.data_checks import texts
 from elman.errors import InputError
 from elman.evaluation.labels import unseen_notes
+from elman.evaluation.reading import Progress, silent
 from elman.models.tagger import Tagger
 from elman.recipes import RunConfig
 from elman.tasks.sentence_task import SentenceTask, learn_words
@@ -29,7 +30,6 @@ from elman.text.reader import Document
 from elman.text.tag_schemes import (
     check_scheme,
     convert_scheme,
-    find_entities,
     is_iob1,
     is_scheme,
     scheme_of,
@@ -168,7 +168,13 @@ class TrainedTagger(TrainedTask):
         """Whether its tags mark spans, like B-PER and I-PER."""
         return is_scheme(self.task.tags)
 
-    def tag(self, sentences: Iterable[Sequence[Word]], *, batch_size: int = 32) -> list[list[str]]:
+    def tag(
+        self,
+        sentences: Iterable[Sequence[Word]],
+        *,
+        batch_size: int = 32,
+        progress: Progress = silent,
+    ) -> list[list[str]]:
         """The tags of every sentence; a sentence without words has none.
 
         A word is a string; if features are read beside it, a tuple like ("Rome", "NNP").
@@ -181,6 +187,7 @@ class TrainedTagger(TrainedTask):
             for row, numbers in zip(rows, best, strict=True):
                 tags = [self.task.tags[number] for number in numbers[: len(given[row])]]
                 tagged[row] = self._as_written(tags)
+            progress(len(rows), len(given))
         return tagged
 
     def split_lines(self, text: str) -> list[list[str]]:
@@ -211,22 +218,6 @@ class TrainedTagger(TrainedTask):
         if not self._converts():
             return set(self.task.tags)
         return tags_in(self.task.tags, self.facts["task"]["scheme"])
-
-
-def tagged_sentences(
-    trained: TrainedTagger, sentences: Sequence[Sequence[str]], tagged: Sequence[Sequence[str]]
-) -> list[dict[str, Any]]:
-    """Sentences and the tags they were given, as plain data, with spans where tags mark such."""
-    found = []
-    for words, tags in zip(sentences, tagged, strict=True):
-        sentence: dict[str, Any] = {"words": list(words), "tags": list(tags)}
-        if trained.marks_spans:
-            sentence["spans"] = [
-                {**vars(entity), "text": " ".join(words[entity.start : entity.end])}
-                for entity in find_entities(tags)
-            ]
-        found.append(sentence)
-    return found
 
 
 def refuse_lengths(words: Sequence[Any], tags: Sequence[Any]) -> None:
