@@ -33,8 +33,8 @@ from elman.errors import ElmanError, InputError, nearest
 from elman.tasks import TASKS
 from elman.version import __version__
 
-# Commands by group, each with the first sentence of its docstring; without one it is a question of a
-# task, which says it. Questions that are not listed come under "Tasks".
+# Commands by group, each with the first sentence of its docstring. Those without one are questions
+# of tasks, which bring their own; questions that are not listed come under "Tasks".
 GROUPS = {
     "Train and plan": {
         "train": "Train a model on a text or a dataset and save it as a run folder.",

@@ -24,9 +24,9 @@ def ablation(
 ) -> None:
     """Compare recurrent cells, whole and without one of their gates.
 
-    They learn a small task, after Józefowicz et al. (2015). All models have about as many parameters, and the same recipe,
-    texts and number of steps. Runs are kept: what is finished is not trained again, and what was
-    stopped goes on when the same command is given once more.
+    They learn a small task, after Józefowicz et al. (2015). All models have about as many
+    parameters, and the same recipe, texts and number of steps. Runs are kept: finished ones are not
+    trained again, and stopped ones go on when the same command is given once more.
 
     For example:
       elman study ablation --out runs/ablation

@@ -57,7 +57,7 @@ def make_command(name: str) -> Callable[..., None]:
         bound = signature.bind(*placed, **given)
         bound.apply_defaults()
         run, json = bound.arguments["run"], bound.arguments["json"]
-        values = given_values(bound.arguments["flags"])
+        values = given_values(bound.arguments.get("flags"))
         if argument is not None:
             values[argument.name] = bound.arguments[argument.name]
         file, text = (bound.arguments.get(name) for name in ("file", "text"))
@@ -65,7 +65,9 @@ def make_command(name: str) -> Callable[..., None]:
         trained = open_run(run, name, bound.arguments.get("with_", ()))
         print_answer(ask(trained, name, values, document), json)
 
-    places, flags = [_place("run", Run)], [_flag("flags", make_flags(request) | None, None)]
+    made = make_flags(request)
+    places = [_place("run", Run)]
+    flags = [_flag("flags", made | None, None)] if fields(made) else []
     if reads_files:
         about = of_text.metadata["about"] if of_text else "The questions."
         of_file = Annotated[InputFile | None, Parameter(help=about + _FILE)]

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from elman.cli.arguments import Json, Settings, WholeNumber
-from elman.cli.output import plain, print_json, print_table, stages
+from elman.cli.output import print_json, print_table, stages
 from elman.errors import InputError
 from elman.experiments.regimes import RegimeResult, limit
 from elman.experiments.regimes import regimes as train_regimes
 from elman.figures.regimes import draw_regimes
+from elman.json_safe import json_safe
 
 
 def regimes(
@@ -66,7 +67,7 @@ def _train(
 
     with stages() as progress:
         results = train_regimes(names, seeds=seeds, **options, progress=progress)
-    return results, {"limit": limit(), "regimes": plain(results)}
+    return results, {"limit": limit(), "regimes": json_safe(results)}
 
 
 def _make_folder(out: str) -> Path:

@@ -35,9 +35,9 @@ def surprisal(
 ) -> None:
     """Give surprisal, entropy and rank of every word of a text.
 
-    The output is a table with tabs, or JSON. A word is what stands between white space; its surprisal is the sum over its tokens, and the
-    space before it belongs to it. The entropy is that of the distribution before the word; the
-    rank is given for words of one token.
+    The output is a table with tabs, or JSON. Words are separated by white space; the surprisal of a
+    word is the sum over its tokens, and the space before it belongs to it. The entropy is that of
+    the distribution before the word; the rank is given for words of one token.
 
     A file that ends in .tsv is a table of stimuli, and comes back row for row with the columns
     surprisal, entropy, tokens and unknown added, for several runs as surprisal_RUN and so on. It
