@@ -6,8 +6,10 @@ Called by the command line for every question that has no file of its own here. 
 than ask take from here what is the same: `make_flags`, `open_run`, `ask` and `print_answer`.
 """
 
+import re
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import MISSING, Field, field, fields, make_dataclass
 from inspect import Parameter as Argument
 from inspect import Signature, getdoc
@@ -151,10 +153,11 @@ def _read(
         optional = not of_text.metadata["required"]
         return None if optional and file is None and text is None else read_given(file, text)
     required = [one.name for one in fields(request) if one.metadata["required"]]
-    given = [name for name in required if name in values]
-    if (file is None) != (given == required) or (given and file is not None):
-        flags = " and ".join(f"--{name}" for name in required)
-        raise InputError(f"give either a file or {flags}, not both or neither")
+    flags = " and ".join(f"--{name}" for name in required)
+    if file is not None and any(name in values for name in required):
+        raise InputError(f"give either a file or {flags}, not both")
+    if file is None and not all(name in values for name in required):
+        raise InputError(f"give {flags}, or a file")
     return None if file is None else read_given(file, None)
 
 
@@ -165,20 +168,36 @@ def open_run(run: str, name: str, adapters: tuple[str, ...] = ()) -> Any:
         trained = trained.with_adapters(adapters)
     questions = trained.questions()
     if name not in questions:
-        known = ", ".join(questions) or "nothing"
-        raise InputError(f"{run}: cannot answer {name}; this run answers: {known}")
+        known = ", ".join(["evaluate", *questions])
+        raise InputError(
+            f"{run}: is a run of the model {trained.config.kind!r}, not for elman {name}; it is "
+            f"for: {known}"
+        )
     return trained
 
 
 def ask(trained: Any, name: str, values: dict[str, Any], document: Document | None = None) -> Any:
     """The answer of a run to a question, whose text may be a document."""
     question = trained.questions()[name]
-    if document is None:
-        request = make_request(question.request, values)
-    else:
-        request = read_request(question.request, trained, document, values)
-    with counted(question.unit) as progress:
+    with flags_in_messages(question.request), counted(question.unit) as progress:
+        if document is None:
+            request = make_request(question.request, values)
+        else:
+            request = read_request(question.request, trained, document, values)
         return question.ask(trained, request, progress)
+
+
+@contextmanager
+def flags_in_messages(request: type) -> Iterator[None]:
+    """A message that begins with the name of a field begins with that of its flag."""
+    try:
+        yield
+    except InputError as error:
+        first = re.match(r"\w+", str(error))
+        names = {one.name for one in fields(request)}
+        if first is None or first[0] not in names:
+            raise
+        raise InputError(f"--{first[0].replace('_', '-')}{str(error)[first.end() :]}") from None
 
 
 def print_answer(answer: Answer, json: bool) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from elman.cli.arguments import Adapters, Json, Run
-from elman.cli.ask import ask, given_values, make_flags, open_run, print_answer
+from elman.cli.ask import ask, flags_in_messages, given_values, make_flags, open_run, print_answer
 from elman.cli.output import note
 from elman.tasks.language_modelling.questions import Generate, prompt_notes, stream
 from elman.tasks.question import check_request, make_request
@@ -33,9 +33,10 @@ def generate(
     if json or request.measure or request.beam is not None or request.samples != 1:
         print_answer(ask(trained, "generate", values), json)
         return
-    check_request(request)
-    for message in prompt_notes(trained, request.prompt):
-        note(message)
-    for piece in stream(trained, request):
-        print(piece, end="", flush=True)
+    with flags_in_messages(Generate):
+        check_request(request)
+        for message in prompt_notes(trained, request.prompt):
+            note(message)
+        for piece in stream(trained, request):
+            print(piece, end="", flush=True)
     print()

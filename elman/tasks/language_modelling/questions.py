@@ -425,10 +425,10 @@ def _tokens_of(trained: TrainedModel, word: str) -> list[int]:
 class Explain:
     """Explain the probabilities of a count model, order by order.
 
-    Interpolated models: p = alpha + backoff * (p one order down). Backing-off models (katz, absolute,
-    stupid-backoff, imported ones): p = alpha where the word was seen, else backoff * (p one order
-    down). Under Kneser-Ney, counts below the highest order are numbers of different words that came
-    before.
+    Interpolated models: p = alpha + backoff * (p one order down). Backing-off models (katz,
+    absolute, stupid-backoff, imported ones): p = alpha where the word was seen, else backoff * (p
+    one order down). Under Kneser-Ney, counts below the highest order are numbers of different words
+    that came before.
 
     For example:
       elman explain runs/ptb --text "the price of gold"
