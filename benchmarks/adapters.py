@@ -10,7 +10,7 @@ evaluation, alone and together with the others. --counts: a run of counts to mix
 import sys
 import time
 
-from elman.tasks.language_modelling.trained import load
+from elman.tasks.task import load
 
 
 def measure(run, data, adapters):

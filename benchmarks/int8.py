@@ -23,8 +23,8 @@ import elman
 from elman.cells.lstm import LSTM
 from elman.cells.stepping import Stepper, linear
 from elman.tasks.language_modelling.quantisation import quantise
-from elman.tasks.language_modelling.trained import TrainedModel, load
-from elman.tasks.neural_training import resume
+from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.task import load, resume
 
 WORDS = 10_000
 Step = Callable[[], None]

@@ -12,9 +12,8 @@ import time
 import torch
 
 from elman.recipes import load_recipe, recipe_names
-from elman.tasks.language_modelling.trainers import build_trainer
-from elman.tasks.language_modelling.training_text import read_training_text
-from elman.tasks.planning import plan
+from elman.tasks.gradient_task import build_trainer
+from elman.tasks.task import plan, read_lesson
 
 STEPS, SECONDS, COMPARED = 60, 90.0, 5
 
@@ -22,7 +21,7 @@ STEPS, SECONDS, COMPARED = 60, 90.0, 5
 def losses(recipe, data):
     """Nats per token of the first steps."""
     config = load_recipe(recipe)
-    trainer = build_trainer(config, read_training_text(data, config), torch.device("cpu"))
+    trainer = build_trainer(read_lesson(config, data), torch.device("cpu"))
     found, started = [], time.perf_counter()
     while len(found) < STEPS and time.perf_counter() - started < SECONDS:
         step = trainer.step()

@@ -29,6 +29,7 @@ import torch
 
 from elman.models.recurrent import RecurrentConfig, RecurrentModel
 from elman.recipes import load_recipe
+from elman.tasks.language_modelling.task import LanguageModelling
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.text.words import Words
 
@@ -56,7 +57,7 @@ def save_model(path: Path) -> None:
     ids = torch.arange(WORDS).numpy()
     model = RecurrentModel.build(settings, ids, tokenizer.tokens, 0)
     facts = {"data": {"name": "none", "sha256": {}}, "model": model.facts(), "validation": None}
-    TrainedModel(tokenizer, model, config, facts).save(path)
+    TrainedModel(LanguageModelling(config, tokenizer), model, facts).save(path)
 
 
 class Server:

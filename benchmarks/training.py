@@ -15,10 +15,8 @@ import torch
 from torch import nn
 
 from elman.recipes import load_recipe
-from elman.tasks.language_modelling.trainers import build_trainer, make_batches
-from elman.tasks.language_modelling.training_text import read_training_text
-from elman.tasks.planning import plan
-from elman.tasks.training import train
+from elman.tasks.gradient_task import build_trainer
+from elman.tasks.task import plan, read_lesson, train
 
 STEPS, TURNS = 30, 6
 
@@ -76,11 +74,11 @@ def _seconds(work):
 
 def compare_loops(data):
     config = load_recipe("zaremba-small")
-    text = read_training_text(data, config)
-    trainer = build_trainer(config, text, torch.device("cpu"))
-    plain = PlainModel(len(text.tokenizer), 200)
+    lesson = read_lesson(config, data)
+    trainer = build_trainer(lesson, torch.device("cpu"))
+    plain = PlainModel(len(lesson.task.tokenizer), 200)
     optimizer = torch.optim.SGD(plain.parameters(), lr=1.0)
-    batches = make_batches(config, text.ids, text.tokenizer)
+    batches = lesson.task.batches(lesson.train, config.training.batch_size, config.seed)
     ours, theirs = [], []
     for _ in range(TURNS):
         theirs.append(plain_loop(batches, plain, optimizer))

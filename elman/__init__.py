@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from elman.tasks.estimators import Classifier, Tagger
     from elman.tasks.language_modelling.comparison import compare
     from elman.tasks.language_modelling.trained import TrainedModel
-    from elman.tasks.language_modelling.trained import load_any as load
-    from elman.tasks.training import train
+    from elman.tasks.task import load, train
+    from elman.tasks.trained import Trained
 
 __all__ = [
     "Classifier",
     "ElmanError",
     "InputError",
     "Tagger",
+    "Trained",
     "TrainedModel",
     "__version__",
     "compare",
@@ -36,10 +37,11 @@ _HOMES = {
     "ElmanError": "elman.errors",
     "InputError": "elman.errors",
     "Tagger": "elman.tasks.estimators",
+    "Trained": "elman.tasks.trained",
     "TrainedModel": "elman.tasks.language_modelling.trained",
     "compare": "elman.tasks.language_modelling.comparison",
-    "load": "elman.tasks.language_modelling.trained:load_any",
-    "train": "elman.tasks.training",
+    "load": "elman.tasks.task",
+    "train": "elman.tasks.task",
 }
 
 

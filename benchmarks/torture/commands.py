@@ -28,8 +28,8 @@ def prepare() -> None:
     torch.set_num_threads(1)
     torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))]).step()
     import elman.tasks.language_modelling.quantisation
-    import elman.tasks.neural_training
     import elman.tasks.planning
+    import elman.tasks.task
     import elman.tasks.translation.trained  # noqa: F401
 
     training_run.draw_curves = lambda records, path: None  # type: ignore[attr-defined]

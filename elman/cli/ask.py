@@ -18,7 +18,6 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from cyclopts import Parameter
 
-from elman import load
 from elman.cli.arguments import Adapters, Json, Run, WholeNumber
 from elman.cli.input_text import GivenText, InputFile, read_given
 from elman.cli.output import counted, note, print_json
@@ -35,6 +34,7 @@ from elman.tasks.question import (
     make_request,
     read_request,
 )
+from elman.tasks.task import load
 from elman.text.reader import Document, read_standard_input
 
 _FILE = " A file, or - for standard input."
@@ -164,21 +164,19 @@ def _read(
 def open_run(run: str, name: str, adapters: tuple[str, ...] = ()) -> Any:
     """A run that can answer a question, with adapters around it if it is a language model."""
     trained: Any = load(run)
-    if adapters:
-        trained = trained.with_adapters(adapters)
-    questions = trained.questions()
+    questions = trained.questions
     if name not in questions:
         known = ", ".join(["evaluate", *questions])
         raise InputError(
             f"{run}: is a run of the model {trained.config.kind!r}, not for elman {name}; it is "
             f"for: {known}"
         )
-    return trained
+    return trained.with_adapters(adapters) if adapters else trained
 
 
 def ask(trained: Any, name: str, values: dict[str, Any], document: Document | None = None) -> Any:
     """The answer of a run to a question, whose text may be a document."""
-    question = trained.questions()[name]
+    question = trained.questions[name]
     with flags_in_messages(question.request), counted(question.unit) as progress:
         if document is None:
             request = make_request(question.request, values)

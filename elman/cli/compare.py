@@ -4,7 +4,8 @@ from elman.cli.arguments import Data, Json, Reset, Split
 from elman.cli.output import note, print_json, print_table, stages
 from elman.tasks.language_modelling.comparison import FEWEST_LINES, Comparison
 from elman.tasks.language_modelling.comparison import compare as compare_models
-from elman.tasks.language_modelling.trained import load
+from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.task import load
 
 
 def compare(
@@ -31,9 +32,8 @@ def compare(
     others
         More runs.
     """
-
     with stages() as progress:
-        models = [load(r) for r in (run, *others)]
+        models = [load(r, TrainedModel) for r in (run, *others)]
         rows = compare_models(models, data, split=split, reset=reset, progress=progress)
     if json:
         print_json([row.to_data() for row in rows])
@@ -59,7 +59,6 @@ def _print(rows: list[Comparison]) -> None:
 
 def _note(rows: list[Comparison]) -> None:
     """What keeps the figures from meaning what they seem to."""
-
     if rows[0].measurement.lines < FEWEST_LINES:
         note(f"fewer than {FEWEST_LINES} lines: too few to say whether differences are luck")
     if not all(row.perplexity_comparable for row in rows):

@@ -6,7 +6,6 @@ from typing import Any
 from elman.cli.arguments import Json
 from elman.cli.output import note, print_json, print_table
 from elman.errors import InputError
-from elman.tasks.language_modelling.training_text import count_empty_lines
 from elman.text import guess_tokenizer
 from elman.text.corpora import CORPORA, open_corpus
 from elman.text.file_shapes import looks_like
@@ -64,7 +63,6 @@ def data(
 
 def _list(json: bool) -> None:
     """The built-in corpora."""
-
     built_in = {name: corpus.about for name, corpus in CORPORA.items()}
     if json:
         print_json(built_in)
@@ -74,12 +72,11 @@ def _list(json: bool) -> None:
 
 
 def _facts(document: Document) -> dict[str, Any]:
-
     words = document.text.split()
     return {
         "source": document.name,
         "lines": document.lines,
-        "empty_lines": count_empty_lines(document.text),
+        "empty_lines": document.empty_lines,
         "words": len(words),
         "distinct_words": len(set(words)),
         "characters": len(document.text),

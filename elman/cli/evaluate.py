@@ -97,7 +97,6 @@ def evaluate(
 
 
 def _is_task(run: str) -> bool:
-
     return run_kind(run) in SENTENCE_MODELS
 
 
@@ -111,7 +110,6 @@ def _wanted(accuracy: bool, after: str | None, until: str | None) -> Counted | N
 
 
 def _load(run: str, adapters: tuple[str, ...], data: str, reset: str) -> TrainedModel:
-
     trained = load(run)
     if not adapters:
         return trained

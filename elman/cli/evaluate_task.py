@@ -27,7 +27,6 @@ def evaluate_task(
     options: dict[str, Any],
 ) -> None:
     """Measure, and print; `options`: of the task's own `evaluate`, like `beam`."""
-
     trained: Any = load_task(Path(run))
     if columns is not None:
         trained.use_columns(parse_columns(columns))

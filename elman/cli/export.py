@@ -4,8 +4,9 @@ from pathlib import Path
 
 from elman.cli.arguments import CountRun, Json, Overwrite
 from elman.cli.output import note, print_json, stages
-from elman.tasks.exports import export_arpa
-from elman.tasks.language_modelling.trained import load
+from elman.tasks.language_modelling.arpa import export_arpa
+from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.task import load
 
 
 def export(
@@ -21,10 +22,9 @@ def export(
     file
         The ARPA file to write.
     """
-
     with stages() as progress:
         progress("loading")
-        trained = load(run)
+        trained = load(run, TrainedModel)
         progress("writing")
         export_arpa(trained, file, overwrite=overwrite)
     ngrams = trained.facts["model"]["ngrams"]

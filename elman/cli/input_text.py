@@ -23,7 +23,6 @@ GivenText = Annotated[str | None, Parameter(help="The text itself, instead of a 
 
 def read_given(file: str | None, text: str | None) -> Document:
     """What was given in one of the two ways."""
-
     if (text is None) == (file is None):
         raise InputError("give either a file or --text, not both or neither")
     if text == "":

@@ -19,7 +19,8 @@ from elman.figures.inspection_page import inspection_page
 from elman.insight import INSIGHTS
 from elman.insight.inspection import SideBySide
 from elman.tasks.language_modelling.inspection import inspect_several
-from elman.tasks.language_modelling.trained import load
+from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.task import load
 
 _HIDDEN = Parameter(show=False)  # of `elman study cells`, which was `elman inspect` without a run
 
@@ -138,7 +139,7 @@ def inspect(
     flags.check()
     if len({*runs}) < len(runs):
         raise InputError("the same run is named twice; name each of them once")
-    named = {run: (load(run), None) for run in runs}
+    named = {run: (load(run, TrainedModel), None) for run in runs}
     options = {"only": flags.view, "limit": flags.tokens}
     text = flags.read_text()
     flags.report(lambda progress: inspect_several(named, text, **options, progress=progress))

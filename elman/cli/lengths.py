@@ -55,15 +55,14 @@ def lengths(
     out
         A picture of the curves, .png or .svg.
     """
-
     place = None if out is None else check_file(out, "a picture")
     limits = _whole_numbers(bounds)
     with stages() as progress:
         runs = [open_run(each, "translate") for each in (run, *others)]
         for each, name in zip(runs, _names((run, *others)), strict=True):
             each.name = name
-            if columns is not None:
-                each.use_columns(parse_columns(columns))
+        if columns is not None:
+            runs = [each.with_columns(parse_columns(columns)) for each in runs]
         found = compare_lengths(
             runs,
             data,

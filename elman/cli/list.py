@@ -31,7 +31,7 @@ KINDS = {
     "smoothers": "elman.counts.smoothers:SMOOTHERS",
     "spellings": "elman.layers.spellings:SPELLINGS",
     "tag-outputs": "elman.layers.tag_outputs:TAG_OUTPUTS",
-    "tasks": "elman.models:SENTENCE_MODELS",
+    "tasks": "elman.tasks:TASKS",
     "tokenizers": "elman.text:TOKENIZERS",
     "transforms": "elman.decoding.transforms:TRANSFORMS",
 }

@@ -20,7 +20,8 @@ from elman.tasks.language_modelling.minimal_pairs import (
     materials_of,
     read_materials,
 )
-from elman.tasks.language_modelling.trained import load
+from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.task import load
 
 _GIVEN = Parameter(
     name="RUN... FILE",
@@ -67,7 +68,6 @@ def minimal_pairs(
     items
         Print one row per pair, or per prediction about an item, separated by tabs.
     """
-
     *runs, file = _checked(given)
     _check_choice("--score", score, SCORED)
     _check_choice("--exclude-unknown", exclude_unknown, EXCLUSIONS)
@@ -78,7 +78,7 @@ def minimal_pairs(
         for run in runs:
             scores.append(
                 judge(
-                    load(run),
+                    load(run, TrainedModel),
                     materials,
                     scored=score,
                     exclude_unknown=exclude_unknown,
@@ -231,7 +231,6 @@ def _note(scores: list[PairScores], excluded: str) -> None:
 
 
 def _print_items(scores: list[PairScores]) -> None:
-
     rows = [{"run": score.run, **flat(item)} for score in scores for item in score.items]
     names = [*rows[0]]
     if any([*row] != names for row in rows):

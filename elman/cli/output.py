@@ -7,7 +7,6 @@ a pipe.
 from __future__ import annotations
 
 import json
-import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -49,7 +48,6 @@ def _tell(line: str) -> None:
 @contextmanager
 def _status() -> Iterator[Any]:
     """A live line in a terminal."""
-
     status = Console(stderr=True).status("starting …")
     status.start()
     try:
@@ -84,7 +82,7 @@ def live_line(seconds: float) -> Iterator[Callable[[str], None]]:
         with _status() as status:
             yield status.update
         return
-    last = -math.inf
+    last = time.monotonic() - seconds + _PATIENCE  # quick work needs no commentary
 
     def say(line: str) -> None:
         nonlocal last

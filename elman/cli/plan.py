@@ -12,8 +12,8 @@ from elman.cli.arguments import (
     with_columns,
 )
 from elman.cli.output import duration, note, print_json, print_table, stages
-from elman.tasks.planning import Plan
-from elman.tasks.planning import plan as make_plan
+from elman.tasks.task import Plan
+from elman.tasks.task import plan as make_plan
 from elman.training.machine import Machine
 
 
@@ -37,7 +37,6 @@ def plan(
       elman plan quick --data my-text.txt
       elman plan awd-lstm --data ptb --set model.hidden_size=[400,400,200]
     """
-
     with stages() as progress:
         cost = make_plan(
             recipe,

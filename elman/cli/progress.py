@@ -23,7 +23,6 @@ def watched(settings: dict[str, Any]) -> Iterator[tuple[Machine, Callable[[str],
     """A machine made of these settings, and a line that shows what it does; of several processes,
     the first one's.
     """
-
     if settings["processes"].rank:
         yield Machine(**settings), lambda what: None
         return

@@ -6,7 +6,8 @@ from elman.cli.arguments import Json, Overwrite, Run, RunToWrite
 from elman.cli.output import print_json, stages
 from elman.runs.folder import refuse_existing
 from elman.tasks.language_modelling.quantisation import quantise as write_quantised
-from elman.tasks.language_modelling.trained import load
+from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.task import load
 
 
 def quantise(
@@ -20,11 +21,10 @@ def quantise(
     For example:
       elman quantise runs/logs --out runs/logs8
     """
-
     refuse_existing(Path(out), overwrite)  # before the work, not after it
     with stages() as progress:
         progress("loading")
-        trained = load(run)
+        trained = load(run, TrainedModel)
         progress("writing")
         sizes = write_quantised(trained, out, overwrite=overwrite)
     if json:

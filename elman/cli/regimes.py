@@ -64,7 +64,6 @@ def _train(
     names: tuple[str, ...], seeds: range, options: dict[str, Any]
 ) -> tuple[list[RegimeResult], dict[str, Any]]:
     """The results, and the same as plain data beside the limit that no model can pass."""
-
     with stages() as progress:
         results = train_regimes(names, seeds=seeds, **options, progress=progress)
     return results, {"limit": limit(), "regimes": json_safe(results)}
@@ -81,7 +80,6 @@ def _make_folder(out: str) -> Path:
 
 
 def _write(folder: Path, results: list[RegimeResult], found: dict[str, Any]) -> None:
-
     draw_regimes(results, folder / "regimes.png")
     written = dumps(found, indent=1, ensure_ascii=False)
     (folder / "regimes.json").write_text(written + "\n", encoding="utf-8")

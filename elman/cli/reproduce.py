@@ -103,7 +103,6 @@ def reproduce(
     table
         The table; none: all of them.
     """
-
     order = order or Order()
     tables = read_tables()
     chosen = [*tables.values()] if table is None else [choose(tables, table, "table")]
@@ -122,7 +121,6 @@ def _work(
     workshop: Workshop, chosen: list[PublishedTable], order: Order, *, named: bool, json: bool
 ) -> None:
     """Run rows, or plan them; `named`: of a table that the user has named."""
-
     if order.row:
         _run(workshop, chosen[0], order, json)
         return
@@ -140,14 +138,12 @@ def _work(
 @contextmanager
 def _workshop(tables: Tables, order: Order, settings: dict[str, Any]) -> Iterator[Workshop]:
     """A place to work, with a line that shows what is being done."""
-
     with watched({**settings, "processes": Processes()}) as (machine, progress):
         yield Workshop(tables, Path(order.out), order.file, machine, progress)
 
 
 def _run(workshop: Workshop, table: PublishedTable, order: Order, json: bool) -> None:
     """Run rows of a table and say how each came out."""
-
     rows = [table.row(name) for name in order.row]
     for row in rows:  # all of them before the long work
         reason = obstacle(row)
@@ -172,7 +168,6 @@ def _fill(
     json: bool,
 ) -> None:
     """Run what fits, and say what did not."""
-
     found = []
     for result in fill_budget(workshop, rows, seconds):
         found.append(result)
@@ -190,7 +185,6 @@ def _fill(
 
 def _print_result(table: PublishedTable, row: PublishedRow, result: Result) -> None:
     """Published, measured, verdict, and how the figure was obtained."""
-
     lines = [["published", f"{figure(table, row.published)} ({row.source or table.source})"]]
     if row.published is None:
         lines = []
@@ -211,7 +205,6 @@ def _print_result(table: PublishedTable, row: PublishedRow, result: Result) -> N
 
 def _list(tables: Tables, chosen: list[PublishedTable], path: Path, json: bool) -> None:
     """The rows with what is known of them."""
-
     rows = statuses(tables, chosen, read_kept(path))
     if json:
         print_json([_as_data(status) for status in rows])
@@ -252,7 +245,6 @@ def _as_data(status: Status) -> dict[str, Any]:
 
 
 def _write(page: Path, tables: Tables, results: Path, json: bool) -> None:
-
     rewrite(page, tables, read_kept(results))
     if json:
         print_json({"page": str(page), "results": str(results)})

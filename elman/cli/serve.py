@@ -72,7 +72,6 @@ def serve(
     json
         Print address and token as JSON when the server is ready.
     """
-
     if (tls_cert is None) != (tls_key is None):
         raise InputError("--tls-cert and --tls-key belong together; give both")
     Machine(threads=threads).prepare()

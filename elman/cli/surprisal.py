@@ -68,7 +68,6 @@ def surprisal(
         Which columns tell where a sentence begins, with commas between them, of a table with a
         word per row; else item, condition and the like.
     """
-
     values = given_values(flags or SurprisalFlags())
     if values["base"] not in (2, "e", 10):
         raise InputError(f"--base {values['base']:g}: choose 2, e or 10")

@@ -106,7 +106,6 @@ def _print_grammar(seen: Tour) -> None:
 
 
 def _print_docs(seen: Tour) -> None:
-
     print("\n2. python-docs: real English, the language reference inside your Python\n")
     print_table(*docs_table(seen))
     print("\n   (perplexities per word, sub-word and character do not compare; bits per byte do)")
@@ -125,6 +124,5 @@ def _print_samples(seen: Tour, corpus: str) -> None:
 
 
 def _print_sentence(seen: Tour) -> None:
-
     print("\n3. surprisal, word by word, in bits\n")
     print_table(*surprisal_table(seen))

@@ -104,8 +104,7 @@ def translate(
     else:
         document = read_given(file, text)
         looking.check(1 if values.get("whole") else document.lines)
-    trained = open_run(run, "translate")
-    mix_translators(trained, [open_run(other, "translate") for other in mix])
+    trained = mix_translators([open_run(one, "translate") for one in (run, *mix)])
     if looking.wanted:
         check_attention(trained)
     answer = ask(trained, "translate", values | {"attention": looking.wanted}, document)

@@ -86,7 +86,6 @@ def vary(
 
 
 def _train(recipe: str, options: dict[str, Any], machine: dict[str, Any]) -> list[Variant]:
-
     with watched({**machine, "processes": Processes()}) as (watched_machine, progress):
         return vary_recipe(recipe, **options, machine=watched_machine, progress=progress)
 
@@ -128,7 +127,6 @@ def _writable(path: Path) -> Path:
 
 def _write(path: Path, header: list[str], rows: list[list[str]]) -> None:
     """The table as Markdown; columns of figures are aligned right."""
-
     marks = ["---" if "." in name else "--:" for name in header]  # settings have a dot
     lines = [f"| {' | '.join(row)} |" for row in [header, marks, *rows]]
     try:

@@ -23,7 +23,8 @@ from elman.cells import CELLS
 from elman.errors import ElmanError, InputError, choose
 from elman.recipes import RunConfig, load_recipe
 from elman.runs.folder import read_run
-from elman.tasks.language_modelling.trained import load
+from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.task import load
 
 STUDIED = (
     "elman",
@@ -175,7 +176,7 @@ def _is_finished(folder: Path, config: RunConfig, data: str) -> bool:
 
 
 def _measure(folder: Path, data: str, after: str | None, seed: int) -> CellRun:
-    trained = load(folder)
+    trained = load(folder, TrainedModel)
     found = trained.accuracy(data, split="test", after=after)
     return CellRun(
         seed=seed,

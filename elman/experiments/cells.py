@@ -20,12 +20,12 @@ from elman.errors import InputError
 from elman.evaluation.repeated_word import probability_by_distance, rows_by_distance
 from elman.insight.remembering import Remembering
 from elman.recipes import load_recipe
+from elman.tasks.gradient_task import build_trainer
 from elman.tasks.language_modelling.inspection import Records
 from elman.tasks.language_modelling.trained import TrainedModel
-from elman.tasks.language_modelling.trainers import build_trainer
-from elman.tasks.language_modelling.training_text import TrainingText, read_training_text
-from elman.tasks.training import train
+from elman.tasks.task import read_lesson, train
 from elman.text.tickets import THINGS, TICKET_SENTENCE, Tickets
+from elman.text.tokenizer import Tokenizer
 from elman.training.loop import Loop
 from elman.training.machine import Machine
 from elman.training.trainer import Trainer
@@ -90,7 +90,14 @@ def train_cells(
             continue
         records: Records = []
         machine = Machine(record=records.append, threads=_THREADS)
-        trained = train("small", data=data, overrides=settings, seed=seed, machine=machine)
+        trained = train(
+            "small",
+            data=data,
+            overrides=settings,
+            seed=seed,
+            machine=machine,
+            kind=TrainedModel,
+        )
         found[cell] = ComparedCell(trained, records)
     return found
 
@@ -109,8 +116,8 @@ def _train_on_tickets(
 ) -> ComparedCell:
     config = load_recipe("small", settings, seed)
     device = Machine(threads=_THREADS).prepare()
-    text = read_training_text(data, config)
-    trainer = build_trainer(config, text, device)
+    lesson = read_lesson(config, data)
+    trainer = build_trainer(lesson, device)
     records: Records = []
     remembering = Remembering(choices=len(THINGS))
     loop = Loop(
@@ -118,21 +125,23 @@ def _train_on_tickets(
         save=lambda snapshot: None,
         record=records.append,
         progress=lambda moment: None,
-        after_step=_watch(text, remembering, lambda said: progress(f"{cell}: {said}")),
+        after_step=_watch(
+            lesson.task.tokenizer, remembering, lambda said: progress(f"{cell}: {said}")
+        ),
     )
     with suppress(_Solved):
         loop.run()
     model = trainer.model.eval()
-    facts = {"data": text.facts(), "model": model.facts(), "validation": None}
-    return ComparedCell(TrainedModel(text.tokenizer, model, config, facts), records, remembering)
+    facts = {**lesson.facts(), "model": model.facts(), "validation": None}
+    return ComparedCell(TrainedModel(lesson.task, model, facts), records, remembering)
 
 
 def _watch(
-    text: TrainingText, remembering: Remembering, progress: Callable[[str], None]
+    tokenizer: Tokenizer, remembering: Remembering, progress: Callable[[str], None]
 ) -> Callable[[Trainer], None]:
     """Measure after every epoch; the training ends when the word is known at every distance."""
     stories = Tickets(lines=_HELD_OUT_LINES).text("test").splitlines()
-    rows = rows_by_distance(text.tokenizer, (story.removesuffix(".") for story in stories))
+    rows = rows_by_distance(tokenizer, (story.removesuffix(".") for story in stories))
 
     def look(trainer: Trainer) -> None:
         epoch = int(trainer.epochs_done + 1e-9)

@@ -18,7 +18,8 @@ from pathlib import Path
 from elman.errors import InputError
 from elman.evaluation.drift import Drift, measure_drift
 from elman.evaluation.exposure import IMPOSSIBLE, Exposure, measure_exposure, rows_of_text
-from elman.tasks.training import train
+from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.task import train
 from elman.text.grammar import elman_grammar, grammar_text
 from elman.training.machine import Machine
 from elman.training.regimes import REGIMES
@@ -128,7 +129,14 @@ def _run(settings: list[str], seed: int, sentences: int) -> RegimeRun:
         text = grammar_text("train", sentences, seed)
         Path(folder, "train.txt").write_text(text, encoding="utf-8")
         Path(folder, "valid.txt").write_text(grammar_text("valid"), encoding="utf-8")
-        trained = train("small", data=folder, overrides=settings, seed=seed, machine=Machine())
+        trained = train(
+            "small",
+            data=folder,
+            overrides=settings,
+            seed=seed,
+            machine=Machine(),
+            kind=TrainedModel,
+        )
     seconds = time.perf_counter() - started
     held_out = grammar_text("test", _HELD_OUT, _HELD_OUT_SEED)
     found = {

@@ -18,12 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from elman.errors import InputError
-from elman.models import SENTENCE_MODELS
 from elman.recipes import RunConfig, load_recipe
 from elman.runs.folder import read_run
-from elman.tasks.language_modelling.trained import load_any
-from elman.tasks.training import train
-from elman.text.corpora import Corpus, open_corpus
+from elman.tasks.task import load, resume, task_of, train
 from elman.training.machine import Machine
 
 _COMMA = re.compile(r",(?![^\[{]*[\]}])")  # not inside a list like [1, 2]
@@ -155,8 +152,6 @@ def _finish(
         options: dict[str, Any] = {"overrides": words, "seed": seed, "machine": machine}
         train(recipe, data=data, out=folder, **options, progress=progress)
     elif not _is_finished(folder, load_recipe(recipe, words, seed), data):
-        from elman.tasks.neural_training import resume  # with torch
-
         resume(folder, data=data, machine=machine, progress=progress)
 
 
@@ -167,7 +162,7 @@ def _is_finished(folder: Path, config: RunConfig, data: str) -> bool:
     wanted = json.loads(json.dumps(config.to_data()))  # as a file has it
     if wanted["text"].get("tokenizer") == "auto":  # has become the one that was chosen
         wanted["text"]["tokenizer"] = saved["text"]["tokenizer"]
-    corpus = _open(data, config)
+    corpus = task_of(config.kind).open_again(data, config)
     text = corpus.whole or corpus.split("train")
     if wanted != saved or text.sha256() not in facts["data"]["sha256"].values():
         raise InputError(
@@ -176,18 +171,8 @@ def _is_finished(folder: Path, config: RunConfig, data: str) -> bool:
     return bool(facts.get("training", {}).get("finished", True))  # counting is done at once
 
 
-def _open(data: str, config: RunConfig) -> Corpus:
-    """The text as a training with these settings opens it."""
-    if config.kind not in SENTENCE_MODELS:
-        return open_corpus(data, labelled=config.text.labelled)
-    from elman.tasks.example_task import TASKS  # with torch
-
-    opened: Corpus = TASKS[config.kind].open(data, config)
-    return opened
-
-
 def _measure(folder: Path, data: str, split: str | None, seed: int) -> tuple[str, VariantRun]:
-    trained = load_any(folder)
+    trained = load(folder)
     measure, value = trained.evaluate(data, split=split).main()
     facts = trained.facts
     parameters = facts["model"].get("parameters")

@@ -1,7 +1,8 @@
 """Model families, one per file.
 
 Language models are all behind the contract (`contract.py`), the encoder–decoder too once it has a
-source; models of whole sentences have a loss and errors (`sentence_model.py`).
+source; models of whole sentences have a loss and errors (`sentence_model.py`). `task` says which
+task trains a family.
 """
 
 from elman.registry import Registry
@@ -13,18 +14,11 @@ MODELS = Registry(
         "feed-forward": "elman.models.feed_forward:FeedForward",
         "log-bilinear": "elman.models.log_bilinear:LogBilinear",
         "recurrent": "elman.models.recurrent:RecurrentModel",
-    },
-    group="models",
-)
-
-SENTENCE_MODELS = Registry(
-    "model",
-    {
         "tagger": "elman.models.tagger:Tagger",
         "classifier": "elman.models.classifier:Classifier",
         "bidirectional": "elman.models.bidirectional:BidirectionalModel",
         "answerer": "elman.models.answerer:Answerer",
         "encoder-decoder": "elman.models.encoder_decoder:EncoderDecoder",
     },
-    group="sentence_models",
+    group="models",
 )

@@ -51,7 +51,7 @@ class Answerer(SentenceModel):
     """Questions and passages to spans."""
 
     about: ClassVar[str] = "the answer to a question as a part of a passage"
-    command: ClassVar[str] = "answer"
+    task: ClassVar[str] = "answering"
     text_class: ClassVar[type] = SentenceConfig
     config_class: ClassVar[type] = AnswererConfig
 

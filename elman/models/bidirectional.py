@@ -89,7 +89,7 @@ class BidirectionalModel(Kept):
     """Every word predicted from what comes before it, and from what comes after it."""
 
     about: ClassVar[str] = "predicts words from both sides; its layers are ELMo's vectors"
-    command: ClassVar[str] = "embed"
+    task: ClassVar[str] = "embedding"
     text_class: ClassVar[type] = LinesConfig
     config_class: ClassVar[type] = BidirectionalConfig
 

@@ -41,7 +41,7 @@ class Classifier(SentenceModel):
     """Sentences to labels."""
 
     about: ClassVar[str] = "a label for a sentence or a pair of them"
-    command: ClassVar[str] = "classify"
+    task: ClassVar[str] = "classification"
     text_class: ClassVar[type] = LabelledConfig
     config_class: ClassVar[type] = ClassifierConfig
 

@@ -87,7 +87,7 @@ class EncoderDecoderConfig(NeuralConfig, StackConfig, DecoderConfig):
 class EncoderDecoder(NeuralModel):
     """Says in other words what a source says."""
 
-    command: ClassVar[str] = "translate"
+    task: ClassVar[str] = "translation"
     text_class: ClassVar[type] = PairConfig
     about = "reads a source, and writes of it word by word, looking back at it"
     config_class = EncoderDecoderConfig

@@ -28,6 +28,7 @@ class NeuralModel(Network, LanguageModel):
     """A language model that is learned by gradients."""
 
     about: ClassVar[str]
+    task: ClassVar[str] = "language-modelling"
     config_class: ClassVar[type]
     has_vectors = True
 

@@ -9,7 +9,7 @@ and importing torch takes longer than training this model on the Penn Treebank.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from elman.counts.estimate import NgramConfig, estimate
 from elman.counts.smoothers import SMOOTHERS
 from elman.counts.tables import NOTHING, OrderTable, Tables
 from elman.models.contract import LanguageModel
+from elman.options import known_options
 
 if TYPE_CHECKING:
     import torch
@@ -27,6 +28,7 @@ class NGram(LanguageModel):
     """Words predicted from the last few words, by counting (Shannon 1948)."""
 
     config_class: ClassVar[type] = NgramConfig
+    task: ClassVar[str] = "counting"
     about: ClassVar[str] = "counts of word sequences, smoothed"
 
     def __init__(self, tables: Tables, config: NgramConfig) -> None:
@@ -183,6 +185,17 @@ class NGram(LanguageModel):
         return cls(
             Tables(tables, size, facts["eos_id"], list(facts["notes"]), facts["discounts"]), config
         )
+
+    @staticmethod
+    def renew_settings(model: dict[str, Any], weights: Collection[str]) -> dict[str, Any]:
+        """The settings of a run, as this version names them: early ones had options beside them."""
+        if NgramConfig.moved.keys().isdisjoint(model):
+            return model
+        smoother = SMOOTHERS.get(model.get("smoothing", ""))
+        known = known_options(smoother) if smoother else {}
+        options = {name: model[name] for name in NgramConfig.moved if name in known}
+        fields = {name: model[name] for name in model if name not in NgramConfig.moved}
+        return {**fields, "options": options}
 
     def describe(self) -> dict[str, Any]:
         return {

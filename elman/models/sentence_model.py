@@ -19,7 +19,7 @@ class SentenceModel(Kept, ABC):
     """Reads sentences, and is judged by its errors."""
 
     about: ClassVar[str]
-    command: ClassVar[str]  # of the command line, which uses a trained one
+    task: ClassVar[str]  # that trains it
     config_class: ClassVar[type]
     judged_by: ClassVar[str] = "error"  # the share of what is wrong, in validation
 

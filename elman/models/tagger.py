@@ -43,7 +43,7 @@ class Tagger(SentenceModel):
     """Words to tags."""
 
     about: ClassVar[str] = "a tag for every word of a sentence"
-    command: ClassVar[str] = "tag"
+    task: ClassVar[str] = "tagging"
     text_class: ClassVar[type] = TaggedConfig
     config_class: ClassVar[type] = TaggerConfig
 

@@ -12,11 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from elman.config import apply_overrides, as_data, build, convert, read_toml
-from elman.counts.estimate import NgramConfig
-from elman.counts.smoothers import SMOOTHERS
 from elman.errors import InputError, nearest
-from elman.models import MODELS, SENTENCE_MODELS
-from elman.options import known_options
+from elman.models import MODELS
 from elman.text.example_splits import ORDERED
 from elman.text.tokenizer import TextConfig
 
@@ -31,7 +28,7 @@ _OPTIONS_OF = {
 }
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RunConfig:
     """Everything that decides how a run comes out."""
 
@@ -97,7 +94,7 @@ def config_from_data(data: dict[str, Any]) -> RunConfig:
     if isinstance(model, dict):
         kind = convert(model.get("kind", kind), str, "model.kind")
         model = {name: value for name, value in model.items() if name != "kind"}
-    family = SENTENCE_MODELS[kind] if kind in SENTENCE_MODELS else MODELS.choose(kind)
+    family = MODELS.choose(kind)
     text_class = getattr(family, "text_class", TextConfig)
     return RunConfig(
         recipe=convert(data["recipe"], str, "recipe"),
@@ -114,20 +111,14 @@ def saved_config(data: dict[str, Any], weights: Collection[str] = ()) -> RunConf
 
     `weights`: the names of its arrays.
     """
-    if isinstance(data.get("text"), dict):  # version 0.1 took text as it is
-        data = {**data, "text": {"normalise": "none", **data["text"]}}
-    model = data.get("model")
-    if isinstance(model, dict) and (family := SENTENCE_MODELS.get(model.get("kind", ""))):
+    text, model = data.get("text", {}), data.get("model")
+    if isinstance(text, dict) and isinstance(model, dict) and model.get("kind", "ngram") in MODELS:
+        family = MODELS[model.get("kind", "ngram")]
+        older = {"normalise": "none"}  # version 0.1 took text as it is
+        if hasattr(getattr(family, "text_class", None), "split"):
+            older["split"] = ORDERED  # and split examples in their order
         renew = getattr(family, "renew_settings", lambda settings, weights: settings)
-        data = {**data, "model": renew(model, weights)}
-        if hasattr(family.text_class, "split"):  # version 0.1 split examples in their order
-            data = {**data, "text": {"split": ORDERED, **data.get("text", {})}}
-    if isinstance(model, dict) and not NgramConfig.moved.keys().isdisjoint(model):
-        smoother = SMOOTHERS.get(model.get("smoothing", ""))
-        known = known_options(smoother) if smoother else {}
-        options = {name: model[name] for name in NgramConfig.moved if name in known}
-        fields = {name: model[name] for name in model if name not in NgramConfig.moved}
-        data = {**data, "model": {**fields, "options": options}}
+        data = {**data, "text": {**older, **text}, "model": renew(model, weights)}
     return config_from_data(data)
 
 

@@ -16,7 +16,8 @@ from elman.errors import InputError
 from elman.runs.manifest import MANIFEST
 from elman.studio.errors import Refused
 from elman.studio.json_safe import last_part
-from elman.tasks.language_modelling.trained import TrainedModel, load_any
+from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.task import load
 
 _OF_LANGUAGE_MODELS = ("completions", "distribution", "suggest", "surprisal", "score")
 _OF_NETWORKS = ("embed", "embeddings", "inspect")
@@ -28,7 +29,7 @@ class ServedModel:
     """A run under the name that clients call it by."""
 
     id: str
-    trained: Any  # what `load_any` gives
+    trained: Any  # what `load` gives
     created: int  # seconds since 1970
     tasks: tuple[str, ...]
     path: Path | None = None  # of its run folder
@@ -106,7 +107,7 @@ def load_served(runs: Sequence[str]) -> Served:
         raise InputError("name at least one run to serve")
     models: list[ServedModel] = []
     for run in runs:
-        trained = load_any(run)
+        trained = load(run)
         name = _free_name(Path(run).resolve().name, [model.id for model in models])
         models.append(as_served(name, trained, Path(run)))
     return Served(models)

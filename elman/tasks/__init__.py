@@ -19,73 +19,71 @@ class TaskEntry:
     """A task, before it is imported."""
 
     about: str
-    folder: str  # a module, like elman.tasks.tagging
-    task: str  # the class in its task.py
+    place: str  # of its class: module:name
     questions: dict[str, str] = field(default_factory=dict)  # and what each does, in one sentence
 
     def load(self) -> Any:
         """The class of the task."""
-        return getattr(import_module(f"{self.folder}.task"), self.task)
+        module, _, name = self.place.partition(":")
+        return getattr(import_module(module), name)
 
     def load_questions(self) -> dict[str, Any]:
-        """What can be asked, by name."""
-        found: dict[str, Any] = import_module(f"{self.folder}.questions").QUESTIONS
+        """What can be asked, by name: `questions.py` beside the task."""
+        folder = self.place.partition(":")[0].rpartition(".")[0]
+        found: dict[str, Any] = import_module(f"{folder}.questions").QUESTIONS
         return found
 
 
-_EMBED = "Give the vectors of every word of a text, each in its line."
+_EMBED = {"embed": "Give the vectors of every word of a text, each in its line."}
+_OF_LANGUAGE_MODELS = {
+    "suggest": "Suggest the next words, like a phone keyboard.",
+    "surprisal": "Give surprisal, entropy and rank of every word of a text.",
+    "score": "Measure a text: perplexity, bits per character and per byte.",
+    "distribution": "Show the distribution of the next token, before and after the options of "
+    "decoding.",
+    "generate": "Continue a prompt.",
+    "explain": "Explain the probabilities of a count model, order by order.",
+    "inspect": "Look inside a neural model while it reads a text.",
+    **_EMBED,
+}
 
 TASKS = Registry(
     "task",
     {
         "language-modelling": TaskEntry(
             "predict the next token of running text",
-            "elman.tasks.language_modelling",
-            "LanguageModelling",
-            {
-                "suggest": "Suggest the next words, like a phone keyboard.",
-                "surprisal": "Give surprisal, entropy and rank of every word of a text.",
-                "score": "Measure a text: perplexity, bits per character and per byte.",
-                "distribution": "Show the distribution of the next token, before and after the "
-                "options of decoding.",
-                "generate": "Continue a prompt.",
-                "explain": "Explain the probabilities of a count model, order by order.",
-                "inspect": "Look inside a neural model while it reads a text.",
-                "embed": _EMBED,
-            },
+            "elman.tasks.language_modelling.task:LanguageModelling",
+            _OF_LANGUAGE_MODELS,
+        ),
+        "counting": TaskEntry(
+            "the same by counting n-grams",
+            "elman.tasks.language_modelling.counting:Counting",
+            _OF_LANGUAGE_MODELS,
         ),
         "tagging": TaskEntry(
             "a tag for every word",
-            "elman.tasks.tagging",
-            "Tagging",
-            {"tag": "Tag every word of a text.", "embed": _EMBED},
+            "elman.tasks.tagging.task:Tagging",
+            {"tag": "Tag every word of a text.", **_EMBED},
         ),
         "classification": TaskEntry(
             "a label for a text, or for a pair of texts",
-            "elman.tasks.classification",
-            "Classification",
-            {
-                "classify": "Find the likeliest label of each text, with its probability.",
-                "embed": _EMBED,
-            },
+            "elman.tasks.classification.task:Classification",
+            {"classify": "Find the likeliest label of each text, with its probability.", **_EMBED},
         ),
         "answering": TaskEntry(
             "the part of a passage that answers a question",
-            "elman.tasks.answering",
-            "Answering",
-            {"answer": "Find the part of a passage that answers a question.", "embed": _EMBED},
+            "elman.tasks.answering.task:Answering",
+            {"answer": "Find the part of a passage that answers a question.", **_EMBED},
         ),
         "translation": TaskEntry(
             "a text for a source: translations, summaries, captions",
-            "elman.tasks.translation",
-            "Translation",
+            "elman.tasks.translation.task:Translation",
             {"translate": "Translate texts, or write whatever the run learned to write for them."},
         ),
         "embedding": TaskEntry(
             "vectors of words in their sentences (ELMo)",
-            "elman.tasks.embedding",
-            "Embedding",
-            {"embed": _EMBED},
+            "elman.tasks.embedding.task:Embedding",
+            _EMBED,
         ),
     },
     group="tasks",

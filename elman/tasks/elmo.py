@@ -18,12 +18,11 @@ from elman.errors import InputError
 from elman.models.bidirectional import BidirectionalConfig, BidirectionalModel
 from elman.recipes import saved_config
 from elman.runs.folder import read_run
-from elman.tasks.language_modelling.trained import kind_in
-from elman.tasks.saved_shapes import check_shapes
+from elman.tasks.task import check_arrays, kind_in
 
 _SOFTMAX = "softmax."  # its weights, which a task has no use for
 _KIND = "bidirectional"
-_PARTS = ("config.json", "vocabulary.json", "weights.safetensors")
+_PARTS = ("config.json", "vocabulary.json", "facts.json", "weights.safetensors")
 
 
 class Elmo:
@@ -43,7 +42,7 @@ class Elmo:
                 f"model.elmo={run}: no such run; train one with: elman train elmo-small --data … "
                 f"--out {run}"
             )
-        contents = read_run(Path(run), _PARTS, check_shapes)
+        contents = read_run(Path(run), _PARTS, check_arrays)
         kind = kind_in(contents)
         if kind != _KIND:
             raise InputError(

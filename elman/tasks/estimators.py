@@ -21,10 +21,10 @@ from elman.errors import InputError
 from elman.recipes import RunConfig, load_recipe
 from elman.tasks.classification.reader import Example
 from elman.tasks.classification.trained import Classified, TrainedClassifier
-from elman.tasks.example_task import TASKS
-from elman.tasks.sentence_training import train_examples
+from elman.tasks.gradient_task import fit_lesson
 from elman.tasks.tagging.reader import TaggedSentence, Word
 from elman.tasks.tagging.task import TrainedTagger, refuse_features, refuse_lengths
+from elman.tasks.task import Order, task_of
 from elman.text.tag_schemes import check_scheme
 from elman.training.machine import Machine
 
@@ -94,14 +94,16 @@ class Estimator(ABC):
         Labels that only validation has are reported by a `DataWarning` before training begins.
         """
         config = self._config()
+        task: Any = task_of(config.kind)
         train = self._paired(X, y)
         if validation is None:
-            train, valid = TASKS[config.kind].splitter(config).hold_out(train)
+            train, valid = task.splitter(config).hold_out(train)
         else:
             valid = self._paired(*validation)
         source: dict[str, Any] = {"name": "examples", "sha256": {}, "notes": []}
         machine = Machine(threads=self._parameters["threads"])
-        self.trained_ = train_examples(config, train, valid, source, machine=machine)
+        lesson = task.lesson_of(train, valid, source, config)
+        self.trained_ = fit_lesson(lesson, Order(machine))
         return self
 
     def score(self, X: Sequence[Any], y: Sequence[Any]) -> float:

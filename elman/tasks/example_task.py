@@ -1,51 +1,49 @@
-"""What stands between files of examples and a model that is trained on them.
+"""Tasks over examples: documents read as examples, split, and batched; learned by gradients.
 
-A task opens data, reads documents as examples, learns from them what there is to know, makes
-batches and a model, and is kept in a run folder as `vocabulary.json`. Called by
-`sentence_training.py`, which trains any of them, and by `trained_task.py`. Tasks over words are
-`sentence_task.py`, those that write a text are `translation.py`.
+A kind of task reads documents as examples, learns from them what there is to know, and makes
+batches and a model; the files of a task's folder say how. Examples may also come from Python
+(`lesson_of`). A trained one reads data in the same way (`TrainedTask`).
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from elman.batches.batch import Batches
+import torch
+from torch import nn
+
+from elman.errors import InputError
+from elman.evaluation.task_measures import TaskMeasures
+from elman.models.shapes import outline
 from elman.recipes import RunConfig
-from elman.registry import Registry
-from elman.text.corpora import Corpus, open_corpus
+from elman.runs.arrays import Shapes
+from elman.tasks.gradient_task import GradientTask
+from elman.tasks.task import Lesson, Told
+from elman.tasks.trained import Trained
+from elman.text.corpora import Corpus
 from elman.text.example_splits import ORDERED, Splitter
 from elman.text.reader import Document
 
-# Of the model, which names the task in a recipe.
-TASKS = Registry(
-    "model",
-    {
-        "tagger": "elman.tasks.tagging.task:Tagging",
-        "classifier": "elman.tasks.classification.task:Classification",
-        "bidirectional": "elman.tasks.embedding.task:Embedding",
-        "answerer": "elman.tasks.answering.task:Answering",
-        "encoder-decoder": "elman.tasks.translation.task:Translation",
-    },
-    group="tasks",
-)
+_KNOWN = {  # of facts on data, and what each counts
+    "words": "different words",
+    "source_tokens": "source tokens",
+    "target_tokens": "target tokens",
+    "features": "numbers per vector",
+}
 
 
-class ExampleTask(ABC):
-    """The way from data to examples, and from examples to batches."""
+class ExampleTask(GradientTask):
+    """The way from documents to examples, and from examples to batches."""
 
-    unit: ClassVar[str]  # what examples are called, as in "3,394 sentences"
-    recipe: ClassVar[str]  # one that trains it
+    part = "vocabulary.json"
+    needed_facts = ("examples", "unit")
 
-    def __init__(self, config: RunConfig) -> None:
-        self.config = config
-
-    @classmethod
-    def open(cls, data: str, config: RunConfig) -> Corpus:
-        """The documents of a path or a name."""
-        return open_corpus(data)
+    # What a kind of task says ---------------------------------------------------------------------
 
     @classmethod
     @abstractmethod
@@ -68,6 +66,11 @@ class ExampleTask(ABC):
         return {}
 
     @classmethod
+    def has_columns(cls, document: Document, columns: dict[str, str]) -> bool:
+        """Whether a document is a table with these columns."""
+        return False
+
+    @classmethod
     def learned(cls, examples: Sequence[Any]) -> list[Any]:
         """What is learned of examples: themselves, or more, like the phrases of trees."""
         return list(examples)
@@ -75,15 +78,7 @@ class ExampleTask(ABC):
     @classmethod
     @abstractmethod
     def learn(cls, examples: Sequence[Any], config: RunConfig) -> Self:
-        """The task of a training text."""
-
-    @abstractmethod
-    def batches(self, examples: Sequence[Any], batch_size: int, seed: int | None) -> Batches:
-        """Examples to learn from, or without a seed to be judged on."""
-
-    @abstractmethod
-    def build(self) -> Any:
-        """A fresh model."""
+        """The task of training examples."""
 
     @abstractmethod
     def facts(self, examples: Sequence[Any]) -> dict[str, Any]:
@@ -97,25 +92,180 @@ class ExampleTask(ABC):
     def vocabulary(self) -> dict[str, int]:
         """How much it knows, by what that is called: different words, source tokens …"""
 
-    @classmethod
-    @abstractmethod
-    def trained_class(cls) -> Any:
-        """What a trained model of it is (`trained_task.py`)."""
-
-    @abstractmethod
-    def to_data(self) -> dict[str, Any]:
-        """What it has learned from the training text, as plain data."""
+    # What follows ---------------------------------------------------------------------------------
 
     @classmethod
-    @abstractmethod
-    def from_data(cls, data: dict[str, Any], config: RunConfig) -> Self:
-        """The task that gave this data."""
-
-    def kept(self) -> dict[str, Any]:
-        """What a run folder keeps of it."""
-        return self.to_data()
+    def prepare(
+        cls, corpus: Corpus, config: RunConfig, told: Told, known: Self | None = None
+    ) -> Lesson:
+        read = _read_split(cls, corpus, config)
+        notes = [*read.notes, *(note for source in _sources(corpus) for note in source.notes)]
+        data: dict[str, Any] = {"name": corpus.name, "sha256": _hashes(corpus), "notes": notes}
+        if read.columns:
+            data["columns"] = read.columns
+        return cls.lesson_of(read.train, read.valid, data, config, known)
 
     @classmethod
-    def restored(cls, data: dict[str, Any], config: RunConfig) -> Self:
-        """The task that a run folder keeps."""
-        return cls.from_data(data, config)
+    def lesson_of(
+        cls,
+        train: list[Any],
+        valid: list[Any],
+        data: dict[str, Any],
+        config: RunConfig,
+        known: Self | None = None,
+    ) -> Lesson:
+        """Examples that were read already; `data`: facts on where they come from."""
+        task = cls.learn(train, config) if known is None else known
+        unseen = [f"validation: {note}" for note in task.notes(valid)]
+
+        def facts() -> dict[str, Any]:
+            about = {"examples": len(train), "unit": cls.unit, **task.vocabulary()}
+            return {"data": {**data, **about}, "task": task.facts(train)}
+
+        return Lesson(task, train, valid, facts, unseen)
+
+    @classmethod
+    def is_same_text(cls, corpus: Corpus, facts: dict[str, Any]) -> bool:
+        return [*_hashes(corpus).values()] == [*facts["data"]["sha256"].values()]
+
+    def saved_outline(self, shapes: Shapes, file: Path, facts: dict[str, Any]) -> nn.Module | None:
+        return outline(lambda: self.build(None))
+
+    def restore_model(self, arrays: dict[str, Any], facts: dict[str, Any]) -> Any:
+        with torch.random.fork_rng(devices=[]):  # fresh weights, soon gone, leave no trace
+            model = self.build(None)
+        model.load_arrays(arrays)
+        return model.eval()
+
+
+@dataclass
+class _Split:
+    """Examples to learn from and to validate on."""
+
+    train: list[Any]
+    valid: list[Any]
+    notes: list[str]  # on how they were split
+    columns: dict[str, str]  # of the table that was learned from
+
+
+def _read_split(kind: type[ExampleTask], corpus: Corpus, config: RunConfig) -> _Split:
+    """Read a corpus; of one file a part is held out."""
+    splitter = kind.splitter(config)
+    document = corpus.whole or corpus.split("train")
+    every = kind.read(document, config)
+    columns = kind.columns(document, every, config)
+    ordered = splitter.way == ORDERED
+    if corpus.whole is not None:  # one file: cut between examples, not between its lines
+        parts = splitter.split(every)
+        note = f"one file: the first 90 % of its {kind.unit} are train, then 5 % valid, 5 % test"
+        if not ordered:
+            counts = ", ".join(f"{len(part):,} {name}" for name, part in parts.items())
+            note = (
+                f"one file: its {len(every):,} {kind.unit} were split at random into {counts}; "
+                "the seed is fixed, so all runs on this file share the split"
+            )
+        return _Split(
+            kind.learned(parts["train"]), parts["valid"] or parts["train"], [note], columns
+        )
+    if "valid" in corpus.documents:
+        given = corpus.documents["valid"]
+        valid = kind.read(given, _reading_alike(kind, given, config, columns))
+        return _Split(kind.learned(every), valid, [], columns)
+    train, held_out = splitter.hold_out(every)
+    drawn = "the last" if ordered else "a random"
+    note = f"no valid file: {drawn} {len(held_out):,} of {len(every):,} {kind.unit} of train"
+    notes = [f"{note} are held out for validation"]
+    return _Split(kind.learned(train), held_out, notes, columns)
+
+
+def _reading_alike(
+    kind: type[ExampleTask], document: Document, config: RunConfig, columns: dict[str, str]
+) -> RunConfig:
+    """Settings that read a table by the columns of the training table, where it has them too."""
+    text = config.text
+    if not columns or text.columns or not kind.has_columns(document, columns):
+        return config
+    return replace(config, text=replace(text, columns=columns))
+
+
+def _sources(corpus: Corpus) -> list[Document]:
+    return [corpus.whole] if corpus.whole else [*corpus.documents.values()]
+
+
+def _hashes(corpus: Corpus) -> dict[str, str]:
+    return {source.name: source.sha256() for source in _sources(corpus)}
+
+
+class TrainedTask(Trained):
+    """A trained model of examples.
+
+    A kind says `measure(examples)`, which gives a `TaskMeasures`; `evaluate` reads the examples of
+    data and measures on them.
+    """
+
+    about: ClassVar[str] = "a model of examples"
+
+    def __init__(self, task: Any, model: Any, facts: dict[str, Any], name: str = "model") -> None:
+        super().__init__(task, model, facts, name)
+        self.notes: list[str] = []  # on the text that `examples` read last
+
+    def read_line(self) -> str:
+        data = self.facts["data"]
+        counts = [f"{data[name]:,} {what}" for name, what in _KNOWN.items() if name in data]
+        return f"{super().read_line()}, {', '.join(counts)}"
+
+    def examples(self, data: str, split: str | None = None) -> list[Any]:
+        """The examples of a split of a folder (test, unless another is named), or of a file.
+
+        A file that was trained on is cut as it was then.
+        """
+        corpus = self.task.open(data, self.config)
+        document = corpus.split(split or "test") if corpus.whole is None else corpus.whole
+        columns = self.facts["data"].get("columns", {})
+        config = _reading_alike(type(self.task), document, self.config, columns)
+        every: list[Any] = [*self.task.read(document, config)]
+        self.notes = document.notes
+        if corpus.whole is None:
+            return every
+        if split is None and self._trained_on() != [corpus.whole.sha256()]:
+            return every
+        corpus.split(split or "test")  # is refused if there is none
+        found = self.task.splitter(self.config).split(every)[split or "test"]
+        if not found:
+            raise InputError(
+                f"{data}: its {len(every):,} {self.task.unit} are too few for a {split or 'test'} "
+                "part; give another file"
+            )
+        return found
+
+    def with_columns(self, columns: dict[str, str]) -> Self:
+        """The same, reading tables by these columns."""
+        config = self.config
+        if not hasattr(config.text, "columns"):
+            raise InputError(f"--columns is for tables, and a {config.kind} reads none")
+        task = copy(self.task)
+        task.config = replace(config, text=replace(config.text, columns=columns))
+        return type(self)(task, self.model, self.facts, self.name)
+
+    def has_seen(self, data: str, split: str | None = None) -> bool:
+        """Whether the examples of this text were trained on."""
+        corpus = self.task.open(data, self.config)
+        if corpus.whole is None or split is not None:
+            document = corpus.split(split or "test")
+        else:
+            document = corpus.whole
+        if corpus.whole is not None and self._trained_on() == [corpus.whole.sha256()]:
+            return split == "train"
+        return [document.sha256()] == self._trained_on()[:1]
+
+    def _trained_on(self) -> list[str]:
+        """Hashes of the files of training, the text that was learned first."""
+        return [*self.facts["data"]["sha256"].values()]
+
+    def evaluate(self, data: str, *, split: str | None = None, **options: Any) -> TaskMeasures:
+        """How well the test split of a folder, or a file, is answered; options of `measure`."""
+        return self.measure(self.examples(data, split), **options)
+
+    def measure(self, examples: Sequence[Any]) -> TaskMeasures:
+        """How well examples are answered; every kind says it."""
+        raise InputError(f"{self.name}: a {self.config.kind} has no measures")

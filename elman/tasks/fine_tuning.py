@@ -1,7 +1,7 @@
 """Begin a task with what a language model has learned: its word vectors and recurrent layers.
 
 Takes a trained recurrent language model of words and a fresh model of sentences, and copies; called
-by `sentence_training.py`. Words find their vectors by their spelling; words that the language model
+by `sentence_task.py`. Words find their vectors by their spelling; words that the language model
 does not know begin with the mean of its vectors, the unknown word with that of `<unk>`. Of two
 directions the forward one is taken over. Where a layer reads more than it did (spelling beside the
 word vector, a second direction below), the weights for that stay fresh.
@@ -19,15 +19,16 @@ import torch
 
 from elman.errors import InputError
 from elman.models.recurrent import RecurrentModel
-from elman.tasks.language_modelling.trained import TrainedModel
-from elman.tasks.sentence_task import SentenceTask
+from elman.recipes import RunConfig
+from elman.tasks.trained import Trained
 from elman.text.tokenizer import UNKNOWN
+from elman.text.word_list import WordList
 
 _FEWEST_FOUND = 0.5  # share of the words; below it, something is probably wrong
 
 
 def begin_with(
-    before: TrainedModel, task: SentenceTask, model: Any, warn: Callable[[str], None]
+    before: Trained, config: RunConfig, words: WordList, model: Any, warn: Callable[[str], None]
 ) -> str:
     """Copy what fits, or say why nothing does; a note on what was taken over.
 
@@ -35,9 +36,9 @@ def begin_with(
     """
     language_model = before.model
     name = before.name
-    if not isinstance(language_model, RecurrentModel) or not before.tokenizer.whole_words:
+    if not isinstance(language_model, RecurrentModel) or not before.task.tokenizer.whole_words:
         raise InputError(
-            f"--from {name}: a {task.config.kind} can begin with a recurrent language model of "
+            f"--from {name}: a {config.kind} can begin with a recurrent language model of "
             "words only"
         )
     encoder = getattr(model, "encoder", None)
@@ -49,20 +50,20 @@ def begin_with(
     table = language_model.input.table
     if table is None:
         raise InputError(f"--from {name}: that language model has no table of word vectors")
-    _compare(name, language_model.config, task.config.model)
+    _compare(name, language_model.config, config.model)
     with torch.no_grad():
-        found = _copy_vectors(before, table, task, encoder.features.vectors.weight)
+        found = _copy_vectors(before, table, words, encoder.features.vectors.weight)
         _copy_layers(name, language_model.stack, encoder.stack)
-    known, words = len(found), len(task.words) - 1  # without the unknown word
-    counts = task.words.counts
+    known, every = len(found), len(words) - 1  # without the unknown word
+    counts = words.counts
     running = counts[found].sum() / max(counts.sum(), 1)
     note = (
-        f"{known:,} of {words:,} words ({running:.0%} of the running words) begin with their "
+        f"{known:,} of {every:,} words ({running:.0%} of the running words) begin with their "
         f"vectors of {name}"
     )
-    if known < _FEWEST_FOUND * words:
+    if known < _FEWEST_FOUND * every:
         warn(
-            f"--from {name}: it knows only {known:,} of the {words:,} words; the others begin "
+            f"--from {name}: it knows only {known:,} of the {every:,} words; the others begin "
             "alike. Was it trained on text of the same language, tokenized alike?"
         )
     return note
@@ -89,13 +90,13 @@ def _sizes(config: Any) -> str:
 
 
 def _copy_vectors(
-    before: TrainedModel, table: torch.Tensor, task: SentenceTask, vectors: torch.Tensor
+    before: Trained, table: torch.Tensor, words: WordList, vectors: torch.Tensor
 ) -> list[int]:
     """Vectors of words by their spelling; the numbers of words that were found."""
-    find = _finder(before.tokenizer.tokens)
+    find = _finder(before.task.tokenizer.tokens)
     vectors.copy_(table.mean(0))
     known = []
-    for number, word in enumerate(task.words.words):
+    for number, word in enumerate(words.words):
         found = find(word)
         if found is not None:
             vectors[number] = table[found]

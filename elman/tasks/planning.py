@@ -1,7 +1,8 @@
 """What a training will cost, before it is begun: parameters, operations, memory, minutes.
 
-Takes a recipe and data, gives a `Plan`. The operations are those of the matrix products: a
-multiplication and an addition for every weight that a token meets, once forward and twice backward.
+Takes a trainer as training begins with, gives a `Plan`; called by `gradient_task.py`. Operations
+are those of the matrix products: a multiplication and an addition for every weight that a token
+meets, once forward and twice backward.
 Memory and minutes are measured: a few steps are trained on the very text and thrown away.
 """
 
@@ -10,20 +11,14 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from elman.batches import Batch, Batches, Lines, Pairs, Stream
-from elman.errors import InputError
-from elman.models import SENTENCE_MODELS
-from elman.recipes import RunConfig, load_recipe
-from elman.tasks.language_modelling.trainers import build_trainer
-from elman.tasks.language_modelling.training_text import read_training_text
-from elman.tasks.sentence_training import prepare
-from elman.training.machine import Machine
+from elman.recipes import RunConfig
+from elman.tasks.task import Plan
 from elman.training.memory import needed_bytes
 from elman.training.trainer import Trainer
 
@@ -34,57 +29,15 @@ _PROBE_OPERATIONS = 1e10  # of a step that is measured, about a second
 _VALIDATED_TOKENS = 100  # of a row of validation, about
 
 
-@dataclass(frozen=True)
-class Plan:
-    """The cost of a training on this machine."""
-
-    recipe: str
-    data: str
-    parameters: int
-    tokens: int  # of the training text
-    vocabulary_size: int | None  # None of a model that writes no words
-    epochs: float
-    steps: int
-    multiplications: int  # multiply-adds per token, forward
-    teraflop: float  # of the whole training
-    validation_teraflop: float  # of its validations, not counted in it
-    tokens_per_second: float  # as measured
-    gigaflops: float  # per second, as measured
-    memory_gigabytes: float | None  # the most that was in use; None where the system cannot say
-    disk_megabytes: float  # of the run folder
-    seconds: float  # of the whole training, validations included
-    threads: int
-    notes: list[str] = field(default_factory=list)  # on the data
-
-
-def plan(
-    recipe: str,
-    *,
-    data: str,
-    overrides: Iterable[str] = (),
-    seed: int | None = None,
-    machine: Machine | None = None,
-    progress: Callable[[str], None] = lambda what: None,
-) -> Plan:
+def measure_plan(config: RunConfig, data: str, trainer: Trainer, notes: list[str]) -> Plan:
     """Measure a few steps and extrapolate."""
-    config = load_recipe(recipe, overrides, seed)
-    if config.training is None:
-        raise InputError(f"{recipe}: counting takes seconds; only trainings in steps are planned")
-    device = (machine or Machine()).prepare()
-    if config.kind in SENTENCE_MODELS:
-        progress("reading")
-        trainer, notes = prepare(config, str(data), device)
-    else:
-        notes = []
-        trainer = build_trainer(config, read_training_text(str(data), config, progress), device)
-    progress("measuring a few steps")
     narrowed = _narrow(config, trainer)
     speed, validation_speed = _tokens_per_second(trainer), _validation_speed(trainer)
     if narrowed is not None:
         speed = _speed_of_whole(config, trainer, speed, validation_speed)
         trainer.batches = narrowed
     is_narrowed = narrowed is not None
-    cost = _plan(config, str(data), trainer, speed, validation_speed, is_narrowed)
+    cost = _plan(config, data, trainer, speed, validation_speed, is_narrowed)
     return replace(cost, notes=notes)
 
 

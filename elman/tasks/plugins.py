@@ -19,7 +19,7 @@ from elman.registry import origins
 _PACKAGE = re.compile(r"[\w.-]{1,100} [\w.+!-]{1,50}")  # what was in a folder is printed: no tricks
 
 
-def keep_origins(facts: dict[str, Any], config: RunConfig) -> None:
+def keep_plugins(facts: dict[str, Any], config: RunConfig) -> None:
     """Put it among the facts of a run, if there is anything."""
     if found := origins(config.to_data()):
         facts["packages"] = found

@@ -11,7 +11,7 @@
 
 Every task has its questions in `questions.py`. Each fact is written there once: the flags of the
 command and its --json, the HTTP route with its schema, and the form of the page are made from it.
-Called by `Askable.ask`, `cli/ask.py` and `studio/questions.py`; the caller brings progress and
+Called by `Trained.ask`, `cli/ask.py` and `studio/questions.py`; the caller brings progress and
 limits.
 """
 
@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from importlib import import_module
 from typing import Any, Protocol
 
 from elman.errors import InputError, nearest
@@ -96,25 +95,6 @@ class Question:
         """The answer; requests that make no sense are refused."""
         check_request(request)
         return self.answer(trained, request, progress)
-
-
-class Askable:
-    """A trained model that answers the questions of its task."""
-
-    def questions(self) -> dict[str, Question]:
-        """The questions that this model can answer, by name."""
-        folder = type(self).__module__.rpartition(".")[0]
-        every: dict[str, Question] = import_module(f"{folder}.questions").QUESTIONS
-        return {name: question for name, question in every.items() if question.able(self)}
-
-    def ask(self, name: str, /, *, progress: Progress = silent, **given: Any) -> Answer:
-        """The answer to a question of its task: `ask("suggest", text="the price of", top=3)`."""
-        questions = self.questions()
-        if name not in questions:
-            known = ", ".join(questions) or "no questions"
-            raise InputError(f"cannot answer {name!r}; this model answers: {known}")
-        question = questions[name]
-        return question.ask(self, make_request(question.request, given), progress)
 
 
 def make_request(request: type, given: dict[str, Any]) -> Any:

@@ -1,22 +1,27 @@
 """Tasks over sentences of words: what the tagger, the classifier and their like have in common.
 
 A task knows words by number and by their characters (`batches/sentences.py`), and may have a frozen
-language model beside them. Called by one file per task, which says the rest.
+language model beside them (`elmo.py`). One file per task says the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Self
 
+import numpy as np
 import torch
 
-from elman.batches.sentences import IndexedSentences, SentenceReader
+from elman.batches.sentences import IndexedSentences, SentenceReader, Sentences
 from elman.models.bidirectional import BidirectionalModel
 from elman.recipes import RunConfig
 from elman.tasks.elmo import Elmo
-from elman.tasks.example_task import ExampleTask
+from elman.tasks.example_task import ExampleTask, TrainedTask
+from elman.tasks.fine_tuning import begin_with
+from elman.tasks.task import Lesson
+from elman.tasks.trained import Trained
 from elman.text.corpus_form import CorpusForm
 from elman.text.word_list import WordList
 
@@ -30,6 +35,30 @@ class SentenceTask(ExampleTask):
         self.reader = SentenceReader(words)
         self.elmo: Elmo | None = None  # a frozen language model, whose layers are features
 
+    @abstractmethod
+    def to_data(self) -> dict[str, Any]:
+        """What it has learned from the training text, as plain data."""
+
+    @classmethod
+    @abstractmethod
+    def from_data(cls, data: dict[str, Any], config: RunConfig) -> Self:
+        """The task that gave this data."""
+
+    @classmethod
+    def lesson_of(
+        cls,
+        train: list[Any],
+        valid: list[Any],
+        data: dict[str, Any],
+        config: RunConfig,
+        known: Self | None = None,
+    ) -> Lesson:
+        lesson = super().lesson_of(train, valid, data, config, known)
+        named = getattr(config.model, "elmo", "")
+        if known is None and named:
+            lesson.task.elmo = Elmo.read(named)
+        return lesson
+
     def vocabulary(self) -> dict[str, int]:
         return {"words": len(self.words)}
 
@@ -42,6 +71,12 @@ class SentenceTask(ExampleTask):
         task = cls.from_data(data, config)
         task.elmo = Elmo.from_data(data["elmo"]) if "elmo" in data else None
         return task
+
+    def take_over(self, before: Trained, model: Any, warn: Callable[[str], None]) -> list[str]:
+        """Weights of a run of the same task; or word vectors and layers of a language model."""
+        if isinstance(before.task, type(self)):
+            return super().take_over(before, model, warn)
+        return [begin_with(before, self.config, self.words, model, warn)]
 
     def language_model(self) -> BidirectionalModel | None:
         """The frozen model for a fresh model of the task, if the settings name one."""
@@ -59,6 +94,27 @@ class SentenceTask(ExampleTask):
     def counts(self) -> torch.Tensor:
         """How often each word came in training."""
         return torch.from_numpy(self.words.counts)
+
+
+class TrainedSentenceTask(TrainedTask):
+    """A trained model of sentences of words."""
+
+    def in_batches(
+        self, texts: Sequence[Sequence[Sequence[Any]]], batch_size: int
+    ) -> Iterator[tuple[np.ndarray, tuple[Sentences, ...]]]:
+        """Rows of like length side by side, with their numbers; rows without words are left out.
+
+        `texts`: the sentences; of pairs, the first ones and the second ones.
+        """
+        self.model.eval()
+        lengths = np.array([[len(sentence) for sentence in part] for part in texts])
+        order = np.flatnonzero(lengths.min(0) > 0) if lengths.size else np.array([], dtype=int)
+        order = order[np.argsort(lengths.max(0)[order], kind="stable")] if len(order) else order
+        indexed = [self.task.index(part) for part in texts]
+        with torch.inference_mode():
+            for first in range(0, len(order), batch_size):
+                rows = order[first : first + batch_size]
+                yield rows, tuple(part.batch(rows) for part in indexed)
 
 
 def learn_words(sentences: Sequence[Sequence[str]], config: RunConfig) -> WordList:

@@ -1,8 +1,8 @@
 """A training in steps and its run folder: checkpoints, history and facts while the loop runs.
 
 Takes a trainer and a place, leaves the model with its best weights; of several processes, the first
-alone writes. Called by `neural_training.py` and `sentence_training.py`. What a checkpoint is on
-disk is said in `checkpoints.py`.
+alone writes. Called by `gradient_task.py`. What a checkpoint is on disk is said in
+`training/checkpoints.py`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from elman.recipes import RunConfig
 from elman.runs.claim import Claim, claimed
 from elman.runs.folder import explained, fill, update_run
 from elman.runs.lock import Lock
-from elman.tasks.plugins import keep_origins
+from elman.tasks.plugins import keep_plugins
 from elman.training.checkpoints import arrays, checkpoint
 from elman.training.history import CURVES, History, Record, draw_curves
 from elman.training.loop import Loop, Stopped, shown
@@ -53,7 +53,7 @@ class TrainingRun:
         self.out = out
         self._folder = out if self.processes.rank == 0 else None  # that this process writes to
         self.facts["model"] = trainer.model.facts()
-        keep_origins(self.facts, config)
+        keep_plugins(self.facts, config)
         self._lock: Lock | None = None  # of the folder
         self._claim: Claim | None = None  # of a run that is not in its place yet
         self._history: History | None = None

@@ -34,6 +34,11 @@ class Document:
         """Lines, the last one also when no newline ends it."""
         return self.text.count("\n") + (not self.text.endswith("\n"))
 
+    @property
+    def empty_lines(self) -> int:
+        """Lines without a character; each still counts as one line end."""
+        return self.text.split("\n")[:-1].count("")
+
     def sha256(self) -> str:
         """The hash of the text as it was read."""
         return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()

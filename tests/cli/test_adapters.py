@@ -10,7 +10,7 @@ import pytest
 
 from elman.adapters import ADAPTERS
 from elman.cli import run
-from elman.tasks.training import train
+from elman.tasks.task import train
 
 SETTINGS = ("model.hidden_size=6", "model.embedding_size=6", "training.epochs=1")
 WRITTEN = {"mix": "mix:run=counts", "dynamic": "dynamic:batches=5"}

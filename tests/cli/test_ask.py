@@ -56,9 +56,7 @@ def shouting(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     module.QUESTIONS = {"shout": QUESTION}  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "shouting", folder)
     monkeypatch.setitem(sys.modules, "shouting.questions", module)
-    trained = SimpleNamespace(
-        questions=lambda: {"shout": QUESTION}, config=SimpleNamespace(kind="shouter")
-    )
+    trained = SimpleNamespace(questions={"shout": QUESTION}, config=SimpleNamespace(kind="shouter"))
     monkeypatch.setattr("elman.cli.ask.load", lambda path: trained)
     TASKS["shouting"] = TaskEntry("shouts", "shouting", "Shouting", {"shout": "Say it louder."})
     yield

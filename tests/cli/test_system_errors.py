@@ -18,7 +18,7 @@ from tiny import write_sentences
 from elman import cli
 from elman.cli.system_errors import system_problem
 from elman.runs.folder import read_run
-from elman.tasks.training import train
+from elman.tasks.task import train
 
 
 def elman(

@@ -17,8 +17,7 @@ from tiny import write_letters, write_recipe
 
 from elman import cli
 from elman.runs.folder import read_run
-from elman.tasks.neural_training import resume
-from elman.tasks.training import train
+from elman.tasks.task import resume, train
 from elman.training.history import read_history
 
 Capture = pytest.CaptureFixture[str]

@@ -43,7 +43,7 @@ from elman.layers.outputs import OUTPUTS
 from elman.layers.spellings import SPELLINGS
 from elman.layers.tag_outputs import TAG_OUTPUTS
 from elman.models import MODELS
-from elman.tasks.training import train
+from elman.tasks.task import train
 from elman.training.averaging import AVERAGES
 from elman.training.machine import Machine
 from elman.training.optimizers import OPTIMIZERS

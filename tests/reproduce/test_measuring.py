@@ -13,7 +13,7 @@ from elman.experiments.reproduce.registry import PublishedRow, PublishedTable, r
 from elman.experiments.reproduce.results import Result, read_kept
 from elman.experiments.reproduce.status import statuses
 from elman.experiments.reproduce.workshop import Workshop
-from elman.tasks.language_modelling.trained import load
+from elman.tasks.task import load
 from elman.training.machine import Machine
 
 
@@ -32,7 +32,7 @@ def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("trained again")
 
     monkeypatch.setattr(trainings, "train", refuse)
-    monkeypatch.setattr("elman.tasks.neural_training.resume", refuse)
+    monkeypatch.setattr("elman.tasks.task.resume", refuse)
 
 
 def test_a_count_row_and_one_that_shares_its_run(workshop, monkeypatch) -> None:

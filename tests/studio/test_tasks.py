@@ -12,7 +12,7 @@ from elman.decoding.transforms import TRANSFORMS
 from elman.studio.app import build
 from elman.studio.limits import Limits
 from elman.studio.served import Served, load_served
-from elman.tasks.training import train
+from elman.tasks.task import train
 
 TEXT = "the cat sees a dog .\nthe bird zzz"
 

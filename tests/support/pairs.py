@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from elman.tasks.training import train
+from elman.tasks.task import train
 
 _WORDS = {"the": "der", "dog": "Hund", "cat": "Kater", "sees": "sieht", "man": "Mann", "a": "ein"}
 _LINES = {"train": 120, "val": 20, "test": 20}

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from elman.tasks.training import train
+from elman.tasks.task import train
 
 LINES = [
     "the cat sat on the mat .",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from elman.tasks.neural_training import resume
+from elman.tasks.task import resume
 from elman.training.divergence import Diverged
 from elman.training.loop import Stopped
 from elman.training.trainer import Trainer

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from elman.tasks.training import train
+from elman.tasks.task import train
 
 _LINES = {"train": 80, "valid": 20, "test": 20}
 RECIPE = """

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from elman.tasks.language_modelling.trained import TrainedModel
-from elman.tasks.training import train
+from elman.tasks.task import train
 from elman.training.history import read_history
 
 _RECIPE = """

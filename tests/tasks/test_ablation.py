@@ -12,8 +12,7 @@ from elman.experiments import ablation
 from elman.experiments.ablation import STUDIED, TASKS, CellResult, CellRun, run_ablation
 from elman.recipes import load_recipe
 from elman.runs.folder import read_run
-from elman.tasks.language_modelling.trained import load
-from elman.tasks.training import train
+from elman.tasks.task import load, train
 from elman.text.corpora import open_corpus
 
 TINY = "arithmetic:digits=1,distractors=0,lines=200"

@@ -12,7 +12,7 @@ import elman
 from elman.errors import InputError
 from elman.tasks.answering.measures import measure_answers
 from elman.tasks.answering.task import TrainedAnswerer
-from elman.tasks.neural_training import resume
+from elman.tasks.task import resume
 from elman.training.loop import Stopped
 
 pytestmark = pytest.mark.usefixtures("without_curves")

@@ -9,8 +9,7 @@ import pytest
 from tiny import train_tiny
 
 from elman.errors import ElmanError
-from elman.tasks.language_modelling.trained import load
-from elman.tasks.neural_training import resume
+from elman.tasks.task import load, resume
 from elman.training.history import CURVES
 from elman.training.loop import Stopped
 

@@ -16,7 +16,7 @@ from tiny import history, train_tiny
 from elman.errors import ElmanError, InputError
 from elman.models.tagger import Tagger
 from elman.runs.folder import read_run, write_run
-from elman.tasks.language_modelling.trained import load, load_any
+from elman.tasks.task import load
 from elman.training.loop import Loop
 from elman.training.regimes.own_words import draw
 
@@ -130,7 +130,7 @@ def test_the_weights_of_a_task_are_looked_at_too(tmp_path: Path, out: Path) -> N
     train_tagger(write_tagged(tmp_path / "tagged"), out)
     path = _spoiled(out, tmp_path / "spoiled", math.nan)
     with pytest.raises(InputError, match=r"spoiled: the weights .* hold NaN or infinity"):
-        load_any(path)
+        load(path)
 
 
 def test_a_tagger_recovers(tmp_path: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,7 +97,7 @@ def test_a_task_keeps_no_softmax(run: Path, tmp_path: Path) -> None:
 
 
 def test_it_goes_on_where_it_stopped(run: Path, tmp_path: Path) -> None:
-    from elman.tasks.neural_training import resume
+    from elman.tasks.task import resume
     from elman.training.loop import Stopped
     from elman.training.machine import Machine
 

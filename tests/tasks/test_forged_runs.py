@@ -14,9 +14,7 @@ from tiny import train_tiny, write_sentences
 
 from elman.errors import InputError
 from elman.runs.folder import read_run, update_run
-from elman.tasks.language_modelling.trained import load
-from elman.tasks.neural_training import resume
-from elman.tasks.training import train
+from elman.tasks.task import load, resume, train
 from elman.training.loop import Stopped
 
 pytestmark = pytest.mark.usefixtures("without_curves")

@@ -11,9 +11,8 @@ from elman.cells import CELLS
 from elman.cells.elman_rnn import ElmanRNN
 from elman.errors import InputError, UnknownName
 from elman.runs.folder import read_run
-from elman.tasks.language_modelling.trained import load
 from elman.tasks.plugins import explaining_what_is_missing
-from elman.tasks.training import train
+from elman.tasks.task import load, train
 
 SMALL = ["model.cell=own-cell", "model.hidden_size=4", "model.embedding_size=4"]
 SMALL += ["training.epochs=1", "training.window=8"]

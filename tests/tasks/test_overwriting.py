@@ -15,9 +15,7 @@ from tiny import train_tiny, weights
 
 from elman.errors import ElmanError, InputError
 from elman.models.recurrent import RecurrentModel
-from elman.tasks.language_modelling.trained import load
-from elman.tasks.neural_training import resume
-from elman.tasks.training import train
+from elman.tasks.task import load, resume, train
 from elman.training.loop import Stopped
 from elman.training.trainer import Trainer
 

@@ -8,7 +8,7 @@ from tagged import RECIPE as TAGGER
 from tagged import write_tagged
 
 from elman.tasks import planning
-from elman.tasks.planning import plan
+from elman.tasks.task import plan
 
 
 @pytest.fixture(autouse=True)

@@ -10,9 +10,7 @@ from tiny import history, sentences, train_tiny, weights
 
 from elman.errors import InputError
 from elman.runs.folder import read_run
-from elman.tasks.language_modelling.trained import load
-from elman.tasks.neural_training import resume
-from elman.tasks.training import train
+from elman.tasks.task import load, resume, train
 from elman.training import loop
 from elman.training.loop import Stopped
 

@@ -15,7 +15,7 @@ import elman
 from elman.errors import InputError
 from elman.layers.column_features import ColumnFeatures
 from elman.runs.folder import read_run, write_run
-from elman.tasks.sentence_training import load_task
+from elman.tasks.task import load
 
 pytestmark = pytest.mark.usefixtures("without_curves")
 
@@ -77,7 +77,7 @@ def test_a_run_from_before_there_were_features(without: Any, data: Path, tmp_pat
     del contents["config.json"]["model"]["feature_size"]
     del contents["vocabulary.json"]["features"]
     write_run(tmp_path / "old", contents, overwrite=False)
-    old = load_task(tmp_path / "old")
+    old = load(tmp_path / "old")
     assert old.evaluate(str(data)).to_data() == without.evaluate(str(data)).to_data()
 
 

@@ -11,7 +11,7 @@ from stopping import stop_at
 from tagged import train_tagger, write_tagged
 
 from elman.errors import InputError
-from elman.tasks.neural_training import resume
+from elman.tasks.task import resume
 from elman.training.loop import Stopped
 
 pytestmark = pytest.mark.usefixtures("without_curves")

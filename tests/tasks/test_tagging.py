@@ -13,8 +13,9 @@ from tagged import tagged_sentences, train_tagger, write_tagged
 
 import elman
 from elman.errors import DataWarning, InputError
-from elman.tasks.sentence_training import load_kind
 from elman.tasks.tagging.reader import TaggedSentence, read_tagged
+from elman.tasks.tagging.task import TrainedTagger
+from elman.tasks.task import load
 from elman.text.reader import Document
 
 pytestmark = pytest.mark.usefixtures("without_curves")
@@ -201,4 +202,4 @@ def test_a_text_of_training_is_told(plain: Any, data: Path) -> None:
 def test_a_run_of_another_kind_is_told(data: Path, tmp_path: Path) -> None:
     elman.train("ngram", data="grammar", out=tmp_path / "counts")
     with pytest.raises(InputError, match="is a run of the model 'ngram', not 'tagger'"):
-        load_kind(tmp_path / "counts", "tagger")
+        load(tmp_path / "counts", TrainedTagger)

@@ -13,8 +13,7 @@ from tiny import train_tiny, write_recipe
 from elman.errors import InputError
 from elman.models.shapes import compare_shapes, outline
 from elman.tasks import planning
-from elman.tasks.language_modelling.trainers import outline_model
-from elman.tasks.planning import plan
+from elman.tasks.task import plan, read_lesson
 from elman.training import memory
 
 
@@ -105,11 +104,9 @@ def test_a_plan_of_a_vocabulary_of_400_000_words_takes_seconds(tmp_path: Path) -
 
 
 def test_the_outline_of_a_training_is_that_of_its_model(data: Path, out: Path) -> None:
-    from elman.tasks.language_modelling.training_text import read_training_text
-
     trained = train_tiny(data, out)
-    text = read_training_text(str(data), trained.config)
-    made = outline_model(trained.config, text)
+    lesson = read_lesson(trained.config, str(data))
+    made = lesson.task.outline(lesson.train)
     assert made is not None
     found = {name: tuple(a.shape) for name, a in trained.model.arrays().items()}  # type: ignore[attr-defined]
     compare_shapes(made, found)

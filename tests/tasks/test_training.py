@@ -8,8 +8,8 @@ import pytest
 
 import elman
 from elman.errors import InputError
-from elman.tasks.language_modelling.training_text import count_empty_lines
-from elman.tasks.training import train
+from elman.tasks.task import train
+from elman.text.reader import Document
 
 LINES = ["the cat sees the dog .", "a dog sees", "", "the dog runs ."]
 
@@ -122,4 +122,4 @@ def test_what_cannot_be_trained_is_refused(
     [("", 0), ("a\n", 0), ("\n", 1), ("\n\n", 2), ("a\n\nb\n\n\n", 3), ("\na", 1)],
 )
 def test_empty_lines_are_counted(text: str, empty: int) -> None:
-    assert count_empty_lines(text) == empty
+    assert Document("text", text).empty_lines == empty

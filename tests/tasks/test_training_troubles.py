@@ -17,8 +17,7 @@ from tiny import history, train_tiny, weights
 from elman.errors import ElmanError, InputError
 from elman.models.recurrent import RecurrentModel
 from elman.runs.folder import read_run
-from elman.tasks.language_modelling.trained import load
-from elman.tasks.neural_training import resume
+from elman.tasks.task import load, resume
 from elman.training import machine
 from elman.training.loop import Loop
 from elman.training.machine import Machine

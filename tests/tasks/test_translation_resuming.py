@@ -8,7 +8,7 @@ from pairs import train_translator, write_captions, write_parallel
 from stopping import stop_at
 
 from elman.errors import InputError
-from elman.tasks.neural_training import resume
+from elman.tasks.task import resume
 from elman.training.loop import Stopped
 
 pytestmark = pytest.mark.usefixtures("without_curves")

@@ -19,8 +19,7 @@ import torch.distributed
 
 from elman.errors import ElmanError
 from elman.tasks import training_run
-from elman.tasks.neural_training import resume
-from elman.tasks.training import train
+from elman.tasks.task import resume, train
 from elman.training import loop
 from elman.training.loop import Stopped
 from elman.training.machine import Machine

@@ -14,8 +14,7 @@ from typing import Any
 import torch
 
 from elman.tasks import training_run
-from elman.tasks.neural_training import resume
-from elman.tasks.training import train
+from elman.tasks.task import resume, train
 from elman.training import loop
 from elman.training.trainer import Trainer
 

@@ -26,7 +26,7 @@ from stopping import (
 )
 
 from elman.runs.folder import read_run, update_run
-from elman.tasks.training import train
+from elman.tasks.task import train
 from elman.training.loop import Stopped
 
 pytestmark = pytest.mark.usefixtures("light")

@@ -21,7 +21,7 @@ from outcome import differences, outcome
 from stopping import OPTIMIZERS, STREAM, recipe
 
 from elman.runs.folder import read_run
-from elman.tasks.language_modelling.trained import load
+from elman.tasks.task import load
 
 SCRIPT = Path(__file__).with_name("forked_trainings.py")
 

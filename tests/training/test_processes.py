@@ -27,8 +27,7 @@ from stopping import recipe
 from elman.batches import Batch
 from elman.errors import InputError
 from elman.runs.folder import read_run
-from elman.tasks.neural_training import resume
-from elman.tasks.training import train
+from elman.tasks.task import resume, train
 from elman.training import loop
 from elman.training.history import read_history
 from elman.training.machine import Machine

@@ -17,8 +17,7 @@ from outcome import differences, outcome
 from stopping import LINES, OPTIMIZERS, REGIMES, STREAM, recipe, stop_at
 
 from elman.tasks import training_run
-from elman.tasks.neural_training import resume
-from elman.tasks.training import train
+from elman.tasks.task import resume, train
 from elman.training import loop
 from elman.training.loop import Loop, Stopped
 from elman.training.trainer import Trainer

@@ -12,7 +12,7 @@ from one_weight import OneWeight, Scene
 from outcome import differences, outcome
 from tiny import train_tiny, write_sentences
 
-from elman.tasks.neural_training import resume
+from elman.tasks.task import resume
 from elman.training import loop
 from elman.training.loop import Stopped
 from elman.training.trainer import Trainer

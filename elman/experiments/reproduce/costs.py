@@ -37,7 +37,7 @@ def _plan(workshop: Workshop, training: Training, data: str) -> Cost:
     if training.config().training is None:
         length = len(open_data(data).split("train").text)
         return Cost(seconds=round(length * _SECONDS_PER_CHARACTER, 1))
-    from elman.tasks.planning import plan
+    from elman.tasks.task import plan
 
     planned = plan(
         training.recipe, data=data, overrides=training.settings, machine=workshop.machine

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,8 @@ from elman.experiments.reproduce.registry import (
 )
 from elman.recipes import RunConfig, load_recipe, saved_config
 from elman.runs.folder import read_run
-from elman.tasks.language_modelling.trained import TrainedModel, load
-from elman.tasks.training import train
+from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.task import load, resume, train
 from elman.text.corpora import Corpus
 from elman.training.machine import Machine
 
@@ -84,15 +84,14 @@ def ensure(
             overrides=training.settings,
             machine=machine,
             progress=progress,
+            kind=TrainedModel,
         )
     contents = read_run(path, ["config.json", "facts.json"])
     _refuse_others(path, training, contents["config.json"])
     _refuse_other_text(path, corpus, contents["facts.json"])
     if _finished(contents["facts.json"]):
-        return load(path)
-    from elman.tasks.neural_training import resume
-
-    return resume(path, data=corpus.name, machine=machine, progress=progress)
+        return load(path, TrainedModel)
+    return resume(path, TrainedModel, data=corpus.name, machine=machine, progress=progress)
 
 
 def _finished(facts: dict[str, Any]) -> bool:
@@ -102,7 +101,7 @@ def _finished(facts: dict[str, Any]) -> bool:
 def _refuse_others(path: Path, training: Training, saved: dict[str, Any]) -> None:
     there, wanted = saved_config(saved), training.config()
     if wanted.text.tokenizer == "auto":
-        wanted.text.tokenizer = there.text.tokenizer
+        wanted = replace(wanted, text=replace(wanted.text, tokenizer=there.text.tokenizer))
     ours, theirs = (config.to_data() | {"recipe": ""} for config in (wanted, there))
     if ours != theirs:
         raise InputError(

@@ -16,7 +16,7 @@ from elman.evaluation.agreement import DistanceScore, agreement_by_distance
 from elman.evaluation.measurement import Measurement
 from elman.evaluation.surprisal import WordSurprisal
 from elman.tasks.language_modelling.trained import TrainedModel
-from elman.tasks.training import train
+from elman.tasks.task import train
 from elman.text.corpora import open_corpus
 from elman.text.grammar import elman_grammar
 from elman.training.machine import Machine
@@ -127,7 +127,13 @@ def climb(rung: Rung, corpus: str) -> tuple[Result, TrainedModel]:
     started = time.perf_counter()
     history: list[dict[str, Any]] = []
     machine = Machine(record=history.append)
-    model = train(rung.recipe, data=corpus, overrides=rung.overrides, machine=machine)
+    model = train(
+        rung.recipe,
+        data=corpus,
+        overrides=rung.overrides,
+        machine=machine,
+        kind=TrainedModel,
+    )
     if rung.adapters:
         model = model.with_adapters(rung.adapters, corpus)
     measurement = model.evaluate(corpus)

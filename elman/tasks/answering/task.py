@@ -23,100 +23,16 @@ from elman.models.answerer import Answerer
 from elman.recipes import RunConfig
 from elman.tasks.answering.measures import AnswerMeasures, measure_answers
 from elman.tasks.answering.reader import PlacedWords, Question, read_questions
-from elman.tasks.sentence_task import SentenceTask, learn_words
-from elman.tasks.trained_task import TrainedTask
+from elman.tasks.sentence_task import SentenceTask, TrainedSentenceTask, learn_words
 from elman.text.example_splits import Splitter
 from elman.text.reader import Document
 from elman.text.word_list import WordList
 
 
-class Answering(SentenceTask):
-    """Which words there are."""
-
-    unit = "questions"
-    recipe = "answerer"
-
-    @classmethod
-    def read(cls, document: Document, config: RunConfig) -> list[Question]:
-        return read_questions(document)
-
-    @classmethod
-    def splitter(cls, config: RunConfig) -> Splitter:
-        """Questions on one passage stay together, so that the test part has passages of its own."""
-        return Splitter(config.text.split, group=lambda question: question.passage.text)
-
-    @classmethod
-    def learn(cls, examples: Sequence[Question], config: RunConfig) -> Self:
-        passages = dict.fromkeys(example.passage for example in examples)  # each is read once
-        texts = [*passages, *(example.question for example in examples)]
-        return cls(config, learn_words([text.words for text in texts], config))
-
-    def batches(self, examples: Sequence[Question], batch_size: int, seed: int | None) -> Examples:
-        answered = [example for example in examples if example.answers]
-        if not answered:
-            raise InputError(
-                f"none of {len(examples):,} questions for training or validation has an answer; "
-                "give some that have"
-            )
-        pairs = [(example.question, example.passage) for example in answered]
-        targets = [np.array([example.span()]) for example in answered]
-        return Examples(self.index_pairs(pairs), targets, batch_size=batch_size, seed=seed)
-
-    def index_pairs(
-        self, pairs: Sequence[tuple[PlacedWords, PlacedWords]]
-    ) -> list[IndexedSentences]:
-        """Questions and passages ready to be put side by side."""
-        questions = [question.words for question, _ in pairs]
-        passages = [passage.words for _, passage in pairs]
-        matches = IndexedMatches(self.index(passages), passages, questions)
-        return [self.index(questions), matches]
-
-    def build(self) -> Answerer:
-        return Answerer(self.config.model, self.counts(), self.language_model())
-
-    def facts(self, examples: Sequence[Question]) -> dict[str, Any]:
-        longest = self.config.model.longest
-        spans = [example.span() for example in examples if example.answers]
-        return {
-            "passages": len({example.passage for example in examples}),
-            "left_out": len(examples) - len(spans),
-            "answers_too_long": sum(last - first >= longest for first, last in spans),
-        }
-
-    @classmethod
-    def trained_class(cls) -> type[TrainedAnswerer]:
-        return TrainedAnswerer
-
-    def to_data(self) -> dict[str, Any]:
-        return {"words": self.words.to_data()}
-
-    @classmethod
-    def from_data(cls, data: dict[str, Any], config: RunConfig) -> Self:
-        return cls(config, WordList.from_data(data["words"]))
-
-
-@dataclass(frozen=True)
-class FoundAnswer:
-    """A part of a passage: `passage[start:end]` is its text."""
-
-    text: str
-    start: int
-    end: int
-    probability: float  # of its first word times that of its last
-
-    def to_data(self) -> dict[str, Any]:
-        """Plain data; `start` and `end` count characters (code points) of the passage."""
-        return {
-            "answer": self.text,
-            "start": self.start,
-            "end": self.end,
-            "probability": self.probability,
-        }
-
-
-class TrainedAnswerer(TrainedTask):
+class TrainedAnswerer(TrainedSentenceTask):
     """An answerer with its words."""
 
+    about = "an answerer"
     task: Answering
     model: Answerer
 
@@ -169,6 +85,87 @@ class TrainedAnswerer(TrainedTask):
             [guess.text for guess in found],
             left_out=len(examples) - len(answered),
         )
+
+
+class Answering(SentenceTask):
+    """Which words there are."""
+
+    unit = "questions"
+    recipe = "answerer"
+    trained_class = TrainedAnswerer
+
+    @classmethod
+    def read(cls, document: Document, config: RunConfig) -> list[Question]:
+        return read_questions(document)
+
+    @classmethod
+    def splitter(cls, config: RunConfig) -> Splitter:
+        """Questions on one passage stay together, so that the test part has passages of its own."""
+        return Splitter(config.text.split, group=lambda question: question.passage.text)
+
+    @classmethod
+    def learn(cls, examples: Sequence[Question], config: RunConfig) -> Self:
+        passages = dict.fromkeys(example.passage for example in examples)  # each is read once
+        texts = [*passages, *(example.question for example in examples)]
+        return cls(config, learn_words([text.words for text in texts], config))
+
+    def batches(self, examples: Sequence[Question], batch_size: int, seed: int | None) -> Examples:
+        answered = [example for example in examples if example.answers]
+        if not answered:
+            raise InputError(
+                f"none of {len(examples):,} questions for training or validation has an answer; "
+                "give some that have"
+            )
+        pairs = [(example.question, example.passage) for example in answered]
+        targets = [np.array([example.span()]) for example in answered]
+        return Examples(self.index_pairs(pairs), targets, batch_size=batch_size, seed=seed)
+
+    def index_pairs(
+        self, pairs: Sequence[tuple[PlacedWords, PlacedWords]]
+    ) -> list[IndexedSentences]:
+        """Questions and passages ready to be put side by side."""
+        questions = [question.words for question, _ in pairs]
+        passages = [passage.words for _, passage in pairs]
+        matches = IndexedMatches(self.index(passages), passages, questions)
+        return [self.index(questions), matches]
+
+    def build(self, examples: Any) -> Answerer:
+        return Answerer(self.config.model, self.counts(), self.language_model())
+
+    def facts(self, examples: Sequence[Question]) -> dict[str, Any]:
+        longest = self.config.model.longest
+        spans = [example.span() for example in examples if example.answers]
+        return {
+            "passages": len({example.passage for example in examples}),
+            "left_out": len(examples) - len(spans),
+            "answers_too_long": sum(last - first >= longest for first, last in spans),
+        }
+
+    def to_data(self) -> dict[str, Any]:
+        return {"words": self.words.to_data()}
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any], config: RunConfig) -> Self:
+        return cls(config, WordList.from_data(data["words"]))
+
+
+@dataclass(frozen=True)
+class FoundAnswer:
+    """A part of a passage: `passage[start:end]` is its text."""
+
+    text: str
+    start: int
+    end: int
+    probability: float  # of its first word times that of its last
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data; `start` and `end` count characters (code points) of the passage."""
+        return {
+            "answer": self.text,
+            "start": self.start,
+            "end": self.end,
+            "probability": self.probability,
+        }
 
 
 def _found(passage: PlacedWords, first: int, last: int, log_prob: float) -> FoundAnswer:

@@ -9,7 +9,7 @@ Takes a document, gives `Example`s; called by the tasks. A pair of texts is an e
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -67,6 +67,11 @@ def columns_of(document: Document, columns: dict[str, str]) -> dict[str, str]:
     if separator is None:
         return {}
     return find_layout(read_table(document, separator), columns).columns()
+
+
+def labelled(examples: Sequence[Example]) -> list[Example]:
+    """Those that are not left out."""
+    return [example for example in examples if example.label]
 
 
 def has_columns(document: Document, columns: dict[str, str]) -> bool:

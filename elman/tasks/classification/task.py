@@ -1,7 +1,7 @@
 """Classification: texts, or pairs of them, in; labels out; from files to accuracy.
 
 `Classification` is the task; what `elman.train` and `elman.load` give of it is a
-`TrainedClassifier` (`trained_classifier.py`). Of trees whole sentences are judged, and with
+`TrainedClassifier` (`trained.py`). Of trees whole sentences are judged, and with
 `text.phrases` every distinct phrase is learned, once with each label it has. Texts become words as
 `splitting.py` says: at white space where the training text is tokenized, else by the rule of raw
 words.
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -22,16 +22,19 @@ from elman.errors import InputError
 from elman.evaluation.labels import unseen_notes
 from elman.models.classifier import Classifier
 from elman.recipes import RunConfig
-from elman.tasks.classification.reader import Example, columns_of, read_labelled
+from elman.tasks.classification.reader import (
+    Example,
+    columns_of,
+    has_columns,
+    labelled,
+    read_labelled,
+)
 from elman.tasks.classification.splitting import is_tokenized, is_typed, split_text
+from elman.tasks.classification.trained import TrainedClassifier
 from elman.tasks.sentence_task import SentenceTask, learn_words
 from elman.text.example_splits import Splitter
 from elman.text.reader import Document
 from elman.text.word_list import WordList
-
-if TYPE_CHECKING:
-    from elman.tasks.classification.trained import TrainedClassifier
-
 
 _FEWEST_TEXTS = 10  # with fewer, nothing follows from the number of labels
 _MOST_LABELS = 0.6  # labels per text
@@ -42,6 +45,7 @@ class Classification(SentenceTask):
 
     unit = "texts"
     recipe = "classifier"
+    trained_class = TrainedClassifier
 
     def __init__(
         self,
@@ -84,6 +88,10 @@ class Classification(SentenceTask):
         taken = f"column {columns['label']}" if columns else "the beginning of every line"
         refuse_labels_like_texts(examples, f"{document.name}: ", f", taken from {taken}")
         return columns
+
+    @classmethod
+    def has_columns(cls, document: Document, columns: dict[str, str]) -> bool:
+        return has_columns(document, columns)
 
     @classmethod
     def learned(cls, examples: Sequence[Example]) -> list[Example]:
@@ -158,7 +166,7 @@ class Classification(SentenceTask):
             return self.form.split(text)
         return split_text(text, self.tokenized)
 
-    def build(self) -> Classifier:
+    def build(self, examples: Any) -> Classifier:
         counts, labels = self.counts(), len(self.labels)
         return Classifier(
             self.config.model,
@@ -175,12 +183,6 @@ class Classification(SentenceTask):
             "texts": self.texts,
             "tokenized": self.tokenized,
         }
-
-    @classmethod
-    def trained_class(cls) -> type[TrainedClassifier]:
-        from elman.tasks.classification.trained import TrainedClassifier  # which knows this class
-
-        return TrainedClassifier
 
     def to_data(self) -> dict[str, Any]:
         return {
@@ -201,11 +203,6 @@ class Classification(SentenceTask):
             tokenized=checked.flag(data["tokenized"], "tokenized"),
             length=checked.number(data["length"], "length"),
         )
-
-
-def labelled(examples: Sequence[Example]) -> list[Example]:
-    """Those that are not left out."""
-    return [example for example in examples if example.label]
 
 
 def refuse_labels_like_texts(examples: Sequence[Example], where: str = "", taken: str = "") -> None:

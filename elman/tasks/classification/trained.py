@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,10 +20,12 @@ from elman.evaluation.labels import LabelMeasures, Score, measure_labels, unseen
 from elman.evaluation.reading import Progress, silent
 from elman.evaluation.task_measures import TaskMeasures
 from elman.models.classifier import Classifier
-from elman.tasks.classification.reader import Example, has_columns
-from elman.tasks.classification.task import Classification, labelled
-from elman.tasks.trained_task import TrainedTask
+from elman.tasks.classification.reader import Example, has_columns, labelled
+from elman.tasks.sentence_task import TrainedSentenceTask
 from elman.text.reader import Document
+
+if TYPE_CHECKING:
+    from elman.tasks.classification.task import Classification
 
 Text = str | Sequence[str]  # of pairs, both
 
@@ -69,9 +71,10 @@ class ClassificationMeasures(TaskMeasures):
         return {**self.labels.to_data(), "unseen": self.unseen}
 
 
-class TrainedClassifier(TrainedTask):
+class TrainedClassifier(TrainedSentenceTask):
     """A classifier with its words and labels."""
 
+    about = "a classifier"
     task: Classification
     model: Classifier
 

@@ -20,8 +20,7 @@ from elman.evaluation.task_measures import TaskMeasures
 from elman.models.bidirectional import BidirectionalModel
 from elman.recipes import RunConfig
 from elman.tasks.embedding.reader import read_plain_lines
-from elman.tasks.sentence_task import SentenceTask, learn_words
-from elman.tasks.trained_task import TrainedTask
+from elman.tasks.sentence_task import SentenceTask, TrainedSentenceTask, learn_words
 from elman.tasks.vectors import layers_of, type_vectors_of
 from elman.text.corpora import Corpus
 from elman.text.reader import Document
@@ -33,11 +32,44 @@ Sentence = tuple[str, ...]
 _BATCH = 32  # sentences side by side
 
 
+class TrainedEmbedding(TrainedSentenceTask):
+    """A bidirectional language model with its words."""
+
+    about = "a bidirectional language model"
+    task: Embedding
+    model: BidirectionalModel
+
+    def layers(self, sentences: Iterable[Sequence[str]]) -> list[np.ndarray]:
+        """What every layer says of every word of each sentence, (layers, words, numbers)."""
+        return layers_of(self.model, self.task.reader, [tuple(words) for words in sentences])
+
+    def type_vectors(self, words: Sequence[str]) -> np.ndarray:
+        """What characters alone say of words, (words, numbers)."""
+        return type_vectors_of(self.model, self.task.reader, words)
+
+    def measure(self, examples: Sequence[Sentence]) -> BidirectionalMeasures:
+        """How well sentences are predicted."""
+        nats = [0.0, 0.0]
+        for _, batch in self.in_batches([examples], _BATCH):
+            scores = self.model.score(batch[0])
+            nats = [sum_ - float(part) for sum_, part in zip(nats, scores.sum((1, 2)), strict=True)]
+        count = sum(predictions(len(example)) for example in examples)
+        ids = [self.task.words.ids(example) for example in examples]
+        return BidirectionalMeasures(
+            perplexity=math.exp(sum(nats) / count),
+            forward=math.exp(2 * nats[0] / count),
+            backward=math.exp(2 * nats[1] / count),
+            predictions=count,
+            unknown_words=sum(int((row == 0).sum()) for row in ids),
+        )
+
+
 class Embedding(SentenceTask):
     """Which words are predicted; all others are predicted as the unknown word."""
 
     unit = "sentences"
     recipe = "elmo-small"
+    trained_class = TrainedEmbedding
 
     def __init__(self, config: RunConfig, words: WordList, unknown: int | None) -> None:
         """`unknown`: how often training met the unknown word; None: nothing can be predicted."""
@@ -64,7 +96,7 @@ class Embedding(SentenceTask):
         targets = [np.zeros(predictions(len(example)), dtype=np.int64) for example in examples]
         return Examples([self.index(examples)], targets, batch_size=batch_size, seed=seed)
 
-    def build(self) -> BidirectionalModel:
+    def build(self, examples: Any) -> BidirectionalModel:
         counts = None if self.unknown is None else self.counts()
         return BidirectionalModel(self.config.model, counts)
 
@@ -75,10 +107,6 @@ class Embedding(SentenceTask):
 
     def facts(self, examples: Sequence[Sentence]) -> dict[str, Any]:
         return {"running_words": sum(map(len, examples)), "unknown": self.unknown}
-
-    @classmethod
-    def trained_class(cls) -> type[TrainedEmbedding]:
-        return TrainedEmbedding
 
     def to_data(self) -> dict[str, Any]:
         return {"words": self.words.to_data(), "unknown": self.unknown}
@@ -118,34 +146,3 @@ class BidirectionalMeasures(TaskMeasures):
             ("predictions", self.predictions),
             ("unknown words", self.unknown_words),
         ]
-
-
-class TrainedEmbedding(TrainedTask):
-    """A bidirectional language model with its words."""
-
-    task: Embedding
-    model: BidirectionalModel
-
-    def layers(self, sentences: Iterable[Sequence[str]]) -> list[np.ndarray]:
-        """What every layer says of every word of each sentence, (layers, words, numbers)."""
-        return layers_of(self.model, self.task.reader, [tuple(words) for words in sentences])
-
-    def type_vectors(self, words: Sequence[str]) -> np.ndarray:
-        """What characters alone say of words, (words, numbers)."""
-        return type_vectors_of(self.model, self.task.reader, words)
-
-    def measure(self, examples: Sequence[Sentence]) -> BidirectionalMeasures:
-        """How well sentences are predicted."""
-        nats = [0.0, 0.0]
-        for _, batch in self.in_batches([examples], _BATCH):
-            scores = self.model.score(batch[0])
-            nats = [sum_ - float(part) for sum_, part in zip(nats, scores.sum((1, 2)), strict=True)]
-        count = sum(predictions(len(example)) for example in examples)
-        ids = [self.task.words.ids(example) for example in examples]
-        return BidirectionalMeasures(
-            perplexity=math.exp(sum(nats) / count),
-            forward=math.exp(2 * nats[0] / count),
-            backward=math.exp(2 * nats[1] / count),
-            predictions=count,
-            unknown_words=sum(int((row == 0).sum()) for row in ids),
-        )

@@ -17,8 +17,9 @@ from elman.errors import InputError
 from elman.evaluation.reading import Progress, Reading
 from elman.evaluation.scoring import score_ids
 from elman.models.contract import LanguageModel
-from elman.tasks.language_modelling.trained import TrainedModel, load
-from elman.tasks.saved_facts import recorded_source
+from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.saved_runs import recorded_source
+from elman.tasks.task import load
 from elman.text.corpora import Corpus
 
 _GIVE_SETTINGS = "give its settings, as in cache:weight=0.1"
@@ -88,7 +89,7 @@ def _id_of(trained: TrainedModel, token: str) -> int:
 
 
 def _load_alike(trained: TrainedModel, path: str) -> LanguageModel:
-    other = load(path)
+    other = load(path, TrainedModel)
     if other.tokenizer.tokens != trained.tokenizer.tokens:
         raise InputError(f"{path}: has another vocabulary, so the two cannot be mixed")
     return other.model

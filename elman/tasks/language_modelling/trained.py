@@ -1,30 +1,21 @@
 """A trained language model with its tokenizer: text in, answers out.
 
-What `elman.train` and `elman.load` give. Takes text, gives perplexities, tables, suggestions and
-generated text; each method turns text into ids, calls one function of a room below, and returns
+What `elman.train` and `elman.load` give of one. Takes text, gives perplexities, tables, suggestions
+and generated text; each method turns text into ids, calls one function of a room below, and returns
 plain data. Knows the contract, never the kind of model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elman.errors import UNFIT, ElmanError, InputError, is_memory_error
+from elman.errors import InputError
 from elman.evaluation.reading import STREAM, Progress, Reading, silent
-from elman.models import MODELS, SENTENCE_MODELS
 from elman.models.contract import LanguageModel
-from elman.recipes import RunConfig, saved_config
-from elman.runs.folder import read_run, write_run
-from elman.tasks.plugins import explaining_what_is_missing
-from elman.tasks.question import Askable
-from elman.tasks.saved_facts import check_facts
-from elman.tasks.saved_shapes import check_shapes
-from elman.text import tokenizer_from_data, tokenizer_to_data
+from elman.tasks.trained import Trained
 from elman.text.corpora import Corpus
 from elman.text.reader import Document, named
-from elman.text.running_text import open_running_text
 from elman.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -34,28 +25,28 @@ if TYPE_CHECKING:
     from elman.tasks.language_modelling.generation import Generated
     from elman.tasks.language_modelling.suggestion import Suggestion
 
-_PARTS = ("config.json", "tokenizer.json", "facts.json", "weights.safetensors")
 
+class TrainedModel(Trained):
+    """A language model and its tokenizer; immutable: adapters give a new one."""
 
-class TrainedModel(Askable):
-    """A model and its tokenizer; immutable: adapters give a new one."""
+    about = "a language model"
 
     def __init__(
         self,
-        tokenizer: Tokenizer,
+        task: Any,
         model: LanguageModel,
-        config: RunConfig,
         facts: dict[str, Any],
         name: str = "model",
         cut_files: frozenset[str] = frozenset(),
     ) -> None:
-        self.tokenizer = tokenizer
-        self.model = model
-        self.config = config
-        self.facts = facts  # about the training: data, hashes, seconds, notes
-        self.name = name
-        self.folder = Path(name)  # of the run, whatever messages call it
+        super().__init__(task, model, facts, name)
         self.cut_files = cut_files  # SHA-256 of lone files of which a part was fitted on
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """From text to ids and back."""
+        tokenizer: Tokenizer = self.task.tokenizer
+        return tokenizer
 
     # Measuring ------------------------------------------------------------------------------------
 
@@ -79,8 +70,8 @@ class TrainedModel(Askable):
 
     def open(self, data: str) -> Corpus:
         """A corpus, read as the one that the model was trained on."""
-        text = self.config.text
-        return open_running_text(str(data), labelled=text.labelled, plain=text.plain)
+        corpus: Corpus = self.task.open(str(data), self.config)
+        return corpus
 
     def choose_split(self, corpus: Corpus, split: str | None) -> Document:
         """The text to measure on: a lone file as a whole, unless it was trained or fitted on."""
@@ -204,85 +195,28 @@ class TrainedModel(Askable):
 
     def around(self, model: LanguageModel, cut_files: frozenset[str]) -> TrainedModel:
         """The same run with another model, made of its own, which has seen parts of more files."""
-        cut_files |= self.cut_files
-        return TrainedModel(self.tokenizer, model, self.config, self.facts, self.name, cut_files)
-
-    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the run folder."""
-        write_run(Path(path), self.contents(), overwrite=overwrite)
+        return TrainedModel(self.task, model, self.facts, self.name, cut_files | self.cut_files)
 
     def contents(self) -> dict[str, Any]:
-        """What a run folder holds of it, by the names of the parts."""
         if not hasattr(self.model, "arrays"):
             raise InputError("adapters are not saved; save the model without them and load it")
-        return {
-            "config.json": self.config.to_data(),
-            "tokenizer.json": tokenizer_to_data(self.tokenizer),
-            "facts.json": self.facts,
-            "weights.safetensors": self.model.arrays(),
-        }
+        return super().contents()
+
+    def read_line(self) -> str:
+        data, size = self.facts["data"], self.facts["model"]["vocabulary_size"]
+        return (
+            f"read {data['lines']:,} lines, {data['tokens']:,} tokens ({self.tokenizer.name}), "
+            f"vocabulary {size:,}"
+        )
+
+    def validation_line(self, judged_by: str, value: float | None, tokens: int) -> str:
+        shown = "infinite (unseen words are impossible)" if value is None else f"{value:.2f}"
+        return f"validation {judged_by} {shown} on {tokens:,} tokens"
+
+    def next_command(self, run: str) -> str:
+        return f"elman generate {run} --max-tokens 50"
 
     def describe(self) -> dict[str, Any]:
         """What a person wants to know about it, as plain data."""
         tokenizer = {"tokenizer": self.tokenizer.name, "loses": self.tokenizer.loses}
         return {"name": self.name, **tokenizer, **self.model.describe(), "training": self.facts}
-
-
-def load(path: str | Path) -> TrainedModel:
-    """The language model in a run folder, with its best weights; every file is checked first."""
-    kind = run_kind(path)
-    if kind in SENTENCE_MODELS:
-        command = SENTENCE_MODELS[kind].command
-        article = "an" if kind.startswith(("a", "e")) else "a"
-        raise InputError(
-            f"{path}: is {article} {kind}, not a language model; it is for elman {command} and "
-            "elman evaluate"
-        )
-    return saved_run(Path(path), read_run(Path(path), _PARTS, check_shapes))
-
-
-def load_any(path: str | Path) -> Any:
-    """What is in a run folder: a language model, or the model of a task with its own commands."""
-    if run_kind(path) not in SENTENCE_MODELS:
-        return load(path)
-    from elman.tasks.sentence_training import load_task  # with torch
-
-    return load_task(Path(path))
-
-
-def run_kind(path: str | Path) -> str:
-    """The kind of model in a run folder."""
-    return kind_in(read_run(Path(path), ("config.json",)))
-
-
-def kind_in(contents: dict[str, Any]) -> str:
-    """The kind of model in the contents of a run folder; "" if they are no settings."""
-    config = contents.get("config.json")
-    model = config.get("model") if isinstance(config, dict) else None
-    return str(model.get("kind", "")) if isinstance(model, dict) else ""
-
-
-def saved_run(path: Path, contents: dict[str, Any]) -> TrainedModel:
-    """The model in the contents of a run folder."""
-    try:
-        with explaining_what_is_missing(path, contents["facts.json"]):
-            config = saved_config(contents["config.json"])
-            tokenizer = tokenizer_from_data(contents["tokenizer.json"])
-        facts = check_facts(contents["facts.json"])
-        model = MODELS.choose(config.kind).restore(
-            config.model, contents["weights.safetensors"], facts["model"]
-        )
-        whole = len(tokenizer) == model.vocabulary_size
-    except InputError:
-        raise
-    except ElmanError as error:  # weights that are not finite
-        raise InputError(f"{path}: {error}") from None
-    except KeyError as error:
-        raise InputError(f"{path}: the run lacks {error}; train again") from None
-    except UNFIT as error:
-        if is_memory_error(error):
-            raise
-        raise InputError(f"{path}: the parts of the run do not fit ({error})") from None
-    if not whole:
-        raise InputError(f"{path}: the parts of the run do not fit (tokenizer and weights)")
-    return TrainedModel(tokenizer, model, config, facts, str(path))

@@ -22,10 +22,9 @@ from elman.evaluation.labels import unseen_notes
 from elman.evaluation.reading import Progress, silent
 from elman.models.tagger import Tagger
 from elman.recipes import RunConfig
-from elman.tasks.sentence_task import SentenceTask, learn_words
+from elman.tasks.sentence_task import SentenceTask, TrainedSentenceTask, learn_words
 from elman.tasks.tagging.measures import TaggingMeasures, measure_tagging
 from elman.tasks.tagging.reader import TaggedSentence, Word, read_tagged
-from elman.tasks.trained_task import TrainedTask
 from elman.text.reader import Document
 from elman.text.tag_schemes import (
     check_scheme,
@@ -40,11 +39,76 @@ from elman.text.word_list import WordList
 _IOB1 = "spans begin with I-, as in IOB1: they are read, and come out, as BIO, where B- begins them"
 
 
+class TrainedTagger(TrainedSentenceTask):
+    """A tagger with its words and tags."""
+
+    about = "a tagger"
+    task: Tagging
+    model: Tagger
+
+    @property
+    def marks_spans(self) -> bool:
+        """Whether its tags mark spans, like B-PER and I-PER."""
+        return is_scheme(self.task.tags)
+
+    def tag(
+        self,
+        sentences: Iterable[Sequence[Word]],
+        *,
+        batch_size: int = 32,
+        progress: Progress = silent,
+    ) -> list[list[str]]:
+        """The tags of every sentence; a sentence without words has none.
+
+        A word is a string; if features are read beside it, a tuple like ("Rome", "NNP").
+        """
+        given = [list(sentence) for sentence in sentences]
+        refuse_features(given, self.config.text.features)
+        tagged: list[list[str]] = [[] for _ in given]
+        for rows, batch in self.in_batches([given], batch_size):
+            best = self.model.best(batch[0]).tolist()
+            for row, numbers in zip(rows, best, strict=True):
+                tags = [self.task.tags[number] for number in numbers[: len(given[row])]]
+                tagged[row] = self._as_written(tags)
+            progress(len(rows), len(given))
+        return tagged
+
+    def split_lines(self, text: str) -> list[list[str]]:
+        """The words of each line, with marks and clitics apart as in the training data."""
+        return [self.task.form.split(line) for line in text.removesuffix("\n").split("\n")]
+
+    def _as_written(self, tags: Sequence[str]) -> list[str]:
+        return convert_scheme(tags, self.facts["task"]["scheme"]) if self._converts() else [*tags]
+
+    def _converts(self) -> bool:
+        """Whether spans were learned in a scheme of choice."""
+        return self.config.text.scheme != "as written" and self.marks_spans
+
+    def measure(self, examples: Sequence[TaggedSentence]) -> TaggingMeasures:
+        """How well examples are tagged."""
+        right: list[Sequence[str]] = [example.tags for example in examples]
+        self.task.check_same_scheme(right)
+        words = [word for example in examples for word in example.words]
+        return measure_tagging(
+            [self._as_written(tags) if is_scheme(tags) else tags for tags in right],
+            self.tag([example.given() for example in examples]),
+            unknown=(self.task.words.ids(words) == 0).tolist(),
+            known_tags=self.known_tags(),
+        )
+
+    def known_tags(self) -> set[str]:
+        """The tags of training, as its files write them."""
+        if not self._converts():
+            return set(self.task.tags)
+        return tags_in(self.task.tags, self.facts["task"]["scheme"])
+
+
 class Tagging(SentenceTask):
     """Which words and tags there are."""
 
     unit = "sentences"
     recipe = "tagger"
+    trained_class = TrainedTagger
 
     def __init__(
         self,
@@ -125,7 +189,7 @@ class Tagging(SentenceTask):
                 f"write all in one way, or train with --set text.scheme={own}"
             )
 
-    def build(self) -> Tagger:
+    def build(self, examples: Any) -> Tagger:
         return Tagger(
             self.config.model,
             self.counts(),
@@ -136,10 +200,6 @@ class Tagging(SentenceTask):
 
     def facts(self, examples: Sequence[TaggedSentence]) -> dict[str, Any]:
         return {"tags": len(self.tags), "scheme": scheme_of(e.tags for e in examples)}
-
-    @classmethod
-    def trained_class(cls) -> type[TrainedTagger]:
-        return TrainedTagger
 
     def to_data(self) -> dict[str, Any]:
         features = [values.to_data() for values in self.features]
@@ -155,69 +215,6 @@ def _as_learned(tags: Sequence[str], config: RunConfig) -> Sequence[str]:
     if config.text.scheme == "as written" or not is_scheme(tags):
         return tags
     return convert_scheme(tags, config.text.scheme)
-
-
-class TrainedTagger(TrainedTask):
-    """A tagger with its words and tags."""
-
-    task: Tagging
-    model: Tagger
-
-    @property
-    def marks_spans(self) -> bool:
-        """Whether its tags mark spans, like B-PER and I-PER."""
-        return is_scheme(self.task.tags)
-
-    def tag(
-        self,
-        sentences: Iterable[Sequence[Word]],
-        *,
-        batch_size: int = 32,
-        progress: Progress = silent,
-    ) -> list[list[str]]:
-        """The tags of every sentence; a sentence without words has none.
-
-        A word is a string; if features are read beside it, a tuple like ("Rome", "NNP").
-        """
-        given = [list(sentence) for sentence in sentences]
-        refuse_features(given, self.config.text.features)
-        tagged: list[list[str]] = [[] for _ in given]
-        for rows, batch in self.in_batches([given], batch_size):
-            best = self.model.best(batch[0]).tolist()
-            for row, numbers in zip(rows, best, strict=True):
-                tags = [self.task.tags[number] for number in numbers[: len(given[row])]]
-                tagged[row] = self._as_written(tags)
-            progress(len(rows), len(given))
-        return tagged
-
-    def split_lines(self, text: str) -> list[list[str]]:
-        """The words of each line, with marks and clitics apart as in the training data."""
-        return [self.task.form.split(line) for line in text.removesuffix("\n").split("\n")]
-
-    def _as_written(self, tags: Sequence[str]) -> list[str]:
-        return convert_scheme(tags, self.facts["task"]["scheme"]) if self._converts() else [*tags]
-
-    def _converts(self) -> bool:
-        """Whether spans were learned in a scheme of choice."""
-        return self.config.text.scheme != "as written" and self.marks_spans
-
-    def measure(self, examples: Sequence[TaggedSentence]) -> TaggingMeasures:
-        """How well examples are tagged."""
-        right: list[Sequence[str]] = [example.tags for example in examples]
-        self.task.check_same_scheme(right)
-        words = [word for example in examples for word in example.words]
-        return measure_tagging(
-            [self._as_written(tags) if is_scheme(tags) else tags for tags in right],
-            self.tag([example.given() for example in examples]),
-            unknown=(self.task.words.ids(words) == 0).tolist(),
-            known_tags=self.known_tags(),
-        )
-
-    def known_tags(self) -> set[str]:
-        """The tags of training, as its files write them."""
-        if not self._converts():
-            return set(self.task.tags)
-        return tags_in(self.task.tags, self.facts["task"]["scheme"])
 
 
 def refuse_lengths(words: Sequence[Any], tags: Sequence[Any]) -> None:

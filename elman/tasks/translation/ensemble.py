@@ -17,20 +17,22 @@ if TYPE_CHECKING:
     from elman.tasks.translation.trained import TrainedTranslator
 
 
-def mix_translators(trained: TrainedTranslator, others: Sequence[TrainedTranslator]) -> None:
-    """Let the first be the mixture of all, each with the same weight."""
+def mix_translators(runs: Sequence[TrainedTranslator]) -> TrainedTranslator:
+    """The mixture of runs, each with the same weight; one alone is itself."""
+    first, *others = runs
     for other in others:
         for name in ("source", "target"):
-            own, its = getattr(trained.task, name), getattr(other.task, name)
+            own, its = getattr(first.task, name), getattr(other.task, name)
             if not _alike(own, its):
                 raise InputError(
-                    f"{trained.name} and {other.name} have different tokens of the {name}: only "
+                    f"{first.name} and {other.name} have different tokens of the {name}: only "
                     "runs over the same vocabularies can be mixed"
                 )
-    if others:
-        models = [each.model for each in (trained, *others)]
-        trained.model = Mixture(models, [1 / len(models)] * len(models))
-        trained.name = " + ".join(each.name for each in (trained, *others))
+    if not others:
+        return first
+    mixture = Mixture([run.model for run in runs], [1 / len(runs)] * len(runs))
+    name = " + ".join(run.name for run in runs)
+    return type(first)(first.task, mixture, first.facts, name)
 
 
 def _alike(own: Side | None, its: Side | None) -> bool:

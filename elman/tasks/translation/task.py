@@ -7,7 +7,7 @@ summaries, captions of pictures (whose sources are vectors), sequences in anothe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -21,6 +21,7 @@ from elman.layers.inputs import Material
 from elman.models.encoder_decoder import EncoderDecoder
 from elman.recipes import RunConfig
 from elman.tasks.example_task import ExampleTask
+from elman.tasks.trained import Trained
 from elman.tasks.translation.copying import (
     number_source,
     number_target,
@@ -30,6 +31,7 @@ from elman.tasks.translation.copying import (
 from elman.tasks.translation.pairs import Pair, read_pairs
 from elman.tasks.translation.parallel import open_parallel
 from elman.tasks.translation.sides import Side
+from elman.tasks.translation.trained import TrainedTranslator
 from elman.text.corpora import Corpus
 from elman.text.reader import Document
 from elman.text.words import Words
@@ -52,6 +54,7 @@ class Translation(ExampleTask):
 
     unit = "pairs"
     recipe = "translator"
+    trained_class = TrainedTranslator
 
     def __init__(
         self, config: RunConfig, source: Side | None, target: Side, growth: float = 1.0
@@ -87,7 +90,7 @@ class Translation(ExampleTask):
         features = _features(examples)
         _check_features(features, config)
         if features:
-            config.model = replace(config.model, features=features)
+            config = replace(config, model=replace(config.model, features=features))
             task = cls(config, None, Side.learn(targets, own))
         elif text.shared:
             both = Side.learn([*(str(pair.source) for pair in examples), *targets], own)
@@ -182,7 +185,7 @@ class Translation(ExampleTask):
 
     # The model, and what a run keeps --------------------------------------------------------------
 
-    def build(self) -> EncoderDecoder:
+    def build(self, examples: Any) -> EncoderDecoder:
         target = self.target
         material = Material(
             torch.from_numpy(target.counts), target.tokenizer.eos_id, target.tokenizer.tokens
@@ -191,6 +194,11 @@ class Translation(ExampleTask):
         if self.source is not None and not self.config.text.shared:
             source = torch.from_numpy(self.source.counts)
         return EncoderDecoder(self.config.model, material, source)
+
+    def take_over(self, before: Trained, model: Any, warn: Callable[[str], None]) -> list[str]:
+        if not isinstance(before.task, Translation):
+            raise InputError(f"--from {before.name}: {self.unit} are learned from the start")
+        return super().take_over(before, model, warn)
 
     def facts(self, examples: Sequence[Pair]) -> dict[str, Any]:
         longest = self.config.text.longest
@@ -205,20 +213,14 @@ class Translation(ExampleTask):
             return {"features": self.config.model.features, **target}
         return {"source_tokens": len(self.source.tokenizer), **target}
 
-    @classmethod
-    def trained_class(cls) -> Any:
-        from elman.tasks.translation.trained import TrainedTranslator
-
-        return TrainedTranslator
-
-    def to_data(self) -> dict[str, Any]:
+    def kept(self) -> dict[str, Any]:
         data = {"target": self.target.to_data(), "growth": self.growth}
         if self.source is not None and not self.config.text.shared:
             data["source"] = self.source.to_data()
         return data
 
     @classmethod
-    def from_data(cls, data: dict[str, Any], config: RunConfig) -> Self:
+    def restored(cls, data: dict[str, Any], config: RunConfig) -> Self:
         target = Side.from_data(data["target"])
         source: Side | None = target
         if config.model.features:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -21,12 +21,14 @@ from elman.decoding.options import DecodingOptions
 from elman.decoding.sampling import sample
 from elman.errors import InputError
 from elman.models.contract import LanguageModel
-from elman.tasks.trained_task import TrainedTask
+from elman.tasks.example_task import TrainedTask
 from elman.tasks.translation.attention import check_attention, look
 from elman.tasks.translation.measures import Judging, TranslationMeasures, measure_translation
 from elman.tasks.translation.pairs import Pair
-from elman.tasks.translation.task import ReadSource, Translation
 from elman.text import guess_tokenizer
+
+if TYPE_CHECKING:
+    from elman.tasks.translation.task import ReadSource, Translation
 
 BEAM = 5
 LENGTH_PENALTY = 1.0
@@ -57,6 +59,7 @@ class Alignment:
 class TrainedTranslator(TrainedTask):
     """An encoder–decoder with its tokenizers."""
 
+    about = "an encoder–decoder"
     task: Translation
     model: Any  # an EncoderDecoder, or a mixture of several
 
@@ -210,12 +213,6 @@ class TrainedTranslator(TrainedTask):
         return Alignment(seen, tokens, weights[: len(tokens), : len(seen)])
 
     # Measuring ------------------------------------------------------------------------------------
-
-    def evaluate(
-        self, data: str, *, split: str | None = None, **options: Any
-    ) -> TranslationMeasures:
-        """How well the test split of a folder, or a file, is translated."""
-        return self.measure(self.examples(data, split), **options)
 
     def measure(
         self,

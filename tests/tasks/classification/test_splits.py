@@ -11,7 +11,7 @@ import elman
 from elman.errors import DataWarning, InputError
 from elman.recipes import load_recipe, saved_config
 from elman.tasks import planning
-from elman.tasks.planning import plan
+from elman.tasks.task import plan
 
 pytestmark = pytest.mark.usefixtures("without_curves")
 

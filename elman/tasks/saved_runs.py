@@ -1,15 +1,34 @@
-"""The facts of a run, checked by type when they are read: the folder may come from anybody."""
+"""Run folders may come from anybody: facts checked by type, and misfits told in one line."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from elman.data_checks import number, section, text, texts, whole, wholes
-from elman.errors import InputError
+from elman.errors import UNFIT, ElmanError, InputError, is_memory_error
 
 _TEXTS = ("name", "unit")
+
+
+@contextmanager
+def explaining_misfits(path: Path) -> Iterator[None]:
+    """Say in one line which part of a run is missing or does not fit the others."""
+    try:
+        yield
+    except InputError:
+        raise
+    except ElmanError as error:  # weights that are not finite
+        raise InputError(f"{path}: {error}") from None
+    except KeyError as error:
+        raise InputError(f"{path}: the run lacks {error}; train again") from None
+    except UNFIT as error:
+        if is_memory_error(error):
+            raise
+        raise InputError(f"{path}: the parts of the run do not fit ({error})") from None
 
 
 def check_facts(facts: Any) -> dict[str, Any]:

@@ -1,0 +1,233 @@
+"""Tasks that learn by gradients: from examples to a trainer, a training and its run folder.
+
+A task says how batches and a model are made (`batches`, `fresh_model`); training, going on,
+planning and loading are the same for all. One process or several train it (`torchrun`); of several,
+the first one's words are everybody's.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+from torch import nn
+
+from elman.batches.batch import Batches
+from elman.errors import InputError
+from elman.evaluation.task_measures import MeasureTable
+from elman.models.shapes import compare_shapes, outline
+from elman.recipes import RunConfig
+from elman.runs.arrays import Shapes
+from elman.runs.lock import Lock
+from elman.runs.parts import part_shapes
+from elman.tasks.planning import measure_plan
+from elman.tasks.saved_runs import require_facts
+from elman.tasks.task import Lesson, Order, Plan, Task, same_corpus, saved_run
+from elman.tasks.trained import Trained
+from elman.tasks.training_run import TrainingRun
+from elman.training.checkpoints import first_step_checked, read_state, restore
+from elman.training.machine import Machine
+from elman.training.memory import refuse_too_large
+from elman.training.processes import Processes, refuse_other_count
+from elman.training.trainer import Trainer
+
+_MEMORY_TIMES = 16  # of the weights: what optimizer, averages and a regime may remember at most
+_MEMORY_BYTES = 100_000_000  # and beside that: random generators, carried states
+
+
+class GradientTask(Task):
+    """A task whose model is trained in steps."""
+
+    needed_facts: tuple[str, ...]  # on the data of a training, told at its end
+
+    # What a task says -----------------------------------------------------------------------------
+
+    @abstractmethod
+    def batches(self, examples: Any, batch_size: int, seed: int | None) -> Batches | None:
+        """Examples to learn from, or without a seed to be judged on; None if that cannot be."""
+
+    @abstractmethod
+    def build(self, examples: Any) -> Any:
+        """A fresh model; `examples` are those of training."""
+
+    def outline(self, examples: Any) -> nn.Module | None:
+        """The model without numbers, before anything is built; None if it cannot be had."""
+        return outline(lambda: self.build(examples))
+
+    @abstractmethod
+    def saved_outline(self, shapes: Shapes, file: Path, facts: dict[str, Any]) -> nn.Module | None:
+        """The model without numbers that a run folder keeps, whose arrays have these shapes."""
+
+    def fresh_model(self, examples: Any) -> Any:
+        """A fresh model; what is drawn after it does not hang on how many weights it has."""
+        torch.manual_seed(self.config.seed)
+        model = self.build(examples)
+        torch.manual_seed(self.config.seed)
+        return model
+
+    @classmethod
+    def known_from(cls, before: Trained, config: RunConfig) -> Self | None:
+        """The task with the words of a run to begin with; None if they are learned anew."""
+        if not isinstance(before.task, cls):
+            return None
+        return cls.restored(json.loads(json.dumps(before.task.kept())), config)
+
+    def take_over(self, before: Trained, model: Any, warn: Callable[[str], None]) -> list[str]:
+        """Put the weights of a run into a fresh model; notes on it."""
+        try:
+            model.load_arrays(before.model.arrays())
+        except (ValueError, AttributeError) as error:
+            raise InputError(
+                f"--from {before.name}: its model is another than this recipe's ({error})"
+            ) from None
+        return []
+
+    # Training -------------------------------------------------------------------------------------
+
+    def training_lines(self, facts: dict[str, Any]) -> list[str | MeasureTable]:
+        training = facts["training"]
+        return [
+            f"{facts['model']['parameters']:,} parameters; epochs {training['epochs']:g}, "
+            f"steps {training['steps']:,}, {training['teraflop']:,.3g} teraflop"
+        ]
+
+    @classmethod
+    def fit(cls, config: RunConfig, data: str, order: Order) -> Trained:
+        machine = order.machine
+        machine.processes.check(config.training.batch_size)
+        if order.out is None and machine.tensorboard:
+            raise InputError("tensorboard needs a run folder to write to; give --out")
+        known = None if order.before is None else cls.known_from(order.before, config)
+        order.told("reading")
+        corpus = cls.open(data, config)
+        lesson = cls.prepare(corpus, config, order.told, known)
+        if machine.processes.count > 1:
+            said = _first_words(machine.processes, lesson)
+            if machine.processes.rank:
+                first = cls.restored(said, lesson.task.config)
+                lesson = cls.prepare(corpus, lesson.task.config, order.told, first)
+        return fit_lesson(lesson, order)
+
+    @classmethod
+    def go_on(
+        cls, path: Path, contents: dict[str, Any], data: str, order: Order, lock: Lock | None
+    ) -> Trained:
+        saved = saved_run(path, contents)
+        require_facts(path, saved.facts, *cls.needed_facts)
+        state, machine = read_state(path, contents), order.machine
+        refuse_other_count(machine.processes, state["processes"], path)
+        if machine.threads is None:
+            machine = replace(machine, threads=state["threads"])
+        device = machine.prepare()
+        order.told("reading")
+        corpus = same_corpus(path, saved, data)
+        lesson = cls.prepare(corpus, saved.config, order.told, saved.task)
+        trainer = build_trainer(lesson, device, machine.processes)
+        restore(path, trainer, contents)
+        run = _training_run(trainer, lesson, saved.facts, machine, path)
+        with first_step_checked(path, trainer):
+            run.train(records=state["history"], lock=lock)
+        return saved.task.trained_class(saved.task, trainer.model, run.facts, run.name)
+
+    @classmethod
+    def plan(cls, config: RunConfig, data: str, order: Order) -> Plan:
+        device = order.machine.prepare()
+        order.told("reading")
+        lesson = cls.prepare(cls.open(data, config), config, order.told)
+        trainer = build_trainer(lesson, device)
+        order.told("measuring a few steps")
+        notes = lesson.facts()["data"]["notes"]
+        return measure_plan(lesson.task.config, data, trainer, [*notes, *lesson.warnings])
+
+    # Run folders ----------------------------------------------------------------------------------
+
+    @classmethod
+    def check_arrays(
+        cls, name: str, file: Path, config: RunConfig, contents: dict[str, Any]
+    ) -> None:
+        task, shapes = cls.restored(contents[cls.part], config), part_shapes(file)
+        model = task.saved_outline(shapes, file, contents["facts.json"])
+        if model is None:
+            return
+        if name in ("weights.safetensors", "last.safetensors"):
+            compare_shapes(model, shapes)
+        else:
+            _check_memory(model, shapes)
+
+
+def fit_lesson(lesson: Lesson, order: Order) -> Trained:
+    """Train on what was read already."""
+    machine, task = order.machine, lesson.task
+    device = machine.prepare()
+    facts = {**lesson.facts(), "validation": None, "seconds": 0.0}
+    trainer = build_trainer(lesson, device, machine.processes, order.before, machine.warn)
+    facts["data"]["notes"] = [*facts["data"]["notes"], *lesson.warnings, *lesson.notes]
+    for message in facts["data"]["notes"]:
+        (machine.warn if message in lesson.warnings else machine.note)(message)
+    run = _training_run(trainer, lesson, facts, machine, order.out)
+    run.start(order.overwrite)
+    trained: Trained = task.trained_class(task, trainer.model, run.facts, run.name)
+    return trained
+
+
+def build_trainer(
+    lesson: Lesson,
+    device: torch.device,
+    processes: Processes | None = None,
+    before: Trained | None = None,
+    warn: Callable[[str], None] = lambda message: None,
+) -> Trainer:
+    """Model and batches that the settings ask for; with the weights of the run `before`, if any.
+
+    What training, resuming and planning build, so that a plan is of the very training.
+    """
+    processes, task = processes or Processes(), lesson.task
+    training, seed = task.config.training, task.config.seed
+    refuse_too_large(task.outline(lesson.train), training)
+    model = task.fresh_model(lesson.train)
+    if before is not None:
+        lesson.notes += task.take_over(before, model, warn)
+        torch.manual_seed(seed)  # as if nothing had been drawn for weights
+    batches = task.batches(lesson.train, training.batch_size, seed)
+    validation = None
+    if lesson.valid is not None:
+        validation = task.batches(lesson.valid, training.batch_size, None)
+    model.to(device)
+    processes.copy_first(model.state_dict().values())  # other machines may have drawn others
+    processes.seed(seed)
+    return Trainer(model, batches, training, validation, processes)
+
+
+def _training_run(
+    trainer: Trainer, lesson: Lesson, facts: dict[str, Any], machine: Machine, out: Path | None
+) -> TrainingRun:
+    task = lesson.task
+    return TrainingRun(trainer, task.config, {task.part: task.kept()}, facts, machine, out)
+
+
+def _first_words(processes: Processes, lesson: Lesson) -> dict[str, Any]:
+    """What the task of the first process has learned: sub-words differ a little each time they are
+    learned. The text must be the same everywhere.
+    """
+    said: dict[str, Any] = json.loads(processes.first_text(json.dumps(lesson.task.kept())))
+    facts = lesson.facts()["data"]
+    hashes = json.dumps(sorted(facts["sha256"].values()))
+    (different,) = processes.largest(int(processes.first_text(hashes) != hashes))
+    if different:
+        raise InputError(
+            f"{facts['name']}: is not the same text for all {processes.count} processes"
+        )
+    return said
+
+
+def _check_memory(model: nn.Module, shapes: Shapes) -> None:
+    weights = sum(value.nbytes for value in model.state_dict().values())
+    found = 8 * sum(math.prod(shape) for shape in shapes.values())
+    if found > _MEMORY_TIMES * 2 * weights + _MEMORY_BYTES:
+        raise ValueError(f"{found / 1e6:,.0f} MB of memory for {weights / 1e6:,.1f} MB of weights")

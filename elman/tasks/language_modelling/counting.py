@@ -1,0 +1,104 @@
+"""Language modelling by counting: n-grams of running text. Needs no torch."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+from elman.errors import InputError
+from elman.evaluation.task_measures import MeasureTable
+from elman.models import MODELS
+from elman.recipes import RunConfig
+from elman.runs.claim import claimed
+from elman.runs.folder import explained, fill
+from elman.runs.lock import Lock
+from elman.tasks.language_modelling.text_task import TextTask
+from elman.tasks.plugins import keep_plugins
+from elman.tasks.task import Lesson, Order, Plan
+from elman.tasks.trained import Trained
+
+
+class Counting(TextTask):
+    """Count, smooth, done: there are no steps, so nothing to go on with."""
+
+    recipe = "ngram"
+
+    def training_lines(self, facts: dict[str, Any]) -> list[str | MeasureTable]:
+        """The n-grams of every order, with their discounts."""
+        model = facts["model"]
+        every = model["discounts"] or [[]] * len(model["ngrams"])
+        rows: list[list[Any]] = [
+            [order, count, *(f"{value:.3f}" for value in discounts)]
+            for order, (count, discounts) in enumerate(zip(model["ngrams"], every, strict=True), 1)
+        ]
+        width = max(len(row) for row in rows)
+        names = [f"D{i}" if i < width - 2 else f"D{i}+" for i in range(1, width - 1)]
+        padded = [row + [None] * (width - len(row)) for row in rows]
+        return [MeasureTable(["order", "n-grams", *names], padded)]
+
+    @classmethod
+    def fit(cls, config: RunConfig, data: str, order: Order) -> Trained:
+        if order.before is not None:
+            raise InputError(f"--from {order.before.name}: a count model has nothing to begin with")
+        if order.machine.processes.count > 1:
+            raise InputError(f"{config.recipe}: counting takes one process; leave out torchrun")
+        if order.out is None:
+            return cls._count(config, data, order)
+        with claimed(order.out, overwrite=order.overwrite) as claim:  # now: nobody else counts here
+            trained = cls._count(config, data, order)
+            order.told("saving")
+            contents = trained.contents()
+            with explained(order.out, contents):
+                fill(claim.folder, contents)
+                claim.publish()
+        return trained
+
+    @classmethod
+    def _count(cls, config: RunConfig, data: str, order: Order) -> Trained:
+        started = time.perf_counter()
+        order.told("reading")
+        lesson = cls.prepare(cls.open(data, config), config, order.told)
+        task, tokenizer = lesson.task, lesson.task.tokenizer
+        model = MODELS.choose(config.kind).fit(
+            lesson.train,
+            config.model,
+            vocabulary_size=len(tokenizer),
+            eos_id=tokenizer.eos_id,
+            progress=order.told,
+        )
+        order.told("validating")
+        facts: dict[str, Any] = {
+            "model": model.facts(),
+            **lesson.facts(),
+            "validation": _validate(lesson, model),
+            "seconds": round(time.perf_counter() - started, 3),
+        }
+        keep_plugins(facts, task.config)
+        for message in [*facts["data"]["notes"], *facts["model"].get("notes", [])]:
+            order.machine.note(message)
+        trained: Trained = task.trained_class(task, model, facts)
+        return trained
+
+    @classmethod
+    def go_on(
+        cls, path: Path, contents: dict[str, Any], data: str, order: Order, lock: Lock | None
+    ) -> Trained:
+        raise InputError(f"{path}: was counted in one go; there is nothing to resume")
+
+    @classmethod
+    def plan(cls, config: RunConfig, data: str, order: Order) -> Plan:
+        raise InputError(
+            f"{config.recipe}: counting takes seconds; only trainings in steps are planned"
+        )
+
+
+def _validate(lesson: Lesson, model: Any) -> dict[str, Any] | None:
+    """Perplexity on the validation text, as a first idea; `evaluate` is the full measurement."""
+    ids = lesson.valid
+    if ids is None:
+        return None
+    nats = float(-model.log_probs(ids).sum())
+    perplexity = math.exp(nats / len(ids)) if math.isfinite(nats) else None
+    return {"perplexity": perplexity, "tokens": len(ids)}

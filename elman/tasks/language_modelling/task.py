@@ -1,0 +1,94 @@
+"""Language modelling by gradients: running text to windows or lines, and a neural model of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from elman.batches import Batches, Lines, Stream
+from elman.errors import InputError
+from elman.layers.inputs import Material
+from elman.models import MODELS
+from elman.models.neural import NeuralModel
+from elman.models.shapes import check_counts, outline
+from elman.runs.arrays import Shapes
+from elman.runs.parts import part_array
+from elman.tasks.gradient_task import GradientTask
+from elman.tasks.language_modelling.text_task import TextTask
+from elman.tasks.trained import Trained
+from elman.text.marks import after_mark
+
+_VALIDATION_WINDOW = 100  # tokens at a time; of no consequence for the result
+_FEWEST_PER_COLUMN = 200  # tokens of validation text
+
+
+class LanguageModelling(TextTask, GradientTask):
+    """Predict every token from those before it."""
+
+    recipe = "quick"
+    needed_facts = ("lines", "empty_lines", "tokens")
+
+    def batches(self, examples: np.ndarray, batch_size: int, seed: int | None) -> Batches | None:
+        """Windows of the stream, or lines.
+
+        Validation stands side by side too, for speed: a column's first words have less before them
+        than in the text.
+        """
+        if seed is None and len(examples) < 2:
+            return None
+        eos_id, training = self.tokenizer.eos_id, self.config.training
+        given: dict[str, Any] = {} if seed is None else {"seed": seed}
+        given["learned"] = self._learned(examples)
+        if self.config.model.context == "line":
+            return Lines(examples, batch_size=batch_size, eos_id=eos_id, **given)
+        if seed is None:
+            columns = max(1, min(batch_size, len(examples) // _FEWEST_PER_COLUMN))
+            return Stream(examples, batch_size=columns, window=_VALIDATION_WINDOW, **given)
+        window, jitter = training.window, training.window_jitter
+        return Stream(examples, batch_size=batch_size, window=window, jitter=jitter, **given)
+
+    def _learned(self, ids: np.ndarray) -> np.ndarray | None:
+        """Which ids are learned, where not all of them are."""
+        mark = self.config.training.learn_after
+        if not mark:
+            return None
+        learned = after_mark(ids, self.tokenizer.single_id(mark), self.tokenizer.eos_id)
+        if not learned.any():
+            raise InputError(f"training.learn_after={mark!r}: nothing in the text stands after it")
+        return learned
+
+    def build(self, examples: np.ndarray) -> NeuralModel:
+        family: type[NeuralModel] = MODELS.choose(self.config.kind)
+        tokens, eos_id = self.tokenizer.tokens, self.tokenizer.eos_id
+        return family.build(self.config.model, examples, tokens, eos_id)
+
+    def fresh_model(self, examples: np.ndarray) -> NeuralModel:
+        torch.manual_seed(self.config.seed)
+        return self.build(examples)
+
+    def outline(self, examples: np.ndarray) -> nn.Module | None:
+        counts = torch.from_numpy(np.bincount(examples, minlength=len(self.tokenizer)))
+        return self._outline(Material(counts, self.tokenizer.eos_id, self.tokenizer.tokens))
+
+    def saved_outline(self, shapes: Shapes, file: Path, facts: dict[str, Any]) -> nn.Module | None:
+        size = len(self.tokenizer)
+        counts = torch.ones(size, dtype=torch.long)
+        if shapes.get("counts") == (size,):  # else the comparison says so
+            counts = torch.from_numpy(part_array(file, "counts"))
+        return self._outline(Material(check_counts(counts), facts["model"]["eos_id"]))
+
+    def _outline(self, material: Material) -> nn.Module | None:
+        family = MODELS.choose(self.config.kind)
+        return outline(lambda: family(self.config.model, material))
+
+    def take_over(self, before: Trained, model: Any, warn: Callable[[str], None]) -> list[str]:
+        if not isinstance(before.model, NeuralModel):
+            raise InputError(
+                f"--from {before.name}: is not a neural model, so it has no such weights"
+            )
+        return super().take_over(before, model, warn)

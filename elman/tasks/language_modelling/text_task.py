@@ -1,0 +1,104 @@
+"""Running text as a task: opened, and turned into ids by a tokenizer that was learned from it.
+
+What counting (`counting.py`) and training in steps (`task.py`) have in common. The examples of a
+training are the ids of its text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+from elman.errors import InputError
+from elman.models import MODELS
+from elman.recipes import RunConfig
+from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.task import Lesson, Task, Told
+from elman.tasks.trained import Trained
+from elman.text import tokenizer_from_data, tokenizer_to_data, train_tokenizer
+from elman.text.corpora import Corpus, open_corpus
+from elman.text.reader import named
+from elman.text.running_text import open_running_text
+from elman.text.tokenizer import Tokenizer
+
+
+class TextTask(Task):
+    """The tokens of a text."""
+
+    unit = "tokens"
+    part = "tokenizer.json"
+    trained_class: ClassVar[type[Trained]] = TrainedModel
+
+    def __init__(self, config: RunConfig, tokenizer: Tokenizer) -> None:
+        super().__init__(config)
+        self.tokenizer = tokenizer
+
+    @classmethod
+    def open(cls, data: str, config: RunConfig) -> Corpus:
+        return open_running_text(data, labelled=config.text.labelled, plain=config.text.plain)
+
+    @classmethod
+    def open_again(cls, data: str, config: RunConfig) -> Corpus:
+        """Without a look at its format: what was trained on before is trained on."""
+        return open_corpus(data, labelled=config.text.labelled)
+
+    @classmethod
+    def prepare(
+        cls, corpus: Corpus, config: RunConfig, told: Told, known: Self | None = None
+    ) -> Lesson:
+        told("tokenizing")
+        document = corpus.split("train")
+        if known is not None:
+            task, ids = known, known.tokenizer.encode(document.text)
+        else:
+            with named(document):
+                tokenizer, ids = train_tokenizer(document.text, config.text)
+            text = replace(config.text, tokenizer=tokenizer.name)  # the one that was learned
+            task = cls(replace(config, text=text), tokenizer)
+        valid = None
+        if "valid" in corpus.documents:
+            valid = task.tokenizer.encode(corpus.documents["valid"].text)
+        return Lesson(task, ids, valid, lambda: {"data": task.data_facts(corpus, ids)})
+
+    def data_facts(self, corpus: Corpus, ids: Any) -> dict[str, Any]:
+        """What is worth knowing later about the text that a model was trained on."""
+        document = corpus.split("train")
+        empty = document.empty_lines
+        sources = [*corpus.documents.values(), *([corpus.whole] if corpus.whole else [])]
+        return {
+            "name": corpus.name,
+            "sha256": {source.name: source.sha256() for source in sources},
+            "lines": document.lines,
+            "empty_lines": empty,
+            "tokens": len(ids),
+            "unknown_tokens": self.tokenizer.count_unknown(document.text, ids),
+            "notes": [*corpus.notes, *(n for d in corpus.documents.values() for n in d.notes)]
+            + [f"{empty:,} empty lines; each counts as one line end"] * (empty > 0),
+        }
+
+    @classmethod
+    def is_same_text(cls, corpus: Corpus, facts: dict[str, Any]) -> bool:
+        known = facts["data"]["sha256"].values()
+        used = [corpus.split("train"), corpus.documents.get("valid")]
+        lost = used[1] is None and facts["validation"] is not None
+        return not lost and all(document.sha256() in known for document in used if document)
+
+    @classmethod
+    def known_from(cls, before: Trained, config: RunConfig) -> Self:
+        """The task with the tokenizer of a language model."""
+        if not isinstance(before, TrainedModel):
+            raise InputError(f"--from {before.name}: is not a language model; begin with one")
+        return cls(replace(config, text=before.config.text), before.tokenizer)
+
+    def kept(self) -> dict[str, Any]:
+        return tokenizer_to_data(self.tokenizer)
+
+    @classmethod
+    def restored(cls, data: dict[str, Any], config: RunConfig) -> Self:
+        return cls(config, tokenizer_from_data(data))
+
+    def restore_model(self, arrays: dict[str, Any], facts: dict[str, Any]) -> Any:
+        model = MODELS.choose(self.config.kind).restore(self.config.model, arrays, facts)
+        if len(self.tokenizer) != model.vocabulary_size:
+            raise ValueError("tokenizer and weights")
+        return model

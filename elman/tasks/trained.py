@@ -1,0 +1,98 @@
+"""A trained model with its task, ready to be asked: what `elman.train` and `elman.load` give.
+
+Takes data and questions, gives measures and answers. Every task has a class of its own that adds
+what only it can do (`TrainedModel`, `TrainedTagger`, `TrainedTranslator` …).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+from elman.errors import InputError
+from elman.evaluation.reading import Progress, silent
+from elman.evaluation.task_measures import MeasureTable
+from elman.models import MODELS
+from elman.recipes import RunConfig
+from elman.runs.folder import write_run
+from elman.tasks import TASKS
+from elman.tasks.question import Answer, Question, make_request
+
+
+class Trained:
+    """A task and its model."""
+
+    about: ClassVar[str] = "a trained model"  # as messages call one
+    task: Any  # a Task; every class says which
+    model: Any
+
+    def __init__(self, task: Any, model: Any, facts: dict[str, Any], name: str = "model") -> None:
+        self.task = task
+        self.model = model
+        self.facts = facts  # about the training: data, hashes, seconds, notes
+        self.name = name
+        self.folder = Path(name)  # of the run, whatever messages call it
+
+    @property
+    def config(self) -> RunConfig:
+        """The settings of the run."""
+        config: RunConfig = self.task.config
+        return config
+
+    @property
+    def questions(self) -> dict[str, Question]:
+        """What can be asked of it, by name."""
+        every = TASKS[MODELS[self.config.kind].task].load_questions()
+        return {name: question for name, question in every.items() if question.able(self)}
+
+    def ask(self, question: str, /, *, progress: Progress = silent, **fields: Any) -> Answer:
+        """The answer to a question: `ask("suggest", text="the price of", top=3)`."""
+        questions = self.questions
+        if question not in questions:
+            known = ", ".join(questions) or "no questions"
+            raise InputError(f"{self.name}: cannot answer {question!r}; it can: {known}")
+        asked = questions[question]
+        return asked.ask(self, make_request(asked.request, fields), progress)
+
+    def evaluate(self, data: str, *, split: str | None = None) -> Any:
+        """How well it does on the test split of a folder or a built-in corpus, or on a file."""
+        raise NotImplementedError
+
+    def contents(self) -> dict[str, Any]:
+        """What a run folder holds of it, by the names of the parts."""
+        return {
+            "config.json": self.config.to_data(),
+            self.task.part: self.task.kept(),
+            "facts.json": self.facts,
+            "weights.safetensors": self.model.arrays(),
+        }
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the run folder."""
+        write_run(Path(path), self.contents(), overwrite=overwrite)
+
+    def describe(self) -> dict[str, Any]:
+        """What a person wants to know about it, as plain data."""
+        return {"name": self.name, **self.model.facts(), "training": self.facts}
+
+    def summary(self) -> list[str | MeasureTable]:
+        """What a training has to say at its end: lines and tables."""
+        facts = self.facts
+        lines = [self.read_line(), *self.task.training_lines(facts)]
+        for judged_by, value in (facts["validation"] or {}).items():
+            if judged_by != "tokens":
+                lines.append(self.validation_line(judged_by, value, facts["validation"]["tokens"]))
+        return lines
+
+    def read_line(self) -> str:
+        """What was read for the training."""
+        data = self.facts["data"]
+        return f"read {data['examples']:,} {data['unit']}"
+
+    def validation_line(self, judged_by: str, value: float | None, tokens: int) -> str:
+        """How validation came out."""
+        return f"validation {judged_by} {value:.4f} of {tokens:,}"
+
+    def next_command(self, run: str) -> str:
+        """What to try with the run."""
+        return f"elman evaluate {run} --data {self.facts['data']['name']}"
