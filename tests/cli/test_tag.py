@@ -108,9 +108,7 @@ def test_evaluate_shows_what_was_taken_for_what(call: Any, place: Path) -> None:
 
 def test_evaluate_says_when_the_text_was_learned(call: Any) -> None:
     assert "trained on" in call("evaluate", "ner", "--data", "data", "--split", "train").err
-    assert call("evaluate", "ner", "--data", "data", "--confusion").err == (
-        "note: nothing was taken for anything else\n"
-    )
+    assert call("evaluate", "ner", "--data", "data", "--confusion").err == ("note: no confusions\n")
 
 
 @pytest.mark.parametrize("option", ["--reset=line", "--with=cache", "--accuracy", "--window=9"])
@@ -118,7 +116,7 @@ def test_options_of_language_models_are_refused(call: Any, option: str) -> None:
     result = call("evaluate", "ner", "--data", "data", option)
     assert result.code == 2
     flag = option.partition("=")[0]
-    assert result.err == (f"elman: {flag} is for language models, and ner is none; leave it out\n")
+    assert result.err == f"elman: {flag} is not for ner, which is a tagger; leave it out\n"
 
 
 @pytest.mark.parametrize(
@@ -181,7 +179,7 @@ def test_tag_refuses_in_one_line(call: Any, arguments: list[str], problem: str) 
 def test_confusion_of_a_language_model_is_refused(call: Any) -> None:
     result = call("evaluate", "words", "--data", "grammar", "--confusion")
     assert (result.code, result.err.count("\n")) == (2, 1)
-    assert "--confusion is for taggers and classifiers" in result.err
+    assert "--confusion is not for words, which is a language model" in result.err
 
 
 @pytest.mark.parametrize("kind", SENTENCE_MODELS)
