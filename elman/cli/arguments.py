@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from elman.errors import InputError
+from elman.text.named_columns import columns_setting
 
 
 def _whole(_: Any, tokens: Sequence[Any]) -> int:
@@ -29,7 +30,6 @@ def with_columns(settings: tuple[str, ...], columns: str | None) -> tuple[str, .
     """Settings with the columns of a table, if they were given."""
     if columns is None:
         return settings
-    from elman.text.named_columns import columns_setting
 
     return (*settings, columns_setting(columns))
 

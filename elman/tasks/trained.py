@@ -7,7 +7,7 @@ what only it can do (`TrainedModel`, `TrainedTagger`, `TrainedTranslator` …).
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from elman.errors import InputError
 from elman.evaluation.reading import Progress, silent
@@ -23,6 +23,7 @@ class Trained:
     """A task and its model."""
 
     about: ClassVar[str] = "a trained model"  # as messages call one
+    confuses: ClassVar[bool] = False  # whether its measures say what was taken for what
     task: Any  # a Task; every class says which
     model: Any
 
@@ -58,6 +59,19 @@ class Trained:
         """How well it does on the test split of a folder or a built-in corpus, or on a file."""
         raise NotImplementedError
 
+    def with_columns(self, columns: dict[str, str]) -> Self:
+        """The same, reading tables by these columns."""
+        raise InputError(f"--columns is for tables, and {self.about} reads none; leave it out")
+
+    def notes_on(self, data: str, split: str | None = None) -> list[str]:
+        """What to know about data that it was just measured on."""
+        return []
+
+    def describe_model(self) -> dict[str, Any]:
+        """What the model is, as plain data."""
+        facts: dict[str, Any] = self.model.facts()
+        return facts
+
     def contents(self) -> dict[str, Any]:
         """What a run folder holds of it, by the names of the parts."""
         return {
@@ -73,7 +87,7 @@ class Trained:
 
     def describe(self) -> dict[str, Any]:
         """What a person wants to know about it, as plain data."""
-        return {"name": self.name, **self.model.facts(), "training": self.facts}
+        return {"name": self.name, **self.describe_model(), "training": self.facts}
 
     def summary(self) -> list[str | MeasureTable]:
         """What a training has to say at its end: lines and tables."""

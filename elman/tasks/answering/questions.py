@@ -19,7 +19,15 @@ _COLUMNS = ("id", "answer", "start", "end", "probability")
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """Find the part of a passage that answers a question."""
+    """Find the part of a passage that answers a question.
+
+    A file holds questions with their passages, in SQuAD's form (JSON).
+
+    For example:
+      elman answer runs/squad --question "Who wrote it?" --passage "It was written by Ada."
+      cat chapter.txt | elman answer runs/squad --question "Where was she born?" --passage -
+      elman answer runs/squad dev-v1.1.json > answers.tsv
+    """
 
     question: str | list[str] = asked("A question, or several.", limit="texts")
     passage: str | list[str] = asked(

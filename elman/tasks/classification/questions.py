@@ -19,7 +19,17 @@ from elman.text.reader import Document
 
 @dataclass(frozen=True, kw_only=True)
 class Classify:
-    """Find the likeliest label of each text, with its probability."""
+    """Find the likeliest label of each text, with its probability.
+
+    An empty line has no label; it stays a line of the output, so that line n answers line n.
+
+    For example:
+      elman classify runs/films --text "a funny and stirring film"
+      elman classify runs/films --text "a dull film" --explain
+      elman classify runs/films reviews.txt --all > labels.tsv
+      elman classify runs/bank queries.csv --columns text=utterance
+      cat reviews.txt | elman classify runs/films - --json
+    """
 
     texts: list[str | list[str]] = asked(
         "Texts; a pair is a list of two. In a file, one text per line, pairs with a tab between "

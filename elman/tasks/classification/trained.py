@@ -75,6 +75,7 @@ class TrainedClassifier(TrainedSentenceTask):
     """A classifier with its words and labels."""
 
     about = "a classifier"
+    confuses = True
     task: Classification
     model: Classifier
 

@@ -79,7 +79,12 @@ def _decoding_fields(name: str, wanted: set[str] | None = None) -> type:
 
 @dataclass(frozen=True, kw_only=True)
 class Suggest:
-    """Suggest the next words, like a phone keyboard."""
+    """Suggest the next words, like a phone keyboard.
+
+    For example:
+      elman suggest runs/ptb "the price of"
+      elman suggest runs/ptb "the pri" --complete --top 3
+    """
 
     text: str = asked("What was typed so far.", default="", kind=ARGUMENT, limit="prompt_tokens")
     top: int = asked("How many suggestions.", default=5, at_least=1, limit="top")
@@ -190,7 +195,12 @@ def surprisal(trained: TrainedModel, request: Surprisal, progress: Progress) -> 
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """Measure a text: perplexity, bits per character and per byte."""
+    """Measure a text: perplexity, bits per character and per byte.
+
+    For example:
+      elman score runs/ptb --text "the price of gold rose"
+      elman score runs/ptb notes.txt --reset line --json
+    """
 
     text: str = asked("The text.", kind=TEXT, limit="prompt_tokens")
     reset: str = asked(_RESET, default="stream", choices=_RESETS)
@@ -226,7 +236,12 @@ def score(trained: TrainedModel, request: Score, progress: Progress) -> TextScor
 
 @dataclass(frozen=True, kw_only=True)
 class Distribution(_decoding_fields("_Shaped", _SHAPING)):  # type: ignore[misc]  # fields known at run time
-    """Show the distribution of the next token, before and after the options of decoding."""
+    """Show the distribution of the next token, before and after the options of decoding.
+
+    For example:
+      elman distribution runs/ptb --prompt "the price of" --top-p 0.9
+      elman distribution runs/ptb --prompt "the price of" --temperature 0.5 --top 5 --json
+    """
 
     top: int = asked("How many of the likeliest tokens.", default=20, at_least=1, limit="top")
 
@@ -410,7 +425,17 @@ def _tokens_of(trained: TrainedModel, word: str) -> list[int]:
 
 @dataclass(frozen=True, kw_only=True)
 class Explain:
-    """Explain the probabilities of a count model, order by order."""
+    """Explain the probabilities of a count model, order by order.
+
+    Interpolated models: p = alpha + backoff * (p one order down). Backing-off models (katz,
+    absolute, stupid-backoff, imported ones): p = alpha where the word was seen, else backoff * (p
+    one order down). Under Kneser-Ney, counts below the highest order are numbers of different words
+    that came before.
+
+    For example:
+      elman explain runs/ptb --text "the price of gold"
+      cat notes.txt | elman explain runs/ptb - --json
+    """
 
     text: str = asked("The text to explain.", kind=TEXT, limit="prompt_tokens")
 

@@ -18,7 +18,16 @@ from elman.text.tag_schemes import find_entities
 
 @dataclass(frozen=True, kw_only=True)
 class Tag:
-    """Tag every word of a text."""
+    """Tag every word of a text.
+
+    One word per line comes out, with its tag after a tab, and a blank line after every sentence.
+
+    For example:
+      elman tag runs/ner --text "John lives in New York"
+      elman tag runs/ner sentences.txt > tagged.tsv
+      elman tag runs/pos --columns treebank.conllu > tagged.conllu
+      cat sentences.txt | elman tag runs/ner - --json
+    """
 
     text: str = asked(
         "Sentences, one per line. Punctuation and clitics are split off as in the training data.",

@@ -43,6 +43,7 @@ class TrainedTagger(TrainedSentenceTask):
     """A tagger with its words and tags."""
 
     about = "a tagger"
+    confuses = True
     task: Tagging
     model: Tagger
 
