@@ -23,8 +23,7 @@ from elman.state import State, from_named, map_state, named_tensors
 from elman.training.averaging import AVERAGES, Averages
 from elman.training.counters import Counters, Step
 from elman.training.divergence import Diverged, not_finite
-from elman.training.groups import Groups
-from elman.training.optimizers import OPTIMIZERS, optimizer_tensors, restore_optimizer
+from elman.training.optimizers import OPTIMIZERS, Groups, optimizer_tensors, restore_optimizer
 from elman.training.processes import Processes
 from elman.training.regimes import make_regime
 from elman.training.schedules import SCHEDULES, Schedule
