@@ -198,7 +198,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["surprisal", "run", "--text", "the <eos>"], "the word '<eos>'"),
     (["surprisal", "run", "--text", "\udcff"], "character 1 of the text is half a character"),
     (["surprisal", "run", "eos.txt"], "line 1: the word '<eos>'"),
-    (["suggest", "run", "the", "--top", "0"], "top=0"),
+    (["suggest", "run", "the", "--top", "0"], "--top is 0"),
     (["suggest", "run", "the", "--top", "few"], "--top"),
     (["suggest", "run", "the <eos>"], "the word '<eos>'"),
     (["compare", "--data", "good.txt"], "RUN"),
