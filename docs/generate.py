@@ -59,6 +59,7 @@ FLOORS = [
             "state": "what was read",
             "atomic": "files, whole or not",
             "data_checks": "types of data",
+            "json_safe": "data as JSON",
         },
     ),
 ]
@@ -69,20 +70,26 @@ FLOORS = [
 
 def commands_page() -> str:
     """The page of all commands."""
-    from elman.cli import COMMANDS, app
+    from elman.cli import build_app, commands_by_group
 
     parts = [
         "# Commands",
         _MADE,
         "Every command has `--help` with this text. Results go to standard output, notes and "
         "progress to standard error; exit codes: 0 done, 1 something failed, 2 wrong input.",
-        _table(
-            ["command", "what it does"],
-            [[f"[{c}](#elman-{c})", _first_sentence(app[c].help)] for c in COMMANDS],
-        ),
     ]
-    for command in COMMANDS:
-        parts += [f"## elman {command}", *_command(app[command])]
+    groups = commands_by_group()
+    for group, commands in groups.items():
+        rows = [
+            [f"[{name}](#elman-{name.replace(' ', '-')})", about]
+            for name, about in commands.items()
+        ]
+        parts.append(_table([group, ""], rows))
+    for name in (name for commands in groups.values() for name in commands):
+        command = build_app(name)
+        for word in name.split():
+            command = command[word]
+        parts += [f"## elman {name}", *_command(command)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -155,12 +162,6 @@ def _floor(top: int, label: str, colour: str, rooms: dict[str, str]) -> list[str
 
 
 # Markdown -----------------------------------------------------------------------------------------
-
-
-def _first_sentence(docstring: str | None) -> str:
-    paragraph = inspect.cleandoc(docstring or "").split("\n\n")[0]
-    text = " ".join(paragraph.split())
-    return re.split(r"(?<=[.!?]) (?=[A-Z])", text)[0]
 
 
 def _table(header: list[str], rows: list[list[str]]) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from elman.cli import COMMANDS, run
+from elman.cli import called_command, run
 
 PAGE = (Path(__file__).parents[1] / "docs" / "course.md").read_text(encoding="utf-8")
 LONG = "⏱"
@@ -29,7 +29,7 @@ def test_every_row_names_a_command_there_is() -> None:
     for command, _ in rows():
         program, name, *_ = command.split()
         if program == "elman":
-            assert name in COMMANDS, command
+            assert called_command(command.split()[1:]), command
         else:
             assert (Path(__file__).parents[1] / name).is_file(), command
 

@@ -1,20 +1,26 @@
 """The command line: one file per command; each parses, calls a public function, and prints.
 
-A command file imports its room inside its function, so that `elman --help` does not import torch.
-Errors become one line and an exit code: 1 something failed, 2 wrong input (`system_errors.py` says
-which is which for what comes from the system).
+`GROUPS` says, without importing anything, which commands there are; only the file of the command
+that is called is imported, so that `elman --help` does not import torch. What can be asked of a
+task is a command too, without a line here (`ask.py`). Errors become one line and an exit code: 1
+something failed, 2 wrong input (`system_errors.py` says which is which for what comes from the
+system).
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
+from keyword import iskeyword
+from typing import Any
 
 from cyclopts import (
     App,
     CycloptsError,
+    Group,
     MissingArgumentError,
     Parameter,
     UnknownCommandError,
@@ -23,54 +29,144 @@ from cyclopts import (
 
 from elman.cli.help import flowing
 from elman.cli.system_errors import system_problem
-from elman.errors import ElmanError, nearest
+from elman.errors import ElmanError, InputError, nearest
+from elman.tasks import TASKS
 from elman.version import __version__
 
-# Command to its file and function of the same name; an underscore where Python has the word.
-COMMANDS = {
-    "tour": "tour",
-    "train": "train",
-    "plan": "plan",
-    "evaluate": "evaluate",
-    "compare": "compare",
-    "vary": "vary",
-    "lengths": "lengths",
-    "regimes": "regimes",
-    "reproduce": "reproduce",
-    "generate": "generate",
-    "suggest": "suggest",
-    "surprisal": "surprisal",
-    "minimal-pairs": "minimal_pairs",
-    "embed": "embed",
-    "tag": "tag",
-    "explain": "explain",
-    "inspect": "inspect",
-    "classify": "classify",
-    "answer": "answer",
-    "translate": "translate",
-    "summarise": "summarise",
-    "caption": "caption",
-    "serve": "serve",
-    "quantise": "quantise",
-    "export": "export",
-    "import": "import_",
-    "data": "data",
-    "list": "list",
+# Commands by group, each with the first sentence of its docstring. Those without one are questions
+# of tasks, which bring their own; questions that are not listed come under "Tasks".
+GROUPS = {
+    "Train and plan": {
+        "train": "Train a model on a text or a dataset and save it as a run folder.",
+        "plan": "Estimate what a training costs on this machine: operations, memory, minutes.",
+        "data": "Describe a text file, a folder of splits, or a built-in corpus.",
+        "list": "List everything there is to choose from.",
+    },
+    "Use": {
+        "generate": "Continue a prompt with a trained model.",
+        "suggest": "",
+    },
+    "Measure": {
+        "evaluate": "Measure a run on a text: perplexity, or the measures of its task.",
+        "compare": "Compare several language models on one text.",
+        "surprisal": "Give surprisal, entropy and rank of every word of a text.",
+        "score": "",
+        "minimal-pairs": "Measure how often a model prefers the good sentence of a minimal pair.",
+    },
+    "Look inside": {
+        "inspect": "Look inside neural runs while they read a text.",
+        "explain": "",
+        "distribution": "",
+    },
+    "Tasks": {
+        "tag": "",
+        "classify": "",
+        "answer": "",
+        "translate": "Translate, summarise or caption: print a text for every source.",
+        "embed": "Give the vectors of every word of a text, each in its line.",
+    },
+    "Serve and exchange": {
+        "serve": "Serve trained models: a page to try them on, and OpenAI's interface.",
+        "quantise": "Write a neural language model with weights of eight bits.",
+        "export": "Write a count model as an ARPA file, for KenLM, SRILM and others.",
+        "import": "Make a run of an ARPA file, or of published ELMo weights.",
+    },
+    "Studies": {
+        "tour": "Train a ladder of models on two built-in corpora and show what each step buys.",
+        "reproduce": "Reproduce tables of published figures: list them, run rows, compare.",
+        "study regimes": "Compare training regimes: how much worse is a model on its own words?",
+        "study lengths": "Score translation runs on short and on long sources.",
+        "study ablation": "Compare recurrent cells, whole and without one of their gates.",
+        "study vary": "Train every combination of some settings and compare them in one table.",
+        "study cells": "Train networks that differ only in their cell, and look inside them.",
+    },
+}
+# Names of 0.1 that still work.
+RENAMED = {
+    "summarise": "translate",
+    "caption": "translate",
+    "vary": "study vary",
+    "regimes": "study regimes",
+    "lengths": "study lengths",
+}
+_ABOUT = {
+    "": "Recurrent language models, from counting words to attention. New here? elman tour",
+    "study": "Train several models and compare them.",
 }
 
-app = App(
-    name="elman",
-    help="Recurrent language models, from counting words to attention. New here? elman tour",
-    version=__version__,
-    help_format="plaintext",
-    suppress_keyboard_interrupt=False,  # `run` says it
-    # "--no-…" forms and empty defaults would only make the help longer.
-    default_parameter=Parameter(negative="", show_default=lambda value: value or None),
-)
-for _place, (_name, _file) in enumerate(COMMANDS.items()):
-    _function = getattr(import_module(f"elman.cli.{_file}"), _file)
-    _function.__doc__ = flowing(_function.__doc__)
-    app.command(_function, name=_name, sort_key=_place)
+
+def build_app(called: str = "") -> App:
+    """The program, in which only the command that is called is more than a name and a summary."""
+    app = App(
+        name="elman",
+        help=_ABOUT[""],
+        version=__version__,
+        help_format="plaintext",
+        suppress_keyboard_interrupt=False,  # `run` says it
+        # "--no-…" forms and empty defaults would only make the help longer.
+        default_parameter=Parameter(negative="", show_default=lambda value: value or None),
+    )
+    last_group = Group("Options", sort_key=len(GROUPS))
+    app["--help"].group = app["--version"].group = (last_group,)
+    for place, (title, commands) in enumerate(commands_by_group().items()):
+        group = Group(title, sort_key=place)
+        for row, (name, summary) in enumerate(commands.items()):
+            above, _, last = name.rpartition(" ")
+            options: dict[str, Any] = {"sort_key": row, "version_flags": []}
+            if not above:
+                options["group"] = group
+            elif above not in app:
+                app.command(App(name=above, help=_ABOUT[above], group=group, **options))
+            if name == called:
+                command = App(name=last, **options)
+                command.default(load_command(name))
+            else:
+                command = App(name=last, help=summary, **options)
+            (app[above] if above else app).command(command)
+    return app
+
+
+def commands_by_group() -> dict[str, dict[str, str]]:
+    """All commands with their summaries, those of questions too."""
+    asked: dict[str, str] = {}
+    for task in TASKS:
+        with suppress(InputError):  # a package that is broken says so when its task is asked for
+            asked |= TASKS[task].questions
+    groups = {
+        title: {name: summary or asked[name] for name, summary in commands.items()}
+        for title, commands in GROUPS.items()
+    }
+    listed = [name for commands in groups.values() for name in commands]
+    groups["Tasks"] |= {name: about for name, about in asked.items() if name not in listed}
+    return groups
+
+
+def command_names() -> list[str]:
+    """The names of all commands."""
+    return [name for commands in commands_by_group().values() for name in commands]
+
+
+def called_command(arguments: list[str]) -> str:
+    """The name of the command that is called; "" if there is none."""
+    words = [word for word in arguments if not word.startswith("-")]
+    names = command_names()
+    return next((name for name in (" ".join(words[:2]), *words[:1]) if name in names), "")
+
+
+def load_command(name: str) -> Callable[..., None]:
+    """The function of a command, with a help text that flows.
+
+    Command, function and file share a name, but for an underscore where Python has the word.
+    """
+    function: Callable[..., None]
+    if any(commands.get(name) for commands in GROUPS.values()):
+        word = name.rpartition(" ")[2].replace("-", "_")
+        word += "_" * iskeyword(word)
+        function = getattr(import_module(f"elman.cli.{word}"), word)
+    else:
+        function = import_module("elman.cli.ask").make_command(name)
+    function.__doc__ = flowing(function.__doc__ or "")
+    return function
 
 
 def main() -> None:
@@ -85,12 +181,18 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run one command; the exit code."""
+    if arguments and (new := RENAMED.get(arguments[0])):
+        _say(f"{arguments[0]} is now {new}: elman {new}")
+        arguments = [*new.split(), *arguments[1:]]
+    called = called_command(arguments)
     try:
-        app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+        build_app(called)(
+            arguments, exit_on_error=False, print_error=False, result_action="return_value"
+        )
         sys.stdout.flush()
         return 0
     except CycloptsError as error:
-        command = f" {arguments[0]}" if arguments and arguments[0] in COMMANDS else ""
+        command = f" {called}" if called else ""
         _say(f"{_problem(error)} (elman{command} --help shows how to call it)")
         return 2
     except ElmanError as error:
@@ -131,7 +233,7 @@ def _problem(error: CycloptsError) -> str:
     message = " ".join(str(error).split())
     unused = error.unused_tokens or []
     if isinstance(error, UnknownCommandError):
-        return f"unknown command {unused[0]!r}; {nearest(unused[0], COMMANDS)}"
+        return f"unknown command {unused[0]!r}; {nearest(unused[0], command_names())}"
     if isinstance(error, UnusedCliTokensError):
         return f"too many arguments: {' '.join(unused)}; put quotes around a text with spaces"
     if isinstance(error, MissingArgumentError) and error.argument is not None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from elman.errors import InputError
+from elman.text.tables import columns_setting
 
 
 def _whole(_: Any, tokens: Sequence[Any]) -> int:
@@ -20,16 +20,10 @@ def _whole(_: Any, tokens: Sequence[Any]) -> int:
         raise ValueError(f"{tokens[0].value!r} is not a whole number") from None
 
 
-def _at_least_one(_: Any, value: int) -> None:
-    if value < 1:
-        raise InputError(f"--batch-size {value}: must be at least 1")
-
-
 def with_columns(settings: tuple[str, ...], columns: str | None) -> tuple[str, ...]:
     """Settings with the columns of a table, if they were given."""
     if columns is None:
         return settings
-    from elman.text.tables import columns_setting
 
     return (*settings, columns_setting(columns))
 
@@ -93,12 +87,4 @@ Threads = Annotated[
 ]
 RunToWrite = Annotated[str, Parameter(help="The run folder to write.")]
 Overwrite = Annotated[bool, Parameter(help="Replace what is there already.")]
-SideBySide = Annotated[
-    WholeNumber,
-    Parameter(
-        name="--batch-size",
-        validator=_at_least_one,
-        help="How many are read side by side. Never changes the result.",
-    ),
-]
 Json = Annotated[bool, Parameter(help="Print the result as JSON.")]

@@ -1,12 +1,11 @@
 """`elman compare`: several runs on one text."""
 
-from typing import TYPE_CHECKING
-
 from elman.cli.arguments import Data, Json, Reset, Split
 from elman.cli.output import note, print_json, print_table, stages
-
-if TYPE_CHECKING:
-    from elman.tasks.language_modelling.comparison import Comparison
+from elman.tasks.language_modelling.comparison import FEWEST_LINES, Comparison
+from elman.tasks.language_modelling.comparison import compare as compare_models
+from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.task import load
 
 
 def compare(
@@ -18,8 +17,9 @@ def compare(
     reset: Reset = "stream",
     json: Json = False,
 ) -> None:
-    """Measure several runs on one text; a paired bootstrap over lines says whether the
-    differences to the first could be luck.
+    """Compare several language models on one text.
+
+    A paired bootstrap over lines says whether the differences to the first could be luck.
 
     For example:
       elman compare runs/kn runs/laplace --data ptb
@@ -32,10 +32,6 @@ def compare(
     others
         More runs.
     """
-    from elman.tasks.language_modelling.comparison import compare as compare_models
-    from elman.tasks.language_modelling.trained import TrainedModel
-    from elman.tasks.task import load
-
     with stages() as progress:
         models = [load(r, TrainedModel) for r in (run, *others)]
         rows = compare_models(models, data, split=split, reset=reset, progress=progress)
@@ -46,7 +42,7 @@ def compare(
     _note(rows)
 
 
-def _print(rows: list["Comparison"]) -> None:
+def _print(rows: list[Comparison]) -> None:
     scale = 100 / rows[0].measurement.nats
     table = []
     for row in rows:
@@ -61,10 +57,8 @@ def _print(rows: list["Comparison"]) -> None:
         print(f"{row.name}: {row.measurement.protocol}")
 
 
-def _note(rows: list["Comparison"]) -> None:
+def _note(rows: list[Comparison]) -> None:
     """What keeps the figures from meaning what they seem to."""
-    from elman.tasks.language_modelling.comparison import FEWEST_LINES
-
     if rows[0].measurement.lines < FEWEST_LINES:
         note(f"fewer than {FEWEST_LINES} lines: too few to say whether differences are luck")
     if not all(row.perplexity_comparable for row in rows):

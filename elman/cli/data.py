@@ -1,14 +1,15 @@
 """`elman data`: what is in a file, a folder or a built-in corpus."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elman.cli.arguments import Json
 from elman.cli.output import note, print_json, print_table
 from elman.errors import InputError
-
-if TYPE_CHECKING:
-    from elman.text.reader import Document
+from elman.text import guess_tokenizer
+from elman.text.corpora import CORPORA, open_corpus
+from elman.text.file_shapes import looks_like
+from elman.text.reader import Document
 
 
 def data(
@@ -18,7 +19,7 @@ def data(
     write: str | None = None,
     json: Json = False,
 ) -> None:
-    """What is in a text file, a folder with train/valid/test files, or a built-in corpus.
+    """Describe a text file, a folder of splits, or a built-in corpus.
 
     For example:
       elman data
@@ -37,9 +38,6 @@ def data(
     if name is None:
         _list(json)
         return
-    from elman.text import guess_tokenizer
-    from elman.text.corpora import open_corpus
-    from elman.text.file_shapes import looks_like
 
     corpus = open_corpus(name)
     documents = corpus.documents
@@ -65,8 +63,6 @@ def data(
 
 def _list(json: bool) -> None:
     """The built-in corpora."""
-    from elman.text.corpora import CORPORA
-
     built_in = {name: corpus.about for name, corpus in CORPORA.items()}
     if json:
         print_json(built_in)
@@ -75,7 +71,7 @@ def _list(json: bool) -> None:
     print("next: elman data grammar, or elman data FILE")
 
 
-def _facts(document: "Document") -> dict[str, Any]:
+def _facts(document: Document) -> dict[str, Any]:
     words = document.text.split()
     return {
         "source": document.name,

@@ -1,19 +1,20 @@
-"""`elman evaluate`: perplexity and bits per byte of a run on a text; of tasks their measures."""
+"""`elman evaluate`: perplexity and bits per byte of a language model, or the measures of a task."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from inspect import signature
+from typing import Annotated, Any
+
+from cyclopts import Parameter
 
 from elman.cli.arguments import Adapters, Columns, Data, Json, Reset, Run, Split, WholeNumber
-from elman.cli.evaluate_task import evaluate_task, refuse_for_task
-from elman.cli.output import MANY_UNKNOWN, counted, note, print_json, print_table
+from elman.cli.output import counted, note, print_json, print_table
 from elman.errors import InputError
-from elman.evaluation.reading import Reading
+from elman.evaluation.measures import TaskMeasures
+from elman.tasks.task import load
+from elman.tasks.trained import Trained
+from elman.text.tables import parse_columns
 
-if TYPE_CHECKING:
-    from elman.evaluation.accuracy import Accuracy, Counted
-    from elman.evaluation.measurement import Measurement
-    from elman.tasks.language_modelling.trained import TrainedModel
-    from elman.text.reader import Document
+_STREAM = Parameter(show_default=lambda _: "stream")
+_SHOWN = 30  # mistakes; --json has them all
 
 
 def evaluate(
@@ -24,7 +25,7 @@ def evaluate(
     split: Split = None,
     columns: Columns = None,
     with_: Adapters = (),
-    reset: Reset = "stream",
+    reset: Annotated[Reset | None, _STREAM] = None,
     batch_size: WholeNumber | None = None,
     window: WholeNumber | None = None,
     accuracy: bool = False,
@@ -35,7 +36,7 @@ def evaluate(
     tokenize: str | None = None,
     json: Json = False,
 ) -> None:
-    """How well a run does on a text: perplexity and bits per byte, or the measures of its task.
+    """Measure a run on a text: perplexity, or the measures of its task.
 
     For example:
       elman evaluate runs/ptb --data ptb
@@ -49,151 +50,96 @@ def evaluate(
     Parameters
     ----------
     batch_size
-        Rows side by side, 1 unless given, of a run that writes texts 64. Never changes the result.
+        Rows side by side. Never changes the result. Default: 1, or 64 for translation runs.
     window
         Tokens scored at a time. Never changes the result.
     accuracy
         Also count how often the likeliest token is the one that comes.
     after
-        Of these, only tokens after this one in their line, like = before a result.
+        With --accuracy: count only tokens after this one in their line, like = before a result.
     until
-        And only up to the next of these.
+        With --after: count only up to the next of these.
     confusion
-        Of a tagger or classifier: also what was taken for what, most frequent mistakes first.
+        For taggers and classifiers: also print the confusions, most frequent first.
     beam
-        Of a run that writes texts: how many are searched side by side, 5 unless given; 1: greedy.
+        For translation runs: the width of the beam; 1 is greedy search. Default: 5.
     tokenize
-        Of a run that writes texts: how BLEU finds words, 13a, none, intl, char or zh; by default
-        none where marks stand apart already, else 13a.
+        For translation runs: how BLEU finds words: 13a, none, intl, char or zh. By default none
+        where punctuation stands apart already, else 13a.
     """
-    if _is_task(run):
-        given = {"--with": bool(with_), "--reset": reset != "stream", "--accuracy": accuracy}
-        given |= {"--window": window is not None}
-        given |= {"--after": after is not None, "--until": until is not None}
-        refuse_for_task(run, given)
-        written = {"beam": beam, "tokenize": tokenize, "batch_size": batch_size}
-        options = {name: value for name, value in written.items() if value is not None}
-        evaluate_task(
-            run, data, split, columns=columns, confusion=confusion, json=json, options=options
-        )
-        return
+    options: dict[str, Any] = {"reset": reset, "batch_size": batch_size, "window": window}
+    options |= {"accuracy": accuracy or None, "after": after, "until": until}
+    options |= {"beam": beam, "tokenize": tokenize}
+    options = {name: value for name, value in options.items() if value is not None}
+    trained: Any = load(run)
+    _refuse(run, trained, [*options, *["with"] * bool(with_), *["confusion"] * confusion])
     if columns is not None:
-        raise InputError(f"--columns is for tables, and {run} reads running text; leave it out")
-    if beam is not None or tokenize is not None:
-        raise InputError(f"--beam and --tokenize are for runs that write texts; {run} does not")
-    if confusion:
-        raise InputError(f"--confusion is for taggers and classifiers, and {run} is neither")
-    reading, wanted = (
-        Reading(reset, 1 if batch_size is None else batch_size, window),
-        _wanted(accuracy, after, until),
-    )
-    trained = _load(run, with_, data, reset)
-    document = trained.choose_split(trained.open(data), split)
-    measurement, found = _measure(trained, document, reading, wanted)
+        trained = trained.with_columns(parse_columns(columns))
+    if with_:
+        with counted("fitting, tokens") as progress:
+            start_anew = {} if reset is None else {"reset": reset}
+            trained = trained.with_adapters(with_, data, **start_anew, progress=progress)
+    with counted("evaluating") as progress:
+        if "progress" in _taken(trained):
+            options["progress"] = progress
+        measures: TaskMeasures = trained.evaluate(data, split=split, **options)
+    for message in [*trained.notes_on(data, split), *measures.notes()]:
+        note(message)
     if json:
-        result = {"run": run, **measurement.to_data(), "model": trained.model.describe()}
-        print_json(result if found is None else {**result, "accuracy": found.to_data()})
+        print_json({"run": run, **measures.to_data(), "model": trained.describe_model()})
         return
-    _note(measurement, seen=trained.trained_on(document))
-    _print(run, measurement, found, trained.model.describe() if with_ else {})
+    _print(run, measures, f"with: {_settings(trained.describe_model())}" if with_ else "")
+    if confusion:
+        _print_mistakes(measures.mistakes())
 
 
-def _is_task(run: str) -> bool:
-    from elman.runs.folder import read_run
-    from elman.tasks.language_modelling.trained import TrainedModel
-    from elman.tasks.task import kind_in, task_of
-
-    kind = kind_in(read_run(Path(run), ("config.json",)))
-    return not issubclass(task_of(kind).trained_class, TrainedModel)
-
-
-def _wanted(accuracy: bool, after: str | None, until: str | None) -> "Counted | None":
-    """Which tokens are counted; None: accuracy is not asked for."""
-    if accuracy:
-        from elman.evaluation.accuracy import Counted
-
-        return Counted(after, until)
-    if after is not None or until is not None:
-        raise InputError("--after and --until say what --accuracy counts; give that too")
-    return None
+def _taken(trained: Trained) -> set[str]:
+    """The options that the evaluation of a run takes."""
+    methods = [getattr(trained, name) for name in ("evaluate", "measure")]
+    taken = {name for method in methods for name in signature(method).parameters}
+    if hasattr(trained, "with_adapters"):
+        taken.add("with")
+    return taken | {"confusion"} if trained.confuses else taken
 
 
-def _load(run: str, adapters: tuple[str, ...], data: str, reset: str) -> "TrainedModel":
-    from elman.tasks.language_modelling.trained import TrainedModel
-    from elman.tasks.task import load
-
-    trained = load(run, TrainedModel)
-    if not adapters:
-        return trained
-    with counted("fitting, tokens") as progress:
-        return trained.with_adapters(adapters, data, reset=reset, progress=progress)
+def _refuse(run: str, trained: Trained, given: list[str]) -> None:
+    """Refuse options that mean nothing for a run."""
+    for name in given:
+        if name not in _taken(trained):
+            flag = name.replace("_", "-")
+            raise InputError(f"--{flag} is not for {run}, which is {trained.about}; leave it out")
 
 
-def _measure(
-    trained: "TrainedModel", document: "Document", reading: Reading, wanted: "Counted | None"
-) -> tuple["Measurement", "Accuracy | None"]:
-    with counted("scoring, tokens") as progress:
-        measurement = trained.measure(document, reading, progress)
-    if wanted is None:
-        return measurement, None
-    with counted("predicting, tokens") as progress:
-        return measurement, trained.count_right(document, wanted, reading, progress)
-
-
-def _note(measurement: "Measurement", *, seen: bool) -> None:
-    """What keeps the figures from meaning what they seem to; `seen`: in training."""
-    if seen:
-        note("this is the text that the run was trained on; measure on text it has not seen")
-    if measurement.unknown:
-        note("unknown words count as one word <unk>, so bits per byte look better than they are")
-    if measurement.unknown > MANY_UNKNOWN * measurement.tokens:
-        share = measurement.unknown / measurement.tokens
-        note(
-            f"WARNING: {share:.1%} of the tokens are out of vocabulary. Is the text tokenized like "
-            "the training text, with punctuation apart from words?"
-        )
-    if measurement.impossible:
-        note(_impossible(measurement))
-
-
-def _impossible(measurement: "Measurement") -> str:
-    """Why the perplexity is infinite, and how to get a finite one."""
-    of, undefined = f"of {measurement.tokens:,} tokens", measurement.undefined
-    zero = measurement.impossible - undefined
-    said = [f"{zero:,} {of} have probability zero (never seen after their context)"] if zero else []
-    if undefined:
-        said.append(
-            f"{undefined:,} {of} have no defined probability (their context was never seen: 0 / 0)"
-        )
-    return f"{'; '.join(said)}: the perplexity is infinite; a smoother makes it finite"
-
-
-def _print(
-    run: str, measurement: "Measurement", found: "Accuracy | None", adapted: dict[str, Any]
-) -> None:
-    """The measures as a table, and how they were obtained; `adapted` describes the adapters."""
-    numbers = [
-        ["perplexity", measurement.perplexity],
-        ["bits per token", measurement.surprisal],
-        ["bits per character", measurement.bits_per_character],
-        ["bits per byte", measurement.bits_per_byte],
-        ["tokens", measurement.tokens],
-        ["of them unknown", measurement.unknown],
-        ["lines", measurement.lines],
-    ]
-    if found is not None:
-        numbers += [
-            ["accuracy", found.accuracy],
-            ["tokens that count", found.counted],
-            ["lines all right", found.line_accuracy],
+def _print(run: str, measures: TaskMeasures, adapted: str) -> None:
+    """The measures as tables, and how they were obtained; `adapted` describes the adapters."""
+    print_table(["measure", run], measures.rows())
+    for table in measures.tables():
+        print()
+        print_table(table.header, table.rows)
+    if scores := measures.scores():
+        print()
+        rows = [
+            [label, score.precision, score.recall, score.f1, score.count]
+            for label, score in scores.items()
         ]
-    print_table(["measure", run], numbers)
-    if adapted:
-        print(f"with: {_settings(adapted)}")
-    if found is not None:
-        print(f"accuracy: the likeliest token is the one that comes; counted: {found.what}")
-    print(f"protocol: {measurement.protocol}")
-    print(f"text: {measurement.protocol.text}")
+        print_table(["", "precision", "recall", "F1", "count"], rows)
+    for line in [*([adapted] if adapted else []), *measures.footnotes()]:
+        print(line)
+
+
+def _print_mistakes(mistakes: list[tuple[str, str, int]]) -> None:
+    """What was taken for what, the most frequent mistakes first."""
+    if not mistakes:
+        note("no confusions")
+        return
+    total = sum(count for _, _, count in mistakes)
+    rows: list[list[Any]] = [
+        [right, guess, count, f"{count / total:.1%}"] for right, guess, count in mistakes[:_SHOWN]
+    ]
+    print()
+    print_table(["right", "taken for", "times", "of all mistakes"], rows)
+    if len(mistakes) > _SHOWN:
+        print(f"and {len(mistakes) - _SHOWN:,} more kinds of mistake (--json has them all)")
 
 
 def _settings(description: dict[str, Any]) -> str:

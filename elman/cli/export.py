@@ -4,12 +4,15 @@ from pathlib import Path
 
 from elman.cli.arguments import CountRun, Json, Overwrite
 from elman.cli.output import note, print_json, stages
+from elman.tasks.language_modelling.arpa import export_arpa
+from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.task import load
 
 
 def export(
     run: CountRun, file: str, /, *, overwrite: Overwrite = False, json: Json = False
 ) -> None:
-    """Write a count model as an ARPA file, which KenLM, SRILM and others read.
+    """Write a count model as an ARPA file, for KenLM, SRILM and others.
 
     For example:
       elman export runs/ptb ptb.arpa
@@ -19,10 +22,6 @@ def export(
     file
         The ARPA file to write.
     """
-    from elman.tasks.language_modelling.arpa import export_arpa
-    from elman.tasks.language_modelling.trained import TrainedModel
-    from elman.tasks.task import load
-
     with stages() as progress:
         progress("loading")
         trained = load(run, TrainedModel)

@@ -6,10 +6,12 @@ from typing import Any
 from elman.cli.arguments import Json, Overwrite, RunToWrite
 from elman.cli.output import note, print_json, stages
 from elman.errors import InputError
+from elman.runs.folder import refuse_existing
+from elman.tasks.language_modelling.arpa import import_arpa
 
 
 def import_(*files: str, out: RunToWrite, overwrite: Overwrite = False, json: Json = False) -> None:
-    """Make a run of what another program wrote: an ARPA file, or published ELMo weights.
+    """Make a run of an ARPA file, or of published ELMo weights.
 
     An ARPA file is that of KenLM, SRILM or another toolkit, plain or .gz. ELMo is published as two
     files, its options and its weights; to read these, h5py must be installed.
@@ -23,8 +25,6 @@ def import_(*files: str, out: RunToWrite, overwrite: Overwrite = False, json: Js
     files
         The ARPA file; or the word elmo, the options and the weights.
     """
-    from elman.runs.folder import refuse_existing
-
     refuse_existing(Path(out), overwrite)  # before the work, not after it
     with stages() as progress:
         progress("reading")
@@ -48,7 +48,6 @@ def _read(files: tuple[str, ...]) -> Any:
         return import_elmo(*files[1:])
     if len(files) != 1:
         raise InputError("give one ARPA file; or of ELMo: elman import elmo OPTIONS WEIGHTS")
-    from elman.tasks.language_modelling.arpa import import_arpa
 
     return import_arpa(files[0])
 

@@ -1,14 +1,12 @@
 """Text that a command is given: a file, standard input (-), or the text itself (--text)."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from elman.errors import InputError
-
-if TYPE_CHECKING:
-    from elman.text.reader import Document
+from elman.text.reader import Document, read_document, read_standard_input
 
 
 def _refuse_option(_: object, value: str | None) -> None:
@@ -23,10 +21,8 @@ InputFile = Annotated[str, Parameter(allow_leading_hyphen=True, validator=_refus
 GivenText = Annotated[str | None, Parameter(help="The text itself, instead of a file.")]
 
 
-def read_given(file: str | None, text: str | None) -> "Document":
+def read_given(file: str | None, text: str | None) -> Document:
     """What was given in one of the two ways."""
-    from elman.text.reader import Document, read_document, read_standard_input
-
     if (text is None) == (file is None):
         raise InputError("give either a file or --text, not both or neither")
     if text == "":

@@ -1,14 +1,15 @@
-"""`elman lengths`: runs that translate, scored by the length of the source."""
+"""`elman study lengths`: runs that translate, scored by the length of the source."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from elman.cli.arguments import Columns, Data, Json, Split, WholeNumber
+from elman.cli.ask import open_run
 from elman.cli.output import note, print_json, print_table, stages
 from elman.errors import InputError
-
-if TYPE_CHECKING:
-    from elman.experiments.lengths import Lengths
+from elman.experiments.lengths import Lengths, compare_lengths
+from elman.figures.files import check_file
+from elman.figures.lengths import draw_lengths
+from elman.text.tables import parse_columns
 
 
 def lengths(
@@ -26,13 +27,14 @@ def lengths(
     out: str | None = None,
     json: Json = False,
 ) -> None:
-    """Score runs that translate on short and on long sources, side by side. So the bottleneck
-    shows: without attention, scores fall as sources get longer.
+    """Score translation runs on short and on long sources.
+
+    So the bottleneck shows: without attention, scores fall as sources get longer.
 
     For example:
-      elman lengths runs/attention runs/none --data reverse --out lengths.png
-      elman lengths runs/en-de runs/en-de-none --data multi30k --bands 5
-      elman lengths runs/en-de --data multi30k --bounds 10,20 --measure chrf --json
+      elman study lengths runs/attention runs/none --data reverse --out lengths.png
+      elman study lengths runs/en-de runs/en-de-none --data multi30k --bands 5
+      elman study lengths runs/en-de --data multi30k --bounds 10,20 --measure chrf --json
 
     Parameters
     ----------
@@ -53,16 +55,10 @@ def lengths(
     out
         A picture of the curves, .png or .svg.
     """
-    from elman.cli.translation_flags import load_translator
-    from elman.experiments.lengths import compare_lengths
-    from elman.figures.files import check_file
-    from elman.figures.lengths import draw_lengths
-    from elman.text.tables import parse_columns
-
     place = None if out is None else check_file(out, "a picture")
     limits = _whole_numbers(bounds)
     with stages() as progress:
-        runs = [load_translator(each) for each in (run, *others)]
+        runs = [open_run(each, "translate") for each in (run, *others)]
         for each, name in zip(runs, _names((run, *others)), strict=True):
             each.name = name
         if columns is not None:
@@ -99,7 +95,7 @@ def _whole_numbers(bounds: str) -> list[int]:
         raise InputError(f"--bounds {bounds}: give whole numbers like 10,20,30") from None
 
 
-def _print(found: "Lengths") -> None:
+def _print(found: Lengths) -> None:
     """A line per band; how much the first run is ahead stands at the right."""
     gaps = found.gaps()
     names = [run.name for run in found.runs]
@@ -119,7 +115,7 @@ def _print(found: "Lengths") -> None:
         note(line)
 
 
-def _shown(found: "Lengths", scores: list[float], gaps: list[list[float]], place: int) -> list[str]:
+def _shown(found: Lengths, scores: list[float], gaps: list[list[float]], place: int) -> list[str]:
     digits = found.digits
     ahead = [f"{gap[place]:+.{digits}f}" for gap in gaps]
     return [*(f"{score:.{digits}f}" for score in scores), *ahead]

@@ -39,7 +39,7 @@ _KIND = Parameter(help=f"{', '.join(KINDS)}; none: all.")
 
 
 def list(kind: Annotated[str | None, _KIND] = None, /, *, json: Json = False) -> None:
-    """Everything there is to choose from.
+    """List everything there is to choose from.
 
     For example:
       elman list

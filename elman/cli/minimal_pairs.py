@@ -1,7 +1,8 @@
 """`elman minimal-pairs`: does a model prefer the good sentence?"""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
@@ -9,12 +10,18 @@ from elman.cli.arguments import Json
 from elman.cli.input_text import read_given
 from elman.cli.output import counted, note, print_json, print_table
 from elman.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from elman.evaluation.pair_accuracy import Score
-    from elman.tasks.language_modelling.minimal_pairs import Materials, PairScores
+from elman.evaluation.pair_accuracy import EXCLUSIONS, Score
+from elman.evaluation.pairs import SCORED
+from elman.tasks.language_modelling.minimal_pairs import (
+    Materials,
+    PairScores,
+    flat,
+    judge,
+    materials_of,
+    read_materials,
+)
+from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.task import load
 
 _GIVEN = Parameter(
     name="RUN... FILE",
@@ -34,7 +41,7 @@ def minimal_pairs(
     items: bool = False,
     json: Json = False,
 ) -> None:
-    """Measure how often a model finds the good sentence of a minimal pair more probable.
+    """Measure how often a model prefers the good sentence of a minimal pair.
 
     Prints accuracy by paradigm, the mean over paradigms (the figure that BLiMP reports) and the
     mean over all pairs. Column items is the number of pairs that were counted. A tie is counted and
@@ -61,12 +68,6 @@ def minimal_pairs(
     items
         Print one row per pair, or per prediction about an item, separated by tabs.
     """
-    from elman.evaluation.pair_accuracy import EXCLUSIONS
-    from elman.evaluation.pairs import SCORED
-    from elman.tasks.language_modelling.minimal_pairs import judge, materials_of, read_materials
-    from elman.tasks.language_modelling.trained import TrainedModel
-    from elman.tasks.task import load
-
     *runs, file = _checked(given)
     _check_choice("--score", score, SCORED)
     _check_choice("--exclude-unknown", exclude_unknown, EXCLUSIONS)
@@ -95,12 +96,12 @@ def minimal_pairs(
         _note(scores, EXCLUSIONS[exclude_unknown])
 
 
-def _check_choice(option: str, given: str, known: "Mapping[str, str]") -> None:
+def _check_choice(option: str, given: str, known: Mapping[str, str]) -> None:
     if given not in known:
         raise InputError(f"{option} {given}: choose one of {', '.join(known)}")
 
 
-def _note_unused(materials: "Materials") -> None:
+def _note_unused(materials: Materials) -> None:
     """Say which files and lines were not used."""
     if materials.passed_over:
         note(
@@ -125,7 +126,7 @@ def _several(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def _listed(names: "Sequence[str]") -> str:
+def _listed(names: Sequence[str]) -> str:
     more = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
@@ -139,7 +140,7 @@ def _checked(given: tuple[str, ...]) -> tuple[str, ...]:
     return given
 
 
-def _print(scores: list["PairScores"]) -> None:
+def _print(scores: list[PairScores]) -> None:
     """Accuracies side by side, what they are over, and totals run by run."""
     first = scores[0]
     groups = [[s.by_paradigm[n] for s in scores] for n in range(len(first.by_paradigm))]
@@ -189,7 +190,7 @@ class _Columns:
         return row
 
 
-def _columns(groups: list[list["Score"]], runs: list[str]) -> _Columns:
+def _columns(groups: list[list[Score]], runs: list[str]) -> _Columns:
     """How many items were counted once, if that is the same for all runs, else beside each run;
     ties and exclusions if there are any.
     """
@@ -222,16 +223,14 @@ def _percent(share: float | None) -> str | None:
     return None if share is None else f"{100 * share:.1f}"
 
 
-def _note(scores: list["PairScores"], excluded: str) -> None:
+def _note(scores: list[PairScores], excluded: str) -> None:
     if len({tuple(item.judgement.excluded for item in score.items) for score in scores}) > 1:
         note("the runs know different words, so their accuracies are not over the same items")
     if any(score.overall.excluded for score in scores):
         note(f"excluded: {excluded}; --exclude-unknown changes that")
 
 
-def _print_items(scores: list["PairScores"]) -> None:
-    from elman.tasks.language_modelling.minimal_pairs import flat
-
+def _print_items(scores: list[PairScores]) -> None:
     rows = [{"run": score.run, **flat(item)} for score in scores for item in score.items]
     names = [*rows[0]]
     if any([*row] != names for row in rows):

@@ -6,75 +6,31 @@ a pipe.
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import math
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-_NUMBER = re.compile(r"[-+−]?[\d.,]+(e-?\d+)?|[–∞]")
-MANY_UNKNOWN = 0.05  # of the words
+from rich.console import Console
+from rich.progress import Progress
+
+from elman.json_safe import json_safe
+from elman.tasks.table_lines import aligned_lines
+
 _PATIENCE = 1.0  # seconds before a progress line appears
 
 
 def print_json(data: Any) -> None:
     """Data as JSON on standard output."""
-    print(json.dumps(plain(data), ensure_ascii=False, indent=1, allow_nan=False))
-
-
-def plain(data: Any) -> Any:
-    """Dataclasses as dicts, and infinite numbers as null, since JSON has none."""
-    if dataclasses.is_dataclass(data) and not isinstance(data, type):
-        data = {field.name: getattr(data, field.name) for field in dataclasses.fields(data)}
-    if isinstance(data, dict):
-        return {str(key): plain(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [plain(item) for item in data]
-    if isinstance(data, float) and not math.isfinite(data):
-        return None
-    return data
-
-
-def note_unknown(unknown: int, words: int, run: str = "") -> None:
-    """The share of out-of-vocabulary words, with a warning if it is large."""
-    of_run = f" for {run}" if run else ""
-    share = f"{unknown:,} of {words:,} words ({unknown / max(words, 1):.1%}) are out of vocabulary"
-    if unknown > MANY_UNKNOWN * words:
-        note(
-            f"WARNING: {share}{of_run}: their surprisal is that of <unk>, not of the word. Do not "
-            "analyse them; train on more text, or with --set text.tokenizer=raw-words"
-        )
-    else:
-        note(f"{share}{of_run}" + (": their surprisal is that of <unk>" if unknown else ""))
+    print(json.dumps(json_safe(data), ensure_ascii=False, indent=1, allow_nan=False))
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """An aligned table; columns of numbers are aligned right."""
-    cells = [[_cell(value) for value in row] for row in rows]
-    widths = [max(len(row[c]) for row in [list(header), *cells]) for c in range(len(header))]
-    numeric = [all(_NUMBER.fullmatch(row[c]) for row in cells) for c in range(len(header))]
-    for row in [list(header), ["─" * width for width in widths], *cells]:
-        aligned = [
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(row, widths, numeric, strict=True)
-        ]
-        print("  ".join(aligned).rstrip())
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return "∞" if math.isinf(value) else f"{value:,.4g}" if abs(value) < 10 else f"{value:,.2f}"
-    return str(value)
+    """An aligned table."""
+    for line in aligned_lines(header, rows):
+        print(line)
 
 
 def note(message: str) -> None:
@@ -91,8 +47,6 @@ def _tell(line: str) -> None:
 @contextmanager
 def _status() -> Iterator[Any]:
     """A live line in a terminal."""
-    from rich.console import Console
-
     status = Console(stderr=True).status("starting …")
     status.start()
     try:
@@ -162,9 +116,6 @@ def counted(what: str) -> Iterator[Callable[[int, int], None]]:
         return done
 
     if sys.stderr.isatty():
-        from rich.console import Console
-        from rich.progress import Progress
-
         with Progress(console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task(what, total=None)
             yield lambda amount, total: bar.update(task, completed=add(amount, total), total=total)

@@ -1,7 +1,5 @@
 """`elman plan`: what a training costs on this machine, before it is begun."""
 
-from typing import TYPE_CHECKING
-
 from elman.cli.arguments import (
     Columns,
     Data,
@@ -14,9 +12,9 @@ from elman.cli.arguments import (
     with_columns,
 )
 from elman.cli.output import duration, note, print_json, print_table, stages
-
-if TYPE_CHECKING:
-    from elman.tasks.task import Plan
+from elman.tasks.task import Plan
+from elman.tasks.task import plan as make_plan
+from elman.training.machine import Machine
 
 
 def plan(
@@ -31,7 +29,7 @@ def plan(
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """What a training costs on this machine: parameters, operations, memory, minutes.
+    """Estimate what a training costs on this machine: operations, memory, minutes.
 
     A few steps are trained on the text, measured and thrown away.
 
@@ -39,9 +37,6 @@ def plan(
       elman plan quick --data my-text.txt
       elman plan awd-lstm --data ptb --set model.hidden_size=[400,400,200]
     """
-    from elman.tasks.task import plan as make_plan
-    from elman.training.machine import Machine
-
     with stages() as progress:
         cost = make_plan(
             recipe,
@@ -59,7 +54,7 @@ def plan(
     _print(cost)
 
 
-def _print(cost: "Plan") -> None:
+def _print(cost: Plan) -> None:
     print_table(
         ["plan", cost.recipe],
         [

@@ -4,26 +4,25 @@ Takes settings of a machine, gives the machine and a progress line; called by `e
 `elman reproduce`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from elman.cli.output import duration, live_line, note
+from elman.training.machine import Machine
 
 if TYPE_CHECKING:
     from elman.training.loop import TrainingProgress
-    from elman.training.machine import Machine
-
 _PROGRESS_SECONDS = 10.0  # between lines where there is no terminal
 
 
 @contextmanager
-def watched(settings: dict[str, Any]) -> Iterator[tuple["Machine", Callable[[str], None]]]:
+def watched(settings: dict[str, Any]) -> Iterator[tuple[Machine, Callable[[str], None]]]:
     """A machine made of these settings, and a line that shows what it does; of several processes,
     the first one's.
     """
-    from elman.training.machine import Machine
-
     if settings["processes"].rank:
         yield Machine(**settings), lambda what: None
         return
@@ -55,7 +54,7 @@ def _warn(record: dict[str, Any]) -> None:
         )
 
 
-def _progress_line(progress: "TrainingProgress") -> str:
+def _progress_line(progress: TrainingProgress) -> str:
     validation = f" · validation {_figure(progress.validation)}" if progress.validation else ""
     return (
         f"epoch {progress.epochs:.2f} of {progress.of_epochs:g} · "

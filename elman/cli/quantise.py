@@ -4,12 +4,16 @@ from pathlib import Path
 
 from elman.cli.arguments import Json, Overwrite, Run, RunToWrite
 from elman.cli.output import print_json, stages
+from elman.runs.folder import refuse_existing
+from elman.tasks.language_modelling.quantisation import quantise as write_quantised
+from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.task import load
 
 
 def quantise(
     run: Run, /, *, out: RunToWrite, overwrite: Overwrite = False, json: Json = False
 ) -> None:
-    """Write a neural language model with weights of eight bits instead of 32.
+    """Write a neural language model with weights of eight bits.
 
     The new run is a quarter of the size, generates large models faster, and is used like any other.
     It cannot be trained further. To see what the lost bits cost: elman compare RUN OUT --data TEXT.
@@ -17,11 +21,6 @@ def quantise(
     For example:
       elman quantise runs/logs --out runs/logs8
     """
-    from elman.runs.folder import refuse_existing
-    from elman.tasks.language_modelling.quantisation import quantise as write_quantised
-    from elman.tasks.language_modelling.trained import TrainedModel
-    from elman.tasks.task import load
-
     refuse_existing(Path(out), overwrite)  # before the work, not after it
     with stages() as progress:
         progress("loading")

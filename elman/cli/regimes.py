@@ -1,16 +1,17 @@
-"""`elman regimes`: training regimes side by side, and the exposure bias of each."""
+"""`elman study regimes`: training regimes side by side, and the exposure bias of each."""
 
 import math
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elman.cli.arguments import Json, Settings, WholeNumber
-from elman.cli.output import plain, print_json, print_table, stages
+from elman.cli.output import print_json, print_table, stages
 from elman.errors import InputError
-
-if TYPE_CHECKING:
-    from elman.experiments.regimes import RegimeResult
+from elman.experiments.regimes import RegimeResult, limit
+from elman.experiments.regimes import regimes as train_regimes
+from elman.figures.regimes import draw_regimes
+from elman.json_safe import json_safe
 
 
 def regimes(
@@ -22,12 +23,13 @@ def regimes(
     out: str = "",
     json: Json = False,
 ) -> None:
-    """Train the recipe small with every training regime on the built-in grammar, whose true
-    probabilities are known, and measure how much worse each gets on its own words.
+    """Compare training regimes: how much worse is a model on its own words?
+
+    Each regime trains the recipe small on the built-in grammar, whose true probabilities are known.
 
     For example:
-      elman regimes --out regimes
-      elman regimes teacher-forcing scheduled-sampling:final=0.8 --seeds 5
+      elman study regimes --out regimes
+      elman study regimes teacher-forcing scheduled-sampling:final=0.8 --seeds 5
 
     Parameters
     ----------
@@ -60,13 +62,11 @@ def regimes(
 
 def _train(
     names: tuple[str, ...], seeds: range, options: dict[str, Any]
-) -> tuple[list["RegimeResult"], dict[str, Any]]:
+) -> tuple[list[RegimeResult], dict[str, Any]]:
     """The results, and the same as plain data beside the limit that no model can pass."""
-    from elman.experiments.regimes import limit, regimes
-
     with stages() as progress:
-        results = regimes(names, seeds=seeds, **options, progress=progress)
-    return results, {"limit": limit(), "regimes": plain(results)}
+        results = train_regimes(names, seeds=seeds, **options, progress=progress)
+    return results, {"limit": limit(), "regimes": json_safe(results)}
 
 
 def _make_folder(out: str) -> Path:
@@ -79,15 +79,13 @@ def _make_folder(out: str) -> Path:
     return Path(out)
 
 
-def _write(folder: Path, results: list["RegimeResult"], found: dict[str, Any]) -> None:
-    from elman.figures.regimes import draw_regimes
-
+def _write(folder: Path, results: list[RegimeResult], found: dict[str, Any]) -> None:
     draw_regimes(results, folder / "regimes.png")
     written = dumps(found, indent=1, ensure_ascii=False)
     (folder / "regimes.json").write_text(written + "\n", encoding="utf-8")
 
 
-def _print(results: list["RegimeResult"], limit: float) -> None:
+def _print(results: list[RegimeResult], limit: float) -> None:
     rows = []
     for result in results:
         rows.append(

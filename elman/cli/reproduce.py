@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -12,13 +12,16 @@ from elman.cli.arguments import Device, Json, Threads
 from elman.cli.output import duration, note, print_json, print_table
 from elman.cli.progress import watched
 from elman.errors import InputError, choose
-
-if TYPE_CHECKING:
-    from elman.experiments.reproduce.registry import PublishedRow, PublishedTable, Tables
-    from elman.experiments.reproduce.results import Result
-    from elman.experiments.reproduce.status import Status
-    from elman.experiments.reproduce.workshop import Workshop
-
+from elman.experiments.reproduce.budget import fill_budget, left_over, parse_budget
+from elman.experiments.reproduce.costs import plan_rows, spent
+from elman.experiments.reproduce.data import require_data, rows_with_text
+from elman.experiments.reproduce.measuring import reproduce_row
+from elman.experiments.reproduce.registry import PublishedRow, PublishedTable, Tables, read_tables
+from elman.experiments.reproduce.report import figure, rewrite, way
+from elman.experiments.reproduce.results import Result, read_kept
+from elman.experiments.reproduce.status import Status, obstacle, statuses
+from elman.experiments.reproduce.workshop import Workshop
+from elman.training.processes import Processes
 
 _BUDGET = (
     "Run all rows whose trainings fit into this time (45s, 30m, 2h), the cheapest first, leaving "
@@ -80,7 +83,7 @@ def reproduce(
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """The tables of published figures: list them, run rows of them, compare.
+    """Reproduce tables of published figures: list them, run rows, compare.
 
     Trainings are kept in the folder --out: what was stopped goes on, what is done is not done
     again, and rows that need the same training share it. Verdicts: reproduced (as near as the
@@ -100,9 +103,6 @@ def reproduce(
     table
         The table; none: all of them.
     """
-    from elman.experiments.reproduce.registry import read_tables
-    from elman.experiments.reproduce.results import read_kept
-
     order = order or Order()
     tables = read_tables()
     chosen = [*tables.values()] if table is None else [choose(tables, table, "table")]
@@ -118,13 +118,9 @@ def reproduce(
 
 
 def _work(
-    workshop: "Workshop", chosen: list["PublishedTable"], order: Order, *, named: bool, json: bool
+    workshop: Workshop, chosen: list[PublishedTable], order: Order, *, named: bool, json: bool
 ) -> None:
     """Run rows, or plan them; `named`: of a table that the user has named."""
-    from elman.experiments.reproduce.budget import parse_budget
-    from elman.experiments.reproduce.costs import plan_rows
-    from elman.experiments.reproduce.data import rows_with_text
-
     if order.row:
         _run(workshop, chosen[0], order, json)
         return
@@ -140,21 +136,14 @@ def _work(
 
 
 @contextmanager
-def _workshop(tables: "Tables", order: Order, settings: dict[str, Any]) -> Iterator["Workshop"]:
+def _workshop(tables: Tables, order: Order, settings: dict[str, Any]) -> Iterator[Workshop]:
     """A place to work, with a line that shows what is being done."""
-    from elman.experiments.reproduce.workshop import Workshop
-    from elman.training.processes import Processes
-
     with watched({**settings, "processes": Processes()}) as (machine, progress):
         yield Workshop(tables, Path(order.out), order.file, machine, progress)
 
 
-def _run(workshop: "Workshop", table: "PublishedTable", order: Order, json: bool) -> None:
+def _run(workshop: Workshop, table: PublishedTable, order: Order, json: bool) -> None:
     """Run rows of a table and say how each came out."""
-    from elman.experiments.reproduce.data import require_data
-    from elman.experiments.reproduce.measuring import reproduce_row
-    from elman.experiments.reproduce.status import obstacle
-
     rows = [table.row(name) for name in order.row]
     for row in rows:  # all of them before the long work
         reason = obstacle(row)
@@ -173,14 +162,12 @@ def _run(workshop: "Workshop", table: "PublishedTable", order: Order, json: bool
 
 
 def _fill(
-    workshop: "Workshop",
-    rows: list[tuple["PublishedTable", "PublishedRow", str]],
+    workshop: Workshop,
+    rows: list[tuple[PublishedTable, PublishedRow, str]],
     seconds: float,
     json: bool,
 ) -> None:
     """Run what fits, and say what did not."""
-    from elman.experiments.reproduce.budget import fill_budget, left_over
-
     found = []
     for result in fill_budget(workshop, rows, seconds):
         found.append(result)
@@ -196,11 +183,8 @@ def _fill(
     print(f"{len(found)} rows run, {len(others)} did not fit into {duration(seconds)}")
 
 
-def _print_result(table: "PublishedTable", row: "PublishedRow", result: "Result") -> None:
+def _print_result(table: PublishedTable, row: PublishedRow, result: Result) -> None:
     """Published, measured, verdict, and how the figure was obtained."""
-    from elman.experiments.reproduce.costs import spent
-    from elman.experiments.reproduce.report import figure, way
-
     lines = [["published", f"{figure(table, row.published)} ({row.source or table.source})"]]
     if row.published is None:
         lines = []
@@ -219,12 +203,8 @@ def _print_result(table: "PublishedTable", row: "PublishedRow", result: "Result"
     print()
 
 
-def _list(tables: "Tables", chosen: list["PublishedTable"], path: Path, json: bool) -> None:
+def _list(tables: Tables, chosen: list[PublishedTable], path: Path, json: bool) -> None:
     """The rows with what is known of them."""
-    from elman.experiments.reproduce.report import figure
-    from elman.experiments.reproduce.results import read_kept
-    from elman.experiments.reproduce.status import statuses
-
     rows = statuses(tables, chosen, read_kept(path))
     if json:
         print_json([_as_data(status) for status in rows])
@@ -252,7 +232,7 @@ def _list(tables: "Tables", chosen: list["PublishedTable"], path: Path, json: bo
     print("run one: elman reproduce ptb --row kn5 --data FOLDER; costs: elman reproduce ptb --plan")
 
 
-def _as_data(status: "Status") -> dict[str, Any]:
+def _as_data(status: Status) -> dict[str, Any]:
     """A status as plain data."""
     return {
         "table": status.table.name,
@@ -264,10 +244,7 @@ def _as_data(status: "Status") -> dict[str, Any]:
     }
 
 
-def _write(page: Path, tables: "Tables", results: Path, json: bool) -> None:
-    from elman.experiments.reproduce.report import rewrite
-    from elman.experiments.reproduce.results import read_kept
-
+def _write(page: Path, tables: Tables, results: Path, json: bool) -> None:
     rewrite(page, tables, read_kept(results))
     if json:
         print_json({"page": str(page), "results": str(results)})

@@ -8,6 +8,10 @@ from cyclopts import Parameter
 
 from elman.cli.arguments import Json, Threads, WholeNumber
 from elman.cli.output import print_json
+from elman.errors import InputError
+from elman.studio.limits import parse_limits
+from elman.studio.serving import serve as run_server
+from elman.training.machine import Machine
 
 
 def serve(
@@ -27,7 +31,7 @@ def serve(
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Serve trained models: a page to try them on, and OpenAI's interface for programs.
+    """Serve trained models: a page to try them on, and OpenAI's interface.
 
     For example:
       elman serve runs/ptb
@@ -68,11 +72,6 @@ def serve(
     json
         Print address and token as JSON when the server is ready.
     """
-    from elman.errors import InputError
-    from elman.studio.limits import parse_limits
-    from elman.studio.serving import serve as run_server
-    from elman.training.machine import Machine
-
     if (tls_cert is None) != (tls_key is None):
         raise InputError("--tls-cert and --tls-key belong together; give both")
     Machine(threads=threads).prepare()

@@ -1,24 +1,23 @@
-"""`elman surprisal`: a table with one row per word."""
+"""`elman surprisal`: a table with one row per word, or a table of stimuli with more columns."""
 
 import math
-from dataclasses import fields
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from elman.cli.arguments import Adapters, Json, Reset, Run
+from elman.cli.arguments import Adapters, Json, Run
+from elman.cli.ask import ask, given_values, make_flags, open_run, print_answer
 from elman.cli.input_text import GivenText, InputFile, read_given
-from elman.cli.output import counted, note, note_unknown, print_json
+from elman.cli.output import counted, note, print_json
 from elman.errors import InputError
+from elman.tasks.language_modelling.questions import Surprisal, unknown_note
+from elman.tasks.language_modelling.stimuli import join as join_stimuli
+from elman.text.reader import Document
+from elman.text.stimuli import read_stimuli
+from elman.text.tables import check_columns, parse_columns
 
-if TYPE_CHECKING:
-    from elman.evaluation.reading import Progress
-    from elman.evaluation.surprisal import WordSurprisal
-    from elman.tasks.language_modelling.trained import TrainedModel
-    from elman.text.reader import Document
-
-
-_BASES = {"2": 2.0, "e": math.e, "10": 10.0}
+SurprisalFlags: Any = make_flags(Surprisal)
 
 
 def surprisal(
@@ -26,8 +25,7 @@ def surprisal(
     /,
     *given: Annotated[InputFile, Parameter(name="FILE")],
     text: GivenText = None,
-    base: str = "2",
-    reset: Reset = "line",
+    flags: SurprisalFlags | None = None,
     with_: Adapters = (),
     join: bool = False,
     columns: str = "",
@@ -35,11 +33,11 @@ def surprisal(
     by: str = "",
     json: Json = False,
 ) -> None:
-    """Surprisal, entropy and rank of every word of a text, as a table with tabs or as JSON.
+    """Give surprisal, entropy and rank of every word of a text.
 
-    A word is what stands between white space; its surprisal is the sum over its tokens, and the
-    space before it belongs to it. The entropy is that of the distribution before the word; the
-    rank is given for words of one token.
+    The output is a table with tabs, or JSON. Words are separated by white space; the surprisal of a
+    word is the sum over its tokens, and the space before it belongs to it. The entropy is that of
+    the distribution before the word; the rank is given for words of one token.
 
     A file that ends in .tsv is a table of stimuli, and comes back row for row with the columns
     surprisal, entropy, tokens and unknown added, for several runs as surprisal_RUN and so on. It
@@ -59,8 +57,6 @@ def surprisal(
     given
         A text file, one sentence per line; - for standard input. For a table of stimuli, more runs
         may stand before it.
-    base
-        Base of the logarithm: 2 (bits), e (nats) or 10.
     join
         Take the file for a table of stimuli, whatever its name is.
     columns
@@ -72,13 +68,9 @@ def surprisal(
         Which columns tell where a sentence begins, with commas between them, of a table with a
         word per row; else item, condition and the like.
     """
-    from elman.tasks.language_modelling.trained import TrainedModel
-    from elman.tasks.task import load
-    from elman.text.tables import check_columns, parse_columns
-    from elman.text.tokenizer import EOS
-
-    if base not in _BASES:
-        raise InputError(f"--base {base}: choose 2, e or 10")
+    values = given_values(flags or SurprisalFlags())
+    if values["base"] not in (2, "e", 10):
+        raise InputError(f"--base {values['base']:g}: choose 2, e or 10")
     if columns:
         column = check_columns(parse_columns(columns), ("text",))["text"]
     *others, file = given if given else (None,)
@@ -88,48 +80,27 @@ def surprisal(
             "several runs, --join, --columns and --by are for a table of stimuli: give a .tsv file"
         )
     document = read_given(file, text)
-    models = [
-        load(one, TrainedModel).with_adapters(with_) for one in (run, *others) if one is not None
-    ]
-    with counted("tokens") as progress:
-        if table:
-            if reset != "line":
-                raise InputError("--reset: every sentence of a table stands by itself")
-            _print_joined(models, document, _BASES[base], column, by, json, progress)
-            return
-        rows = models[0].surprisal(document.text, base=_BASES[base], reset=reset, progress=progress)
-    if models[0].tokenizer.unknown_id is not None:
-        note_unknown(sum(row.unknown for row in rows), sum(row.word != EOS for row in rows))
-    if undefined := sum(row.undefined for row in rows):
-        note(
-            f"{undefined} of {len(rows)} words have no defined probability: their context was "
-            "never seen (0 / 0); train with a smoother for finite numbers"
-        )
-    if json:
-        print_json(rows)
+    models = [open_run(one, "surprisal", with_) for one in (run, *others) if one is not None]
+    if not table:
+        print_answer(ask(models[0], "surprisal", values, document), json)
         return
-    _print(rows)
+    if values["reset"] != "line":
+        raise InputError("--reset: every sentence of a table stands by itself")
+    base = math.e if values["base"] == "e" else values["base"]
+    _print_joined(models, document, base, column, by, json)
 
 
 def _print_joined(
-    models: list["TrainedModel"],
-    document: "Document",
-    base: float,
-    column: str,
-    by: str,
-    json: bool,
-    progress: "Progress",
+    models: Sequence[Any], document: Document, base: float, column: str, by: str, json: bool
 ) -> None:
     """The table with its new columns; as JSON, an object per row."""
-    from elman.tasks.language_modelling.stimuli import join
-    from elman.text.stimuli import read_stimuli
-
     names = [name.strip() for name in by.split(",") if name.strip()]
     stimuli = read_stimuli(document, column=column, by=names)
-    table = join(models, stimuli, base=base, progress=progress)
+    with counted("tokens") as progress:
+        table = join_stimuli(models, stimuli, base=base, progress=progress)
     for model, count in zip(models, table.unknown, strict=True):
         if model.tokenizer.unknown_id is not None:
-            note_unknown(count.unknown, count.words, count.run if len(models) > 1 else "")
+            note(unknown_note(count.unknown, count.words, count.run if len(models) > 1 else ""))
     if not json:
         print("\n".join(table.lines))
         return
@@ -145,22 +116,3 @@ def _print_joined(
 
 def _number(cell: str) -> float | None:
     return None if cell == "NA" else float(cell)
-
-
-def _print(rows: list["WordSurprisal"]) -> None:
-    """The table with tabs, for other programs."""
-    from elman.evaluation.surprisal import WordSurprisal
-
-    names = [field.name for field in fields(WordSurprisal) if field.name != "undefined"]
-    print("\t".join(names))
-    for row in rows:  # a word is between white space, so it never holds a tab
-        cells = {name: _cell(getattr(row, name)) for name in names}
-        if row.undefined:
-            cells |= {"surprisal": "undefined", "entropy": "undefined"}
-        print("\t".join(cells.values()))
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, bool):
-        return str(int(value))
-    return f"{value:.6f}" if isinstance(value, float) else "" if value is None else str(value)

@@ -1,14 +1,15 @@
 """`elman tour`: the ladder of models on the built-in corpora."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elman.cli.arguments import Json
 from elman.cli.output import print_json, print_table, stages
 from elman.errors import InputError
-
-if TYPE_CHECKING:
-    from elman.experiments.tour import Tour
+from elman.experiments.tour import Tour
+from elman.experiments.tour import tour as take_tour
+from elman.experiments.tour.report import tour_page
+from elman.experiments.tour.tables import docs_table, surprisal_table
 
 _NEXT = """What to try next:
   elman train ngram --data YOUR-TEXT.txt --out runs/mine     train on your own text, by counting
@@ -22,8 +23,9 @@ _NEXT = """What to try next:
 
 
 def tour(*, report: str = "elman-tour.html", json: Json = False) -> None:
-    """A tour of the package: trains a ladder of models on two built-in corpora and shows what each
-    step buys, in a few minutes. Nothing is downloaded.
+    """Train a ladder of models on two built-in corpora and show what each step buys.
+
+    This takes a few minutes. Nothing is downloaded.
 
     For example:
       elman tour
@@ -36,8 +38,6 @@ def tour(*, report: str = "elman-tour.html", json: Json = False) -> None:
     """
     if report:
         _refuse_unwritable(report)  # before the work, not after it
-    from elman.experiments.tour import tour as take_tour
-    from elman.experiments.tour.report import tour_page
 
     with stages() as progress:
         seen = take_tour(progress)
@@ -56,7 +56,7 @@ def tour(*, report: str = "elman-tour.html", json: Json = False) -> None:
     print(_NEXT)
 
 
-def _ladders_as_data(seen: "Tour") -> dict[str, Any]:
+def _ladders_as_data(seen: Tour) -> dict[str, Any]:
     return {
         corpus: [
             {
@@ -81,7 +81,7 @@ def _refuse_unwritable(report: str) -> None:
         ) from None
 
 
-def _print_grammar(seen: "Tour") -> None:
+def _print_grammar(seen: Tour) -> None:
     print("1. grammar: an artificial language whose true probabilities are known")
     print("   (subjects and verbs agree across relative clauses: boys who Mary chases walk .)\n")
     rows = [
@@ -105,9 +105,7 @@ def _print_grammar(seen: "Tour") -> None:
     print_table(["model", *[f"{d} %" for d in distances]], rows)
 
 
-def _print_docs(seen: "Tour") -> None:
-    from elman.experiments.tour.tables import docs_table
-
+def _print_docs(seen: Tour) -> None:
     print("\n2. python-docs: real English, the language reference inside your Python\n")
     print_table(*docs_table(seen))
     print("\n   (perplexities per word, sub-word and character do not compare; bits per byte do)")
@@ -118,15 +116,13 @@ def _numbers(*values: float) -> list[str]:
     return [f"{value:.2f}" for value in values]
 
 
-def _print_samples(seen: "Tour", corpus: str) -> None:
+def _print_samples(seen: Tour, corpus: str) -> None:
     for rung, texts in seen.samples[corpus].items():
         print(f"\n   {rung} says:")
         for text in texts:
             print(f"     {text}")
 
 
-def _print_sentence(seen: "Tour") -> None:
-    from elman.experiments.tour.tables import surprisal_table
-
+def _print_sentence(seen: Tour) -> None:
     print("\n3. surprisal, word by word, in bits\n")
     print_table(*surprisal_table(seen))

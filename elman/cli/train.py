@@ -1,7 +1,7 @@
 """`elman train`: train a model and save it as a run folder; or go on with one."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -21,9 +21,10 @@ from elman.cli.arguments import (
 from elman.cli.output import print_json, print_table
 from elman.cli.progress import watched
 from elman.errors import InputError
-
-if TYPE_CHECKING:
-    from elman.tasks.trained import Trained
+from elman.tasks.task import resume
+from elman.tasks.task import train as train_model
+from elman.tasks.trained import Trained
+from elman.training.processes import joined
 
 _NGRAM = Parameter(show_default=lambda _: "ngram")
 
@@ -45,7 +46,7 @@ def train(
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
-    """Train a model on a file, a folder or a built-in corpus, and save it as a run folder.
+    """Train a model on a text or a dataset and save it as a run folder.
 
     A neural model is saved while it is trained: stop it with Ctrl-C, go on with --resume.
 
@@ -67,8 +68,6 @@ def train(
     tensorboard
         Also log to a folder `tensorboard` in the run folder.
     """
-    from elman.training.processes import joined
-
     with joined(device) as processes:
         machine: dict[str, Any] = {"device": processes.device(device), "threads": threads}
         machine |= {"tensorboard": tensorboard, "processes": processes}
@@ -83,9 +82,7 @@ def train(
         _print(str(resume or out), trained, json)
 
 
-def _train(recipe: str, options: dict[str, Any], machine: dict[str, Any]) -> "Trained":
-    from elman.tasks.task import train as train_model
-
+def _train(recipe: str, options: dict[str, Any], machine: dict[str, Any]) -> Trained:
     for name in ("data", "out"):
         if options[name] is None:
             raise InputError(f"--{name} is missing (elman train --help shows how to call it)")
@@ -101,9 +98,7 @@ _WRITTEN = {
 }
 
 
-def _resume(run: str, options: dict[str, Any], machine: dict[str, Any]) -> "Trained":
-    from elman.tasks.task import resume
-
+def _resume(run: str, options: dict[str, Any], machine: dict[str, Any]) -> Trained:
     data = options.pop("data")
     for name, value in options.items():
         if value not in (None, ()):
@@ -113,7 +108,7 @@ def _resume(run: str, options: dict[str, Any], machine: dict[str, Any]) -> "Trai
         return resume(Path(run), data=data, machine=watched_machine, progress=progress)
 
 
-def _print(run: str, trained: "Trained", json: bool) -> None:
+def _print(run: str, trained: Trained, json: bool) -> None:
     facts = trained.facts
     if json:
         print_json({"run": run, "config": trained.config.to_data(), **facts})

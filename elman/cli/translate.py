@@ -1,9 +1,64 @@
-"""`elman translate`: every line of a text in another language, or in whatever a run writes."""
+"""`elman translate`: a text for every source: translations, summaries, captions."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
 
 from elman.cli.arguments import Json, Run
-from elman.cli.attention_flags import AttentionFlags
-from elman.cli.input_text import InputFile
-from elman.cli.translation_flags import Mixed, Search, load_translator, read_lines, write_texts
+from elman.cli.ask import ask, given_values, make_flags, open_run, print_answer
+from elman.cli.input_text import GivenText, InputFile, read_given
+from elman.cli.output import note
+from elman.errors import InputError
+from elman.evaluation.attention_map import AttentionMap
+from elman.figures.attention_maps import check_map_file, write_maps
+from elman.figures.files import check_file, writing
+from elman.tasks.translation.attention import check_attention
+from elman.tasks.translation.ensemble import mix_translators
+from elman.tasks.translation.questions import Translate
+from elman.tasks.translation.vectors import is_vectors, read_vectors
+
+SearchFlags: Any = make_flags(Translate, without=("attention",))
+_MIX = Parameter(
+    name="--mix",
+    help="Another run over the same vocabularies, to decide together with: their probabilities are "
+    "averaged. May be given several times.",
+)
+
+
+@Parameter(name="*")
+@dataclass(kw_only=True)
+class AttentionFlags:
+    """Where the model looked."""
+
+    attention: str | None = None
+    "Write where the model looked for each word: a picture (.png, .svg) per line, or .json."
+    alignments: str | None = None
+    "Write which word comes from which, a line each: 0-0 1-2 (source-target, from 0)."
+
+    @property
+    def wanted(self) -> bool:
+        """Whether there is anything to write."""
+        return self.attention is not None or self.alignments is not None
+
+    def check(self, sources: int) -> None:
+        """Refuse, before the work, what cannot be written."""
+        if self.attention is not None:
+            check_map_file(self.attention, sources)
+        if self.alignments is not None:
+            check_file(self.alignments, "a list of alignments", ())
+
+    def write(self, maps: list[AttentionMap]) -> None:
+        """Write what is wanted of the best text of each source."""
+        if self.alignments is not None:
+            with writing(Path(self.alignments)) as temporary:
+                lines = "".join(f"{one.pharaoh}\n" for one in maps)
+                temporary.write_text(lines, encoding="utf-8")
+        if self.attention is not None:
+            written = write_maps(maps, self.attention)
+            if len(written) > 1:
+                note(f"pictures: {written[0]} … {written[-1].name}")
 
 
 def translate(
@@ -11,13 +66,17 @@ def translate(
     file: InputFile | None = None,
     /,
     *,
-    text: str | None = None,
-    search: Search | None = None,
+    text: GivenText = None,
+    search: SearchFlags | None = None,
     looking: AttentionFlags | None = None,
-    mix: Mixed = (),
+    mix: Annotated[tuple[str, ...], _MIX] = (),
     json: Json = False,
 ) -> None:
-    """Translate a text line by line; one line comes out for each, an empty one for an empty one.
+    """Translate, summarise or caption: print a text for every source.
+
+    One line comes out for each line, an empty one for an empty one. A run that was trained on
+    texts and their summaries writes summaries; one that was trained on vectors, like features of
+    pictures, writes captions.
 
     For example:
       elman translate runs/en-de --text "two dogs play in the snow ."
@@ -25,21 +84,29 @@ def translate(
       elman translate runs/en-de test.en --beam 1
       elman translate runs/en-de --text "two dogs play ." --attention map.png
       elman translate runs/en-de test.en --mix runs/en-de-2 --alignments test.align
+      elman translate runs/news article.txt --whole --min-tokens 20
+      elman translate runs/pictures features.npy --beam 10 --n-best 3
       cat test.en | elman translate runs/en-de - --n-best 3 --json
 
     Parameters
     ----------
     file
-        Sources, one per line; - for standard input.
-    text
-        The text itself, instead of a file.
+        Sources, one per line; - for standard input. Vectors of numpy, .npy or .npz: one vector per
+        example, or a grid of them.
     """
-    sources = read_lines(file, text)
-    write_texts(
-        load_translator(run, mix),
-        sources,
-        search or Search(),
-        looking or AttentionFlags(),
-        json=json,
-        what="translating, lines",
-    )
+    values, looking = given_values(search), looking or AttentionFlags()
+    document = None
+    if file is not None and is_vectors(Path(file)):
+        if text is not None or values.get("whole"):
+            raise InputError(f"{file}: holds vectors; leave out --text and --whole")
+        values["vectors"] = read_vectors(file)
+        looking.check(len(values["vectors"]))
+    else:
+        document = read_given(file, text)
+        looking.check(1 if values.get("whole") else document.lines)
+    trained = mix_translators([open_run(one, "translate") for one in (run, *mix)])
+    if looking.wanted:
+        check_attention(trained)
+    answer = ask(trained, "translate", values | {"attention": looking.wanted}, document)
+    looking.write(answer.maps)
+    print_answer(answer, json)

@@ -1,12 +1,13 @@
-"""`elman vary`: variants of a recipe in one table."""
+"""`elman study vary`: variants of a recipe in one table."""
 
 import math
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from elman.atomic import replacing
 from elman.cli.arguments import (
     Columns,
     Data,
@@ -22,9 +23,9 @@ from elman.cli.arguments import (
 from elman.cli.output import note, print_json, print_table
 from elman.cli.progress import watched
 from elman.errors import ElmanError, InputError
-
-if TYPE_CHECKING:
-    from elman.experiments.vary import Variant
+from elman.experiments.vary import Variant
+from elman.experiments.vary import vary as vary_recipe
+from elman.training.processes import Processes
 
 Tries = Annotated[tuple[str, ...], Parameter(name="--try")]
 
@@ -45,16 +46,16 @@ def vary(
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Train every combination of the settings that are tried, and compare them in one table.
+    """Train every combination of some settings and compare them in one table.
 
     Runs are kept: what is finished is not trained again, and what was stopped goes on when the
     same command is given once more. Language models are compared by perplexity, others by the
     measure of their task.
 
     For example:
-      elman vary classifier --data films --out runs/poolings --try model.pooling=last,mean,max
-      elman vary tagger --data ner --out runs/outputs --try model.output=softmax,crf --seeds 3
-      elman vary ngram --data grammar --out runs/orders --try model.order=2,3,4 --write orders.md
+      elman study vary classifier --data films --out runs/poolings --try model.pooling=last,mean,max
+      elman study vary tagger --data ner --out runs/outputs --try model.output=softmax,crf --seeds 3
+      elman study vary ngram --data grammar --out runs/n --try model.order=2,3,4 --write table.md
 
     Parameters
     ----------
@@ -84,15 +85,12 @@ def vary(
     _note(variants)
 
 
-def _train(recipe: str, options: dict[str, Any], machine: dict[str, Any]) -> list["Variant"]:
-    from elman.experiments.vary import vary as vary_recipe
-    from elman.training.processes import Processes
-
+def _train(recipe: str, options: dict[str, Any], machine: dict[str, Any]) -> list[Variant]:
     with watched({**machine, "processes": Processes()}) as (watched_machine, progress):
         return vary_recipe(recipe, **options, machine=watched_machine, progress=progress)
 
 
-def _table(variants: list["Variant"]) -> tuple[list[str], list[list[str]]]:
+def _table(variants: list[Variant]) -> tuple[list[str], list[list[str]]]:
     """Settings, the measure over the seeds, parameters and seconds."""
     several = len(variants[0].runs) > 1
     header = [*variants[0].settings, variants[0].measure]
@@ -113,7 +111,7 @@ def _shown(figure: float) -> str:
     return f"{figure:.4f}" if figure < 10 else f"{figure:,.2f}"
 
 
-def _note(variants: list["Variant"]) -> None:
+def _note(variants: list[Variant]) -> None:
     """What keeps the figures from meaning what they seem to."""
     tokens_differ = any(name.startswith("text.") for name in variants[0].settings)
     if variants[0].measure == "perplexity" and tokens_differ:
@@ -129,8 +127,6 @@ def _writable(path: Path) -> Path:
 
 def _write(path: Path, header: list[str], rows: list[list[str]]) -> None:
     """The table as Markdown; columns of figures are aligned right."""
-    from elman.atomic import replacing
-
     marks = ["---" if "." in name else "--:" for name in header]  # settings have a dot
     lines = [f"| {' | '.join(row)} |" for row in [header, marks, *rows]]
     try:

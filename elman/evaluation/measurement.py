@@ -10,16 +10,22 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from elman.errors import ElmanError, InputError
+from elman.evaluation.measures import SEEN, TaskMeasures
 from elman.evaluation.reading import STREAM, Progress, Reading, silent
 from elman.evaluation.scoring import each_token, score_ids
 from elman.models.contract import LanguageModel
 from elman.text.reader import Document, named
 from elman.text.tokenizer import Tokenizer, no_surrogates
+
+if TYPE_CHECKING:
+    from elman.evaluation.accuracy import Accuracy
+
+_MANY_UNKNOWN = 0.05  # of the tokens
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,7 @@ class Protocol:
 
 
 @dataclass
-class Measurement:
+class Measurement(TaskMeasures):
     """What a model gives a text, in sums."""
 
     nats: float
@@ -64,6 +70,8 @@ class Measurement:
     protocol: Protocol
     line_nats: np.ndarray = field(repr=False)  # the same sum, line by line
     undefined: int = 0  # of the impossible ones: tokens after a context never seen (0 / 0)
+    accuracy: Accuracy | None = None  # of the likeliest tokens, if that was counted too
+    seen: bool = False  # the text was trained on
 
     @property
     def perplexity(self) -> float:
@@ -82,10 +90,6 @@ class Measurement:
     def bits_per_byte(self) -> float:
         return self.nats / self.bytes / math.log(2)
 
-    def main(self) -> tuple[str, float]:
-        """The measure that matters, as of tasks (`measures.py`)."""
-        return "perplexity", self.perplexity
-
     def to_data(self) -> dict[str, Any]:
         """Plain data; infinite numbers as null, since JSON has none."""
         numbers = {
@@ -95,7 +99,7 @@ class Measurement:
             "bits_per_byte": self.bits_per_byte,
             "nats": self.nats,
         }
-        return {
+        data = {
             **{name: value if math.isfinite(value) else None for name, value in numbers.items()},
             "tokens": self.tokens,
             "characters": self.characters,
@@ -106,6 +110,58 @@ class Measurement:
             "undefined_tokens": self.undefined,
             "protocol": {**vars(self.protocol), "signature": str(self.protocol)},
         }
+        return data if self.accuracy is None else {**data, "accuracy": self.accuracy.to_data()}
+
+    def rows(self) -> list[tuple[str, Any]]:
+        rows: list[tuple[str, Any]] = [
+            ("perplexity", self.perplexity),
+            ("bits per token", self.surprisal),
+            ("bits per character", self.bits_per_character),
+            ("bits per byte", self.bits_per_byte),
+            ("tokens", self.tokens),
+            ("of them unknown", self.unknown),
+            ("lines", self.lines),
+        ]
+        if self.accuracy is not None:
+            rows += [
+                ("accuracy", self.accuracy.accuracy),
+                ("tokens that count", self.accuracy.counted),
+                ("lines all right", self.accuracy.line_accuracy),
+            ]
+        return rows
+
+    def footnotes(self) -> list[str]:
+        lines = [f"protocol: {self.protocol}", f"text: {self.protocol.text}"]
+        if self.accuracy is not None:
+            what = f"the likeliest token is the one that comes; counted: {self.accuracy.what}"
+            lines.insert(0, f"accuracy: {what}")
+        return lines
+
+    def notes(self) -> list[str]:
+        notes = [SEEN] if self.seen else []
+        if self.unknown:
+            notes.append(
+                "unknown words count as one word <unk>, so bits per byte look better than they are"
+            )
+        if self.unknown > _MANY_UNKNOWN * self.tokens:
+            notes.append(
+                f"WARNING: {self.unknown / self.tokens:.1%} of the tokens are out of vocabulary. "
+                "Is the text tokenized like the training text, with punctuation apart from words?"
+            )
+        return notes + ([self._why_infinite()] if self.impossible else [])
+
+    def _why_infinite(self) -> str:
+        """Why the perplexity is infinite, and how to get a finite one."""
+        of, zero = f"of {self.tokens:,} tokens", self.impossible - self.undefined
+        reasons = []
+        if zero:
+            reasons.append(f"{zero:,} {of} have probability zero (never seen after their context)")
+        if self.undefined:
+            reasons.append(
+                f"{self.undefined:,} {of} have no defined probability (their context was never "
+                "seen: 0 / 0)"
+            )
+        return f"{'; '.join(reasons)}: the perplexity is infinite; a smoother makes it finite"
 
 
 def measure(

@@ -21,6 +21,9 @@ class MeasureTable:
     rows: Sequence[Sequence[Any]]
 
 
+SEEN = "this is the text that the run was trained on; measure on text it has not seen"
+
+
 class TaskMeasures(ABC):
     """How well examples were answered."""
 

@@ -1,7 +1,7 @@
 """Small networks that differ only in their cell, trained in a few minutes and compared.
 
 Takes names of cells and a corpus, gives trained models with the records of their training; called
-by `elman inspect` without a run. On the `tickets` corpus it also measures after every epoch how
+by `elman study cells`. On the `tickets` corpus it also measures after every epoch how
 likely each network finds the last word of stories that it has not seen, by distance; a network that
 knows it at every distance stops early.
 

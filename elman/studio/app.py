@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -16,22 +16,30 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.responses import Response
 
 from elman.decoding.transforms import TRANSFORMS
+from elman.insight import INSIGHTS
+from elman.json_safe import json_safe
 from elman.studio import errors, tokens
 from elman.studio.batching import Batcher
 from elman.studio.completion_request import CompletionRequest
 from elman.studio.completions import complete, unless_gone
+from elman.studio.embeddings import EmbeddingsRequest, embeddings
 from elman.studio.errors import Refused
 from elman.studio.jobs import Jobs
-from elman.studio.json_safe import as_plain
 from elman.studio.ladder import rungs
 from elman.studio.limits import Limits
 from elman.studio.metrics import MEDIA_TYPE, Metrics
 from elman.studio.model_views import ModelViews
 from elman.studio.pages import add_pages, page_files
+from elman.studio.questions import (
+    answering,
+    describe_questions,
+    every_question,
+    make_schema,
+    model_header,
+)
 from elman.studio.reference_page import reference_page
 from elman.studio.security import Access, Guard
-from elman.studio.served import Served, ServedModel
-from elman.studio.tasks import TASKS, Question, Task, views
+from elman.studio.served import Served
 from elman.studio.training_runs import TrainingRuns
 from elman.version import __version__
 
@@ -105,8 +113,7 @@ def build(
     _add_chat(app)
     _add_tokens(app, studio)
     _add_runs(app, studio)
-    for name, task in TASKS.items():
-        _add_task(app, studio, name, task)
+    _add_questions(app, studio)
     files = page_files()
     add_pages(app, files)
     access = access or Access()
@@ -156,12 +163,12 @@ def _add_models(app: FastAPI, studio: Studio) -> None:
     async def models() -> Response:
         """Every served model, with its tasks."""
         data = [model.describe() for model in studio.served]
-        return JSONResponse(as_plain({"object": "list", "data": data}))
+        return JSONResponse(json_safe({"object": "list", "data": data}))
 
     @app.get("/v1/models/{name}")
     async def model(name: str) -> Response:
         """One of the models."""
-        return JSONResponse(as_plain(studio.served.find(name).describe()))
+        return JSONResponse(json_safe(studio.served.find(name).describe()))
 
     @app.post("/v1/completions")
     async def completions(request: Request, asked: CompletionRequest) -> Response:
@@ -188,7 +195,7 @@ def _add_runs(app: FastAPI, studio: Studio) -> None:
     def runs() -> Response:
         """Trainings in the folder that was given with --runs."""
         data = [run.describe() for run in studio.runs.list()]
-        return JSONResponse(as_plain({"object": "list", "data": data}))
+        return JSONResponse(json_safe({"object": "list", "data": data}))
 
     @app.get("/v1/runs/{name:path}")
     def run(name: str, since: Annotated[int, Query(ge=0)] = 0) -> Response:
@@ -201,12 +208,12 @@ def _add_runs(app: FastAPI, studio: Studio) -> None:
             "records": records[since:],
             "next": len(records),
         }
-        return JSONResponse(as_plain(data))
+        return JSONResponse(json_safe(data))
 
     @app.get("/v1/ladder")
     def ladder() -> Response:
         """What is served and what was trained, in groups that may be compared."""
-        return JSONResponse(as_plain({"groups": rungs(studio.served, studio.runs.list())}))
+        return JSONResponse(json_safe({"groups": rungs(studio.served, studio.runs.list())}))
 
     of_model = ModelViews()
 
@@ -214,7 +221,8 @@ def _add_runs(app: FastAPI, studio: Studio) -> None:
     async def inspect_views(model: str | None = None) -> dict[str, Any]:
         """What can be looked at in neural models, or in one of them."""
         if model is None:
-            return {"object": "list", "data": views()}
+            data = [{"id": name, "about": about} for name, about in INSIGHTS.abouts().items()]
+            return {"object": "list", "data": data}
         served = studio.served.find_for("inspect", model)
         found = await studio.jobs.run(lambda job: of_model.of(served))
         return {"object": "list", "data": found}
@@ -245,18 +253,33 @@ def _add_tokens(app: FastAPI, studio: Studio) -> None:
         return tokens.tokenizer_info(studio.served.find_for("completions", model), studio.limits)
 
 
-def _add_task(app: FastAPI, studio: Studio, name: str, task: Task) -> None:
+def _add_questions(app: FastAPI, studio: Studio) -> None:
+    questions = every_question()
+    schemas = {name: make_schema(question) for name, question in questions.items()}
+    for name, schema in schemas.items():
+        _add_question(app, studio, name, schema, questions[name].about)
+
+    @app.get("/v1/questions")
+    async def describe() -> dict[str, Any]:
+        """Every question with its JSON schema, and the models that answer it."""
+        data = describe_questions(questions, schemas, studio.served, studio.limits)
+        return {"object": "list", "data": data}
+
+    @app.post("/v1/embeddings")
+    async def embed_texts(request: Request, asked: EmbeddingsRequest) -> Response:
+        """One vector per text, in OpenAI's shape."""
+        model = studio.served.find_for("embeddings", asked.model)
+        work = studio.jobs.run(lambda job: embeddings(model, asked, studio.limits, job))
+        return JSONResponse(json_safe(await unless_gone(request, work)))
+
+
+def _add_question(app: FastAPI, studio: Studio, name: str, schema: type, about: str) -> None:
     async def route(request: Request, asked: Any) -> Response:
         model = studio.served.find_for(name, asked.model)
-        answer = await unless_gone(request, studio.jobs.run(_asking(studio, model, task, asked)))
-        return JSONResponse({"model": model.id, **answer})
+        work = answering(model, model.questions[name], asked, studio.limits)
+        data = await unless_gone(request, studio.jobs.run(work))
+        return JSONResponse(data, headers=model_header(model))
 
-    route.__annotations__["asked"] = task.request
-    route.__doc__ = task.answer.__doc__
+    route.__annotations__["asked"] = schema
+    route.__doc__ = about
     app.post(f"/v1/{name}", name=name)(route)
-
-
-def _asking(
-    studio: Studio, model: ServedModel, task: Task, asked: Any
-) -> Callable[[Any], dict[str, Any]]:
-    return lambda job: as_plain(task.answer(Question(model, studio.limits, job), asked))

@@ -1,4 +1,4 @@
-"""What a client may ask of `/v1/completions`, and of `/v1/distribution`: fields, checks, options.
+"""What a client may ask of `/v1/completions`: fields, checks, options.
 
 Takes JSON in OpenAI's shape, gives `DecodingOptions` and prompts. The fields of transforms and
 penalties are made from `DecodingOptions`, so that another transform needs no line here.

@@ -8,18 +8,17 @@ layers of a bidirectional one), or without it with `layer: "words"`.
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
 
 from elman.errors import InputError
 from elman.studio.completion_request import Id, Strict, check_prompt
-from elman.studio.limits import refuse_above
-
-if TYPE_CHECKING:
-    from elman.studio.tasks import Question
-    from elman.tasks.vectors import Embedder
+from elman.studio.jobs import Job
+from elman.studio.limits import Limits, refuse_above
+from elman.studio.served import ServedModel
+from elman.tasks.vectors import Embedder, embedder_of
 
 _WITHOUT_CONTEXT = "words"
 
@@ -48,27 +47,27 @@ class EmbeddingsRequest(Strict):
         return list(self.input)  # type: ignore[arg-type]
 
 
-def embeddings(question: Question, asked: EmbeddingsRequest) -> dict[str, Any]:
+def embeddings(
+    model: ServedModel, asked: EmbeddingsRequest, limits: Limits, job: Job
+) -> dict[str, Any]:
     """One vector per text, in OpenAI's shape."""
-    from elman.tasks.vectors import embedder_of
-
-    texts = [_text(question, given) for given in asked.inputs()]
-    question.check_text(*texts)
-    refuse_above("the number of texts", len(texts), question.limits.texts)
-    embedder = embedder_of(question.model.trained, question.model.id)
+    texts = [_text(model, given, limits) for given in asked.inputs()]
+    refuse_above("the number of characters", sum(map(len, texts)), limits.text_characters)
+    refuse_above("the number of texts", len(texts), limits.texts)
+    embedder = embedder_of(model.trained, model.id)
     if asked.dimensions not in (None, embedder.size):
         raise InputError(f"dimensions: the vectors of this model have {embedder.size} numbers")
     if not texts:
         raise InputError("input is empty; give at least one text")
     data, tokens = [], 0
     for index, text in enumerate(texts):
-        question.job.go_on()
+        job.go_on()
         vector, words = _vector(embedder, text, asked.layer, index)
         tokens += words
         coded = _encode(vector, asked.encoding_format or "float")
         data.append({"object": "embedding", "index": index, "embedding": coded})
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-    return {"object": "list", "data": data, "usage": usage}
+    return {"model": model.id, "object": "list", "data": data, "usage": usage}
 
 
 def _vector(embedder: Embedder, text: str, layer: str, index: int) -> tuple[np.ndarray, int]:
@@ -99,12 +98,12 @@ def _encode(vector: np.ndarray, form: str) -> list[float] | str:
     return [float(number) for number in vector.astype(np.float32)]
 
 
-def _text(question: Question, given: str | list[int]) -> str:
+def _text(model: ServedModel, given: str | list[int], limits: Limits) -> str:
     """An input as text; ids need a model whose tokenizer knows them."""
     if isinstance(given, str):
         return given
-    tokenizer = getattr(question.model.trained, "tokenizer", None)
+    tokenizer = getattr(model.trained, "tokenizer", None)
     if tokenizer is None:
         raise InputError("input: this model takes texts, not ids")
-    check_prompt(given, len(tokenizer), question.limits)
+    check_prompt(given, len(tokenizer), limits)
     return str(tokenizer.decode(given))

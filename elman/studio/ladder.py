@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from elman.studio.json_safe import last_part
-from elman.studio.served import ServedModel
+from elman.studio.served import ServedModel, last_part
 from elman.studio.training_runs import TrainingRun
 
 _MEASURES = ("perplexity", "error")  # of a validation, both the lower the better

@@ -13,7 +13,6 @@ import torch
 from elman.insight import INSIGHTS
 from elman.studio.served import ServedModel
 from elman.tasks.language_modelling.inspection import inspect
-from elman.training.history import read_history
 
 _AS = {"jacobians": "gradient-flow"}  # too much work to try: there where the other one is
 _TEXT = "one two ( three ) four"  # words that a model does not know will do
@@ -33,10 +32,9 @@ class ModelViews:
 
 
 def _find(model: ServedModel) -> list[dict[str, Any]]:
-    history = [] if model.path is None else read_history(model.path)
     with torch.inference_mode(False):  # gradients are what is looked at
         tried = [name for name in INSIGHTS if name not in _AS]
-        seen = inspect(model.trained, _TEXT, only=tried, history=history).insights
+        seen = inspect(model.trained, _TEXT, only=tried).insights
     return [
         {"id": name, "about": about}
         for name, about in INSIGHTS.abouts().items()

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from elman.errors import InputError
 from elman.runs.manifest import MANIFEST
 from elman.studio.errors import Refused
-from elman.studio.json_safe import last_part
 from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.question import Question
 from elman.tasks.task import load
 
-_OF_LANGUAGE_MODELS = ("completions", "distribution", "suggest", "surprisal", "score")
-_OF_NETWORKS = ("embed", "embeddings", "inspect")
-_OF_OTHERS = ("tag", "classify", "answer", "translate")  # a trained model has them as methods
+_VIEWS = {"generate": "completions", "embed": "embeddings"}  # OpenAI-shaped routes of questions
 
 
 @dataclass(frozen=True)
@@ -31,8 +29,14 @@ class ServedModel:
     id: str
     trained: Any  # what `load` gives
     created: int  # seconds since 1970
-    tasks: tuple[str, ...]
+    questions: dict[str, Question]  # those that it can answer
     path: Path | None = None  # of its run folder
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """What it can do: its questions, and the OpenAI-shaped routes made of them."""
+        views = [view for question, view in _VIEWS.items() if question in self.questions]
+        return (*self.questions, *views)
 
     @property
     def unit(self) -> str | None:
@@ -119,28 +123,12 @@ def as_served(name: str, trained: Any, path: Path | None = None) -> ServedModel:
     trained.name = name  # messages call it so, and say nothing of where it lies
     if isinstance(trained, TrainedModel) and hasattr(trained.model, "double"):
         trained.model.double().eval()
-    return ServedModel(name, trained, created, _tasks(trained), path)
+    return ServedModel(name, trained, created, trained.questions, path)
 
 
-def _tasks(trained: Any) -> tuple[str, ...]:
-    if isinstance(trained, TrainedModel):
-        inside = (
-            ("embed", "embeddings", "inspect") if hasattr(trained.model, "hidden_vectors") else ()
-        )
-        return (*_OF_LANGUAGE_MODELS, *inside)
-    found = [task for task in _OF_OTHERS if hasattr(trained, task)]
-    has_vectors = hasattr(trained, "task") and _has_vectors(trained)
-    return (*found, "embed", "embeddings") if has_vectors else tuple(found)
-
-
-def _has_vectors(trained: Any) -> bool:
-    from elman.tasks.vectors import embedder_of
-
-    try:
-        embedder_of(trained, trained.name)
-    except InputError:
-        return False
-    return True
+def last_part(place: Any) -> str | None:
+    """The name of a recipe or corpus, without the folders that it lies in."""
+    return None if place is None else PurePath(str(place)).name
 
 
 def _free_name(name: str, taken: list[str]) -> str:

@@ -17,8 +17,7 @@ from elman.runs.lock import is_being_trained
 from elman.runs.manifest import MANIFEST
 from elman.runs.regular import open_regular
 from elman.studio.errors import Refused
-from elman.studio.json_safe import last_part
-from elman.studio.served import ServedModel
+from elman.studio.served import ServedModel, last_part
 from elman.training.history import HISTORY, read_history
 
 _DEPTHS = ("*", "*/*")  # a run beside others, or in the folder of a series

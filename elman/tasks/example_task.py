@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from elman.errors import InputError
-from elman.evaluation.measures import TaskMeasures
+from elman.evaluation.measures import SEEN, TaskMeasures
 from elman.models.weights import outline
 from elman.recipes import RunConfig
 from elman.runs.parts import Shapes
@@ -246,6 +246,9 @@ class TrainedTask(Trained):
         task = copy(self.task)
         task.config = replace(config, text=replace(config.text, columns=columns))
         return type(self)(task, self.model, self.facts, self.name)
+
+    def notes_on(self, data: str, split: str | None = None) -> list[str]:
+        return [*self.notes, *([SEEN] if self.has_seen(data, split) else [])]
 
     def has_seen(self, data: str, split: str | None = None) -> bool:
         """Whether the examples of this text were trained on."""

@@ -7,20 +7,23 @@ what only it can do (`TrainedModel`, `TrainedTagger`, `TrainedTranslator` …).
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
+from elman.errors import InputError
 from elman.evaluation.measures import MeasureTable
+from elman.evaluation.reading import Progress, silent
 from elman.models import MODELS
 from elman.recipes import RunConfig
 from elman.runs.folder import write_run
 from elman.tasks import TASKS
-from elman.tasks.question import Answer, Progress, Question, silent
+from elman.tasks.question import Answer, Question, make_request
 
 
 class Trained:
     """A task and its model."""
 
     about: ClassVar[str] = "a trained model"  # as messages call one
+    confuses: ClassVar[bool] = False  # whether its measures say what was taken for what
     task: Any  # a Task; every class says which
     model: Any
 
@@ -29,6 +32,7 @@ class Trained:
         self.model = model
         self.facts = facts  # about the training: data, hashes, seconds, notes
         self.name = name
+        self.folder = Path(name)  # of the run, whatever messages call it
 
     @property
     def config(self) -> RunConfig:
@@ -42,14 +46,31 @@ class Trained:
         every = TASKS[MODELS[self.config.kind].task].load_questions()
         return {name: question for name, question in every.items() if question.able(self)}
 
-    def ask(self, question: str, *, progress: Progress = silent, **fields: Any) -> Answer:
-        """The answer to a question; fields are those of its request."""
-        asked = self.questions[question]
-        return asked.ask(self, asked.request(**fields), progress)
+    def ask(self, question: str, /, *, progress: Progress = silent, **fields: Any) -> Answer:
+        """The answer to a question: `ask("suggest", text="the price of", top=3)`."""
+        questions = self.questions
+        if question not in questions:
+            known = ", ".join(questions) or "no questions"
+            raise InputError(f"{self.name}: cannot answer {question!r}; it can: {known}")
+        asked = questions[question]
+        return asked.ask(self, make_request(asked.request, fields), progress)
 
     def evaluate(self, data: str, *, split: str | None = None) -> Any:
         """How well it does on the test split of a folder or a built-in corpus, or on a file."""
         raise NotImplementedError
+
+    def with_columns(self, columns: dict[str, str]) -> Self:
+        """The same, reading tables by these columns."""
+        raise InputError(f"--columns is for tables, and {self.about} reads none; leave it out")
+
+    def notes_on(self, data: str, split: str | None = None) -> list[str]:
+        """What to know about data that it was just measured on."""
+        return []
+
+    def describe_model(self) -> dict[str, Any]:
+        """What the model is, as plain data."""
+        facts: dict[str, Any] = self.model.facts()
+        return facts
 
     def contents(self) -> dict[str, Any]:
         """What a run folder holds of it, by the names of the parts."""
@@ -66,7 +87,7 @@ class Trained:
 
     def describe(self) -> dict[str, Any]:
         """What a person wants to know about it, as plain data."""
-        return {"name": self.name, **self.model.facts(), "training": self.facts}
+        return {"name": self.name, **self.describe_model(), "training": self.facts}
 
     def summary(self) -> list[str | MeasureTable]:
         """What a training has to say at its end: lines and tables."""

@@ -4,7 +4,7 @@
     task with such a model     the same, and the mix that the task has learned
     neural language model      one layer: the hidden vector after each token
 
-Takes a run folder, gives an `Embedder`; called by `elman embed` and `neighbours.py`.
+Takes a trained model, gives an `Embedder`; called by `embed.py` and `neighbours.py`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,9 +22,6 @@ from elman.batches.sentences import SentenceReader
 from elman.errors import InputError
 from elman.layers.contextual import ScalarMix
 from elman.models.bidirectional import BidirectionalModel
-from elman.tasks.embedding.task import layers_of, type_vectors_of
-from elman.tasks.language_modelling.trained import TrainedModel
-from elman.tasks.task import load
 
 _BATCH = 32  # lines side by side
 
@@ -101,9 +97,9 @@ class LanguageModelEmbedder(Embedder):
 
     num_layers = 1
 
-    def __init__(self, trained: TrainedModel) -> None:
+    def __init__(self, trained: Any) -> None:
         self._tokenizer = trained.tokenizer
-        self._model = cast("Any", trained.model).eval()
+        self._model = trained.model.eval()
         self.size = int(self._hidden([[]]).shape[2])
 
     def embed(self, lines: Sequence[str]) -> list[Line]:
@@ -139,6 +135,28 @@ class LanguageModelEmbedder(Embedder):
         return torch.cat(means).numpy(force=True)
 
 
+@torch.inference_mode()
+def layers_of(
+    model: BidirectionalModel, reader: SentenceReader, sentences: Sequence[tuple[str, ...]]
+) -> list[np.ndarray]:
+    """Of each sentence by itself, (layers, words, numbers)."""
+    found = []
+    for first in range(0, len(sentences), _BATCH):
+        some = sentences[first : first + _BATCH]
+        layers = model.layers(reader.read(some)).numpy(force=True)
+        found += [layers[:, row, : len(words)].copy() for row, words in enumerate(some)]
+    return found
+
+
+@torch.inference_mode()
+def type_vectors_of(
+    model: BidirectionalModel, reader: SentenceReader, words: Sequence[str]
+) -> np.ndarray:
+    """From characters alone, (words, numbers)."""
+    sentences = reader.read([[word] for word in words])
+    return model.characters(sentences.spelled)[sentences.places[:, 0]].numpy(force=True)
+
+
 def embed_lines(
     embedder: Embedder,
     lines: Sequence[str],
@@ -154,24 +172,33 @@ def embed_lines(
     return found
 
 
-def open_embedder(run: str | Path) -> Embedder:
-    """The vectors of a run, or one line that says why it has none."""
-    return embedder_of(load(run), str(run))
-
-
 def embedder_of(trained: Any, name: str) -> Embedder:
     """The vectors of what was loaded from a run; `name` is what a message calls it by."""
-    if isinstance(trained, TrainedModel):
-        if not hasattr(trained.model, "hidden_vectors"):
-            raise InputError(f"{name}: an n-gram model counts words and has no vectors of them")
+    if _has_hidden_vectors(trained):
         return LanguageModelEmbedder(trained)
     if isinstance(trained.model, BidirectionalModel):
         return BidirectionalEmbedder(trained.model, trained.task.reader)
-    contextual = getattr(getattr(trained.model, "encoder", trained.model), "contextual", None)
-    if contextual is None:
-        kind = trained.config.kind
-        raise InputError(
-            f"{name}: a {kind} has vectors of words in context only if it was trained with "
-            "--set model.elmo=RUN; or give a run of the recipe elmo-small"
-        )
-    return BidirectionalEmbedder(contextual.model, trained.task.reader, contextual.mixes[0])
+    contextual = _contextual(trained)
+    if contextual is not None:
+        return BidirectionalEmbedder(contextual.model, trained.task.reader, contextual.mixes[0])
+    if hasattr(trained, "tokenizer"):
+        raise InputError(f"{name}: an n-gram model counts words and has no vectors of them")
+    raise InputError(
+        f"{name}: a {trained.config.kind} has vectors of words in context only if it was trained "
+        "with --set model.elmo=RUN; or give a run of the recipe elmo-small"
+    )
+
+
+def has_vectors(trained: Any) -> bool:
+    """Whether there are vectors of words in this model."""
+    bidirectional = isinstance(trained.model, BidirectionalModel)
+    return bidirectional or _has_hidden_vectors(trained) or _contextual(trained) is not None
+
+
+def _has_hidden_vectors(trained: Any) -> bool:
+    return hasattr(trained, "tokenizer") and hasattr(trained.model, "hidden_vectors")
+
+
+def _contextual(trained: Any) -> Any:
+    """The frozen language model inside the model of a task, if it has one."""
+    return getattr(getattr(trained.model, "encoder", trained.model), "contextual", None)

@@ -27,18 +27,18 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_one_question(says: Any, gives: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = ("answer", "run", "--question", "Who has the lamp?", "--passage")
-    found = gives(*asked, PASSAGE)
-    assert [*found] == ["question", "answer", "start", "end", "probability"]
+    (found,) = gives(*asked, PASSAGE)["answers"]
+    assert [*found] == ["id", "question", "answer", "start", "end", "probability"]
     assert found["answer"] == PASSAGE[found["start"] : found["end"]]
     assert says(*asked, PASSAGE) == " ".join(found["answer"].split()) + "\n"
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(PASSAGE.encode() + b"\n")))
-    assert gives(*asked, "-") == found
+    assert gives(*asked, "-")["answers"] == [found]
 
 
 def test_a_file_of_questions(
     says: Any, gives: Any, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = gives("answer", "run", "facts/test.json")
+    rows = gives("answer", "run", "facts/test.json")["answers"]
     tree = json.loads((place / "facts" / "test.json").read_text())
     asked = [one for part in tree["data"][0]["paragraphs"] for one in part["qas"]]
     assert [(row["id"], row["question"]) for row in rows] == [
@@ -51,14 +51,15 @@ def test_a_file_of_questions(
     ]
     piped = (place / "facts" / "test.json").read_bytes()
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(piped)))
-    assert gives("answer", "run", "-") == rows
+    assert gives("answer", "run", "-")["answers"] == rows
 
 
 def test_questions_need_no_answers(gives: Any, place: Path) -> None:
     qas = [{"question": "Who?"}, {"question": "What?", "is_impossible": True}]
     tree = {"data": [{"paragraphs": [{"context": PASSAGE, "qas": qas}]}]}
     (place / "asked.json").write_text(json.dumps(tree))
-    assert [row["question"] for row in gives("answer", "run", "asked.json")] == ["Who?", "What?"]
+    rows = gives("answer", "run", "asked.json")["answers"]
+    assert [row["question"] for row in rows] == ["Who?", "What?"]
 
 
 def test_evaluate(says: Any, gives: Any) -> None:
@@ -77,10 +78,10 @@ QUESTION = ("--question", "Who?")
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["run"], "give --question and --passage, or a file of questions"),
-        (["run", *QUESTION], "give --question and --passage, or a file of questions"),
+        (["run"], "give --question and --passage, or a file"),
+        (["run", *QUESTION], "give --question and --passage, or a file"),
         (["run", "facts/test.json", *QUESTION], "give either a file or --question and --passage"),
-        (["run", "--question", "", "--passage", "x"], "question is empty; ask something"),
+        (["run", "--question", "", "--passage", "x"], "--question is empty; give some text"),
         (["run", *QUESTION, "--passage", " "], "the passage of question is empty"),
         (["run", "nowhere.json"], "nowhere.json: no such file"),
         (["run", "-x"], "unknown option -x"),

@@ -55,7 +55,7 @@ def test_a_file_with_all_labels(says: Any, runs: Path, tmp_path: Path) -> None:
 def test_standard_input_as_json(says: Any, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = io.TextIOWrapper(io.BytesIO(b"a fine film .\n"))
     monkeypatch.setattr(sys, "stdin", given)
-    (found,) = json.loads(says("classify", f"{runs}/run-films", "-", "--json"))
+    (found,) = json.loads(says("classify", f"{runs}/run-films", "-", "--json"))["results"]
     assert found["text"] == "a fine film ."
     assert found["label"] == "good"
     assert found["probability"] == found["probabilities"]["good"]
@@ -63,7 +63,8 @@ def test_standard_input_as_json(says: Any, runs: Path, monkeypatch: pytest.Monke
 
 def test_what_the_words_contribute(says: Any, runs: Path) -> None:
     run = f"{runs}/run-films"
-    (found,) = json.loads(says("classify", run, "--text", "a dull film .", "--explain", "--json"))
+    asked = ("classify", run, "--text", "a dull film .", "--explain", "--json")
+    (found,) = json.loads(says(*asked))["results"]
     expected = elman.load(run).explain("a dull film .")
     assert found["words"] == [vars(word) for word in expected]
     shown = says("classify", run, "--text", "a dull film .", "--explain")
@@ -105,10 +106,10 @@ LABELLED_WITH_ODD = "label\ttext\n" + LABELLED + "odd\ta film .\n"
     [
         (("--text", "a", "--all", "--explain"), "--all and --explain are two tables"),
         (("--text", ""), "--text is empty"),
-        (("--text", " "), "--text is empty; give some text"),
+        (("--text", " "), "there is no text to classify; give some text"),
         ((), "give either a file or --text"),
         (("nowhere.txt",), "nowhere.txt: no such file"),
-        (("--text", "a", "--batch-size", "0"), "--batch-size 0: must be at least 1"),
+        (("--text", "a", "--batch-size", "0"), "--batch-size is 0; give at least 1"),
         (("--text", "a\tb"), "example 1 has 2 texts; this classifier labels a text"),
     ],
 )
@@ -124,7 +125,7 @@ def test_bad_input_is_one_line(
 def test_a_language_model_is_no_classifier(call: Any) -> None:
     result = call("classify", "words", "--text", "a")
     assert result.code == 2
-    assert "words: is an ngram, not a classifier" in result.err
+    assert "words: is a run of the model 'ngram', not for elman classify" in result.err
 
 
 def test_an_empty_line_stays_a_line_without_a_label(call: Any, runs: Path, tmp_path: Path) -> None:
@@ -135,7 +136,7 @@ def test_an_empty_line_stays_a_line_without_a_label(call: Any, runs: Path, tmp_p
     _, first, second, third = rows(result.out)
     assert (first[0], second, third[0]) == ("good", ["", "", ""], "bad")
     assert result.err == "note: empty texts, which get no label: 1 of 3\n"
-    found = json.loads(call("classify", f"{runs}/run-films", str(file), "--json").out)
+    found = json.loads(call("classify", f"{runs}/run-films", str(file), "--json").out)["results"]
     assert found[1] == {"text": "", "label": None, "probability": None, "probabilities": {}}
     assert "(empty)" in call("classify", f"{runs}/run-films", str(file), "--explain").out
     file.write_text("\na fine film .\ta dull film .\n")

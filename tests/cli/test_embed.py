@@ -39,7 +39,7 @@ def test_vectors_as_a_table_and_as_json(says: Any, gives: Any, elmo: str) -> Non
     assert [row[1:4] for row in rows[1:]] == [
         [place, word, layer] for place, word in (("1", "the"), ("2", "cat")) for layer in "012"
     ]
-    (data,) = gives("embed", elmo, "--text", "the cat")
+    (data,) = gives("embed", elmo, "--text", "the cat")["lines"]
     assert data["words"] == ["the", "cat"]
     table = np.array([row[4].split() for row in rows[1:]], dtype=float).reshape(2, 3, 12)
     np.testing.assert_allclose(table.transpose(1, 0, 2), data["layers"], atol=1e-5)
@@ -50,7 +50,8 @@ def test_vectors_as_a_table_and_as_json(says: Any, gives: Any, elmo: str) -> Non
 
 def test_standard_input(gives: Any, elmo: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"the cat\n\ndogs\n")))
-    assert [line["words"] for line in gives("embed", elmo, "-")] == [["the", "cat"], [], ["dogs"]]
+    lines = gives("embed", elmo, "-")["lines"]
+    assert [line["words"] for line in lines] == [["the", "cat"], [], ["dogs"]]
 
 
 def test_a_file_of_vectors(says: Any, fails: Any, elmo: str, tmp_path: Path) -> None:
@@ -79,8 +80,8 @@ def test_nearest(says: Any, gives: Any, elmo: str, tmp_path: Path) -> None:
     [
         (["--text", "a", "--layer", "7"], "choose all, mix, or a number from 0 to 2"),
         (["--text", "a", "--nearest", "b"], "'b' is not in the text"),
-        (["--text", "a", "--same-word"], "--same-word is for --nearest"),
-        (["--text", "a", "--top", "0"], "--top 0: must be at least 1"),
+        (["--text", "a", "--same-word"], "--same-word is for nearest"),
+        (["--text", "a", "--top", "0"], "--top is 0; give at least 1"),
         (["--text", "a", "--out", "x.txt"], "ends in .safetensors"),
         (["--text", "a", "--out", "x.safetensors", "--json"], "leave out --json"),
         (["--text", ""], "--text is empty"),
@@ -93,7 +94,7 @@ def test_bad_input(fails: Any, elmo: str, arguments: list[str], message: str) ->
 
 
 def test_runs_that_have_no_vectors(fails: Any) -> None:
-    assert "has no vectors" in fails("embed", "words", "--text", "the cat")
+    assert "not for elman embed" in fails("embed", "words", "--text", "the cat")
 
 
 def test_import_of_published_weights(says: Any, gives: Any, fails: Any, tmp_path: Path) -> None:
@@ -103,7 +104,7 @@ def test_import_of_published_weights(says: Any, gives: Any, fails: Any, tmp_path
     options, weights = map(str, write_elmo(tmp_path))
     out = str(tmp_path / "run")
     assert "parameters; saved in" in says("import", "elmo", options, weights, "--out", out)
-    (line,) = gives("embed", out, "--text", "The naïve cat")
+    (line,) = gives("embed", out, "--text", "The naïve cat")["lines"]
     assert np.array(line["layers"]).shape == (3, 3, 14)
     assert "exists already" in fails("import", "elmo", options, weights, "--out", out)
     other = str(tmp_path / "other")

@@ -83,7 +83,7 @@ def test_both_sparsity_problems_are_shown(call: Any, tmp_path: Path) -> None:
     rows = call("surprisal", run, "--text", "the cat cat dog")
     assert [line.split("\t")[3] for line in rows.out.splitlines()][3:] == ["inf", "undefined"]
     assert "1 of 4 words have no defined probability" in rows.err
-    read = json.loads(call("surprisal", run, "--text", "the cat cat dog", "--json").out)
+    read = json.loads(call("surprisal", run, "--text", "the cat cat dog", "--json").out)["words"]
     assert [row["undefined"] for row in read] == [False, False, False, True]
     for command in (["generate", run, "--prompt", "cat cat"], ["suggest", run, "cat cat"]):
         refused = call(*command)

@@ -12,8 +12,8 @@ def test_explain(says: Any, gives: Any) -> None:
         "the",
         "cat",
     ]
-    found = gives("explain", "words", "--text", "the cat")
-    rows = gives("surprisal", "words", "--text", "the cat", "--base", "e")
+    found = gives("explain", "words", "--text", "the cat")["tokens"]
+    rows = gives("surprisal", "words", "--text", "the cat", "--base", "e")["words"]
     assert [word["token"] for word in found] == ["the", "cat"]
     for word, row in zip(found, rows, strict=True):
         assert -np.log(word["probability"]) == pytest.approx(row["surprisal"])

@@ -25,21 +25,22 @@ def test_generate_several(says: Any) -> None:
 
 
 def test_generate_as_data(gives: Any) -> None:
-    (found,) = gives("generate", "words", "--prompt", "the cat", "--max-tokens", "3")
+    (found,) = gives("generate", "words", "--prompt", "the cat", "--max-tokens", "3")["samples"]
     assert found["text"] == "the cat" + found["continuation"]
     assert len(found["tokens"]) == 3
     assert found["log_prob"] < 0
-    assert len(gives("generate", "words", "--samples", "4")) == 4
+    assert len(gives("generate", "words", "--samples", "4")["samples"]) == 4
 
 
 def test_generate_knobs(gives: Any) -> None:
     options = ("generate", "words", "--prompt", "the", "--samples", "8", "--max-tokens", "6")
-    for sample in gives(*options, "--ban", "cat", "--ban", "."):
+    for sample in gives(*options, "--ban", "cat", "--ban", ".")["samples"]:
         assert not {"cat", "."} & set(sample["tokens"])
-    for sample in gives(*options, "--force", "bird sees"):
+    for sample in gives(*options, "--force", "bird sees")["samples"]:
         assert sample["tokens"][:2] == ["bird", "sees"]
-    assert all(" a" not in sample["continuation"] for sample in gives(*options, "--stop", " a"))
-    greedy = [gives(*options, *knob) for knob in (("--greedy",), ("--temperature", "0"))]
+    stopped = gives(*options, "--stop", " a")["samples"]
+    assert all(" a" not in sample["continuation"] for sample in stopped)
+    greedy = [gives(*options, *knob)["samples"] for knob in (("--greedy",), ("--temperature", "0"))]
     assert greedy[0] == greedy[1]
     assert len({sample["text"] for sample in greedy[0]}) == 1
 

@@ -51,9 +51,9 @@ def test_long_texts_are_cut_and_that_is_said(call: Any, network: str, place: Pat
     assert "note: network: read 10 tokens, left out 200 (--tokens)" in result.err
 
 
-def test_it_trains_cells_where_no_run_is_named(says: Any) -> None:
+def test_it_trains_cells(says: Any) -> None:
     said = says(
-        "inspect", "--cells", "elman,lstm", "--data", "tickets:lines=40", "--view", "gradient-flow",
+        "study", "cells", "elman", "lstm", "--data", "tickets:lines=40", "--view", "gradient-flow",
         "--set", "training.epochs=1", "--set", "model.hidden_size=8",
         "--set", "model.embedding_size=8",
     )  # fmt: skip
@@ -75,7 +75,6 @@ def test_it_trains_cells_where_no_run_is_named(says: Any) -> None:
         (["network", "--text", "x", "--view", "gates"], "unknown insight 'gates'"),
         (["network", "--text", "x", "--tokens", "0"], "must be at least 2"),
         (["network", "network", "--text", "x"], "named twice"),
-        (["--cells", "lstm,", "--data", "tickets:lines=40"], "unknown cell ''"),
     ],
 )
 @pytest.mark.usefixtures("network")

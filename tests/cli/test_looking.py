@@ -1,4 +1,4 @@
-"""--attention, --alignments and --mix of the commands that translate; `elman lengths`."""
+"""--attention, --alignments and --mix of the commands that translate; `elman study lengths`."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def test_pictures_and_alignments(call: Any, place: Path) -> None:
 
 def test_json_has_alignments(gives: Any, place: Path) -> None:
     asked = ("translate", "en-de", "lines.en", "--attention", "map.json")
-    printed = gives(*asked)
+    printed = gives(*asked)["translations"]
     maps = json.loads((place / "map.json").read_text(encoding="utf-8"))
-    assert [one["alignment"] for one in printed] == [one["alignment"] for one in maps]
+    assert [one["attention"]["alignment"] for one in printed] == [one["alignment"] for one in maps]
     assert maps[0]["source"] == ["the", "dog", "sees", "<eos>"]
     assert maps[1] == {"source": [], "target": [], "weights": [], "alignment": ""}
     assert sum(maps[0]["weights"][0]) == pytest.approx(1, abs=1e-4)
@@ -60,13 +60,17 @@ def test_json_has_alignments(gives: Any, place: Path) -> None:
 
 def test_runs_are_mixed(gives: Any) -> None:
     asked = ("translate", "en-de", "--text", "the dog sees")
-    scores = [gives(*asked, *mixed)[0]["log_prob"] for mixed in ((), ("--mix", "other"))]
+    scores = [
+        gives(*asked, *mixed)["translations"][0]["log_prob"] for mixed in ((), ("--mix", "other"))
+    ]
     assert scores[0] != scores[1]
-    assert gives(*asked, "--mix", "en-de")[0]["log_prob"] == pytest.approx(scores[0], abs=1e-4)
+    assert gives(*asked, "--mix", "en-de")["translations"][0]["log_prob"] == pytest.approx(
+        scores[0], abs=1e-4
+    )
 
 
 def test_lengths(says: Any, gives: Any, place: Path) -> None:
-    asked = ("lengths", "en-de", "none", "--data", "data", "--beam", "1")
+    asked = ("study", "lengths", "en-de", "none", "--data", "data", "--beam", "1")
     table = says(*asked, "--out", "lengths.png").splitlines()
     assert table[0].split() == ["source", "length", "lines", "en-de", "none", "en-de", "−", "none"]
     assert table[5].startswith("all")
@@ -76,7 +80,7 @@ def test_lengths(says: Any, gives: Any, place: Path) -> None:
     assert [band["longest"] for band in data["bands"]] == [3, 5, 8]
     assert [run["name"] for run in data["runs"]] == ["en-de", "none"]
     assert data["signature"] is None
-    twice = gives("lengths", "en-de", "./en-de", "--data", "data", "--beam", "1")
+    twice = gives("study", "lengths", "en-de", "./en-de", "--data", "data", "--beam", "1")
     assert [run["name"] for run in twice["runs"]] == ["en-de", "./en-de"]
 
 
@@ -89,10 +93,10 @@ def test_lengths(says: Any, gives: Any, place: Path) -> None:
         ("translate en-de lines.en --alignments data", "data: is a folder; name a file"),
         ("translate en-de lines.en --mix letters", "different tokens of the source"),
         ("translate none lines.en --coverage-penalty 0.2", "this model has no attention"),
-        ("lengths en-de --data data --bounds 3,x", "--bounds 3,x: give whole numbers"),
-        ("lengths en-de --data data --bands 0", "bands=0: must be at least 1"),
-        ("lengths en-de --data data --measure blue", "unknown measure 'blue'"),
-        ("lengths en-de --data data --out lengths.gif", "ends in .png, .svg"),
+        ("study lengths en-de --data data --bounds 3,x", "--bounds 3,x: give whole numbers"),
+        ("study lengths en-de --data data --bands 0", "bands=0: must be at least 1"),
+        ("study lengths en-de --data data --measure blue", "unknown measure 'blue'"),
+        ("study lengths en-de --data data --out lengths.gif", "ends in .png, .svg"),
     ],
 )
 def test_what_is_refused(call: Any, arguments: str, message: str) -> None:

@@ -8,10 +8,10 @@ import pytest
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("regimes teacher", "unknown regime 'teacher'; did you mean 'teacher-forcing'?"),
-        ("regimes teacher-forcing:final=1", "unknown option 'final' of the regime"),
-        ("regimes --seeds 0", "--seeds 0: must be at least 1"),
-        ("regimes --sentences 3", "--sentences 3: must be at least 50"),
+        ("study regimes teacher", "unknown regime 'teacher'; did you mean 'teacher-forcing'?"),
+        ("study regimes teacher-forcing:final=1", "unknown option 'final' of the regime"),
+        ("study regimes --seeds 0", "--seeds 0: must be at least 1"),
+        ("study regimes --sentences 3", "--sentences 3: must be at least 50"),
         ("evaluate nowhere --data data", "nowhere: no such run"),
         ("evaluate words --data data --after x", "give that too"),
         ("evaluate letters --data data --accuracy --after the", "'the': is not one token"),
@@ -25,13 +25,13 @@ import pytest
         ("evaluate words --data data --with cash", "did you mean 'cache'"),
         ("evaluate words --data data --with mix:run=letters", "another vocabulary"),
         ("train ngarm --data data --out x", "did you mean 'ngram'"),
-        ("generate words --top-p 2", "top_p is 2.0"),
+        ("generate words --top-p 2", "--top-p is 2.0"),
         ("generate words --temperature hot", "temperature"),
         ("generate words --prompt the --beam 2 --samples 2", "beam search draws no samples"),
         ("generate words --ban zebra", "--ban zebra: is not a single token"),
         ("generate letters --ban cat", "--ban cat: is not a single token"),
-        ("generate words --max-tokens -1", "max_tokens is -1"),
-        ("suggest words the --top 0", "top=0"),
+        ("generate words --max-tokens -1", "--max-tokens is -1"),
+        ("suggest words the --top 0", "--top is 0"),
         ("surprisal words", "either a file or --text"),
         ("surprisal words data/test.txt --text the", "either a file or --text"),
         ("surprisal words --text the --base 3", "choose 2, e or 10"),
@@ -69,6 +69,6 @@ def test_an_interruption_is_no_traceback(call: Any, monkeypatch: pytest.MonkeyPa
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("elman.tasks.language_modelling.trained.load", interrupt)
+    monkeypatch.setattr("elman.cli.ask.load", interrupt)
     result = call("suggest", "words", "the")
     assert (result.code, result.err) == (130, "elman: stopped\n")

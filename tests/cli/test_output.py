@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from elman.cli import output
-from elman.cli.output import counted, note, plain, print_json, print_table, stages
+from elman.cli.output import counted, note, print_json, print_table, stages
+from elman.json_safe import json_safe
 
 
 @dataclass
@@ -19,7 +20,7 @@ class Point:
 
 def test_dataclasses_and_infinite_numbers_as_plain_data() -> None:
     data = {1: Point(math.inf, ("é",)), "nan": [math.nan, None, True, 3]}
-    assert plain(data) == {"1": {"x": None, "names": ["é"]}, "nan": [None, None, True, 3]}
+    assert json_safe(data) == {"1": {"x": None, "names": ["é"]}, "nan": [None, None, True, 3]}
 
 
 def test_json_for_machines(capsys: pytest.CaptureFixture[str]) -> None:

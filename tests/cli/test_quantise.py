@@ -40,7 +40,9 @@ def test_any_width_can_be_quantised(
     settings = ["training.epochs=2", f"model.hidden_size={size}", f"model.embedding_size={size}"]
     elman.train("small", data=str(place / "data"), out=run, overrides=settings)
     says("quantise", run, "--out", out)
-    four, many = (gives("generate", out, "--samples", n, "--seed", "1") for n in ("4", "20"))
+    four, many = (
+        gives("generate", out, "--samples", n, "--seed", "1")["samples"] for n in ("4", "20")
+    )
     assert len(four) == 4
     assert many[:4] == four
     before, after = (_after_a_step(name) for name in (run, out))

@@ -1,4 +1,4 @@
-"""`elman regimes`, on a small text."""
+"""`elman study regimes`, on a small text."""
 
 import json
 from pathlib import Path
@@ -8,6 +8,7 @@ from typing import Any
 def test_regimes(says: Any, gives: Any, tmp_path: Path) -> None:
     options = ["--seeds", "2", "--sentences", "60", "--epochs", "1", "--set", "model.hidden_size=8"]
     shown = says(
+        "study",
         "regimes",
         "teacher-forcing",
         "scheduled-sampling:final=0.2",
@@ -23,7 +24,7 @@ def test_regimes(says: Any, gives: Any, tmp_path: Path) -> None:
         "teacher-forcing",
         "scheduled-sampling",
     ]
-    found = gives("regimes", "teacher-forcing", *options)
+    found = gives("study", "regimes", "teacher-forcing", *options)
     (again,) = found["regimes"]
     assert [run["exposure"] for run in again["runs"]] == [
         run["exposure"] for run in written["regimes"][0]["runs"]

@@ -28,18 +28,18 @@ def test_a_word_per_row(says: Any, gives: Any, files: Path) -> None:
     assert kept == WORDS.splitlines()  # row for row, as it was
     rows = table(shown)
     assert [rows[2][name] for name in ("surprisal", "entropy", "tokens", "unknown")] == ["NA"] * 4
-    sentence = gives("surprisal", "words", "--text", "the cat likes")
+    sentence = gives("surprisal", "words", "--text", "the cat likes")["words"]
     for row, word in zip([rows[0], rows[1], rows[3]], sentence, strict=True):
         assert float(row["surprisal"]) == pytest.approx(word["surprisal"], abs=1e-5)
         assert float(row["entropy"]) == pytest.approx(word["entropy"], abs=1e-5)
-    (first,) = gives("surprisal", "words", "--text", "a")
+    (first,) = gives("surprisal", "words", "--text", "a")["words"]
     assert float(rows[4]["surprisal"]) == pytest.approx(first["surprisal"], abs=1e-5)
 
 
 def test_a_sentence_per_row_and_several_runs(says: Any, gives: Any, files: Path) -> None:
     rows = table(says("surprisal", "words", "letters", "sentences.tsv"))
     for run in ("words", "letters"):
-        words = gives("surprisal", run, "--text", "the cat likes a dog .")
+        words = gives("surprisal", run, "--text", "the cat likes a dog .")["words"]
         total = sum(word["surprisal"] for word in words)
         mean = sum(word["entropy"] for word in words) / len(words)
         assert float(rows[0][f"surprisal_{run}"]) == pytest.approx(total, abs=1e-5)

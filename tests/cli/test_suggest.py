@@ -10,9 +10,9 @@ def test_suggest(says: Any, gives: Any, place: Path) -> None:
     shown = says("suggest", "words", "the", "--top", "2").splitlines()
     assert shown[0].split() == ["token", "probability"]
     assert len(shown) == 4
-    found = gives("suggest", "words", "the")
+    found = gives("suggest", "words", "the")["suggestions"]
     expected = elman.load(place / "words").suggest("the")
     assert found == [{"token": s.token, "probability": s.probability} for s in expected]
     completed = gives("suggest", "letters", "the ca", "--complete", "--top", "1")
-    assert completed[0]["token"] == "cat"
-    assert len(gives("suggest", "words")) == 5
+    assert completed["suggestions"][0]["token"] == "cat"
+    assert len(gives("suggest", "words")["suggestions"]) == 5

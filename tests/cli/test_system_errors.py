@@ -77,7 +77,7 @@ def test_every_kind_of_refusal(
     def fail(*arguments: object, **options: object) -> None:
         raise error
 
-    monkeypatch.setattr(cli, "app", fail)
+    monkeypatch.setattr(cli, "build_app", fail)
     monkeypatch.setattr(cli, "_drop_output", lambda: None)
     assert cli.run(["list"]) == code
     assert said in one_line(capsys.readouterr().err)
@@ -89,7 +89,7 @@ def test_a_fault_of_ours_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) ->
     def fail(*arguments: object, **options: object) -> None:
         raise KeyError("x")
 
-    monkeypatch.setattr(cli, "app", fail)
+    monkeypatch.setattr(cli, "build_app", fail)
     with pytest.raises(KeyError):
         cli.run(["list"])
 

@@ -1,4 +1,4 @@
-"""`elman translate`, `summarise`, `caption` and `evaluate` of such runs; what they refuse."""
+"""`elman translate` and `evaluate` of such runs; what they refuse."""
 
 from __future__ import annotations
 
@@ -45,11 +45,10 @@ def test_a_line_for_every_line(says: Any, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(LINES.encode())))
     assert says("translate", "en-de", "-", "--batch-size", "1") == out
     assert says("translate", "en-de", "--text", "the dog sees") == f"{first}\n"
-    assert says("summarise", "en-de", "lines.en") == out
 
 
 def test_a_whole_file_is_one_text(says: Any) -> None:
-    assert says("summarise", "en-de", "lines.en", "--whole").count("\n") == 1
+    assert says("translate", "en-de", "lines.en", "--whole").count("\n") == 1
 
 
 def test_n_best(says: Any, gives: Any) -> None:
@@ -58,7 +57,7 @@ def test_n_best(says: Any, gives: Any) -> None:
         for row in says("translate", "en-de", "lines.en", "--n-best", "3").split("\n")
     ]
     assert [row[:2] for row in rows[:4]] == [["1", "1"], ["1", "2"], ["1", "3"], ["3", "1"]]
-    first, empty, *_ = gives("translate", "en-de", "lines.en", "--n-best", "2")
+    first, empty, *_ = gives("translate", "en-de", "lines.en", "--n-best", "2")["translations"]
     assert first["source"] == "the dog sees"
     assert first["text"] == first["n_best"][0]["text"] == rows[0][3]
     assert len(first["n_best"]) == 2
@@ -73,7 +72,7 @@ def test_samples(says: Any) -> None:
 
 def test_captions(says: Any, place: Path) -> None:
     np.save(place / "grids.npy", np.ones((3, 2, 2)))
-    out = says("caption", "pictures", "grids.npy")
+    out = says("translate", "pictures", "grids.npy")
     assert out.count("\n") == 3
     assert len({*out.splitlines()}) == 1
 
@@ -94,23 +93,31 @@ def test_evaluate_prints_measures_bands_and_signatures(says: Any, gives: Any) ->
     [
         ("translate en-de", "give either a file or --text"),
         ("translate en-de gone.en", "gone.en: no such file"),
-        ("translate en-de lines.en --n-best 6", "n_best is 6 but beam is 5; widen the beam"),
-        ("translate en-de lines.en --temperature 2", "--temperature is for --sample"),
-        ("translate en-de lines.en --batch-size 0", "batch_size=0: must be at least 1"),
-        ("translate ner lines.en", "run of the model 'tagger', not 'encoder-decoder'"),
+        ("translate en-de lines.en --n-best 6", "--n-best is 6 but beam is 5; widen the beam"),
+        ("translate en-de lines.en --temperature 2", "--temperature is for sample"),
+        ("translate en-de lines.en --batch-size 0", "--batch-size is 0; give at least 1"),
+        (
+            "translate ner lines.en",
+            "run of the model 'tagger', not for elman translate",
+        ),
         ("translate pictures lines.en", "source 1 is a text; this run reads vectors"),
-        ("caption en-de grids3.npy", "this run reads text, not vectors"),
-        ("caption pictures grids3.npy", "source 1: its vectors have 3 numbers, .* have 2"),
-        ("caption pictures lines.en", "lines.en: is not an array of numbers; write it"),
-        ("generate en-de", "en-de: is an encoder-decoder, not a language model; .*elman translate"),
-        ("evaluate ner --data tagged --beam 2", "--beam is for runs that write texts"),
-        ("evaluate en-de --data data --accuracy", "--accuracy is for language models"),
+        ("translate en-de grids3.npy", "this run reads text, not vectors"),
+        ("translate pictures grids3.npy", "source 1: its vectors have 3 numbers, .* have 2"),
+        ("translate pictures text.npy", "text.npy: is not an array of numbers; write it"),
+        ("translate pictures grids3.npy --whole", "grids3.npy: holds vectors; leave out"),
+        (
+            "generate en-de",
+            "run of the model 'encoder-decoder', not for elman generate; .* translate",
+        ),
+        ("evaluate ner --data tagged --beam 2", "--beam is not for ner, which is a tagger"),
+        ("evaluate en-de --data data --accuracy", "--accuracy is not for en-de, which is a"),
         ("evaluate en-de --data data --tokenize x", "unknown tokenization of BLEU 'x'"),
         ("train translator --data data --set text.source=fr --out x", "put test.fr beside it"),
     ],
 )
 def test_refusals(call: Any, place: Path, command: str, message: str) -> None:
     np.save(place / "grids3.npy", np.ones((2, 3)))
+    (place / "text.npy").write_text("a man\n")
     result = call(*command.split())
     assert result.code == 2
     assert len([line for line in result.err.splitlines() if not line.endswith("…")]) == 1

@@ -1,4 +1,4 @@
-"""`elman vary`: one table of all variants, as text, JSON and Markdown."""
+"""`elman study vary`: one table of all variants, as text, JSON and Markdown."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ def table(output: str) -> list[list[str]]:
 
 def test_one_table_for_all(says: Any, place: Path, tmp_path: Path) -> None:
     tries = ["--try", "model.order=2,3", "--try", "model.smoothing=katz,witten-bell"]
-    command = ["vary", "ngram", "--data", "data", "--out", str(tmp_path / "runs"), *tries]
+    command = ["study", "vary", "ngram", "--data", "data", "--out", str(tmp_path / "runs"), *tries]
     written = tmp_path / "table.md"
     header, *rows = table(says(*command, "--write", str(written)))
     assert header == ["model.order", "model.smoothing", "perplexity", "parameters", "seconds"]
@@ -36,7 +36,7 @@ def test_one_table_for_all(says: Any, place: Path, tmp_path: Path) -> None:
 
 
 def test_the_range_over_seeds_and_json(says: Any, place: Path, tmp_path: Path) -> None:
-    command = ["vary", "ngram", "--data", "data", "--out", str(tmp_path), "--seeds", "2"]
+    command = ["study", "vary", "ngram", "--data", "data", "--out", str(tmp_path), "--seeds", "2"]
     command += ["--try", "model.order=2"]
     header, row = table(says(*command))
     assert header[1:4] == ["perplexity", "lowest", "highest"]
@@ -49,7 +49,7 @@ def test_the_range_over_seeds_and_json(says: Any, place: Path, tmp_path: Path) -
 
 def test_other_tokens_are_noted(call: Any, place: Path, tmp_path: Path) -> None:
     tries = ["--try", "text.tokenizer=words,characters"]
-    result = call("vary", "ngram", "--data", "data", "--out", str(tmp_path), *tries)
+    result = call("study", "vary", "ngram", "--data", "data", "--out", str(tmp_path), *tries)
     assert "note: perplexities are per token" in result.err
 
 
@@ -67,7 +67,9 @@ def test_other_tokens_are_noted(call: Any, place: Path, tmp_path: Path) -> None:
 def test_bad_input_is_one_line(
     call: Any, tmp_path: Path, arguments: tuple[str, ...], problem: str
 ) -> None:
-    result = call("vary", "ngram", "--data", "data", "--out", str(tmp_path / "runs"), *arguments)
+    result = call(
+        "study", "vary", "ngram", "--data", "data", "--out", str(tmp_path / "runs"), *arguments
+    )
     assert result.code == 2
     assert result.err.count("\n") == 1
     assert problem in result.err

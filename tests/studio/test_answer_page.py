@@ -44,7 +44,8 @@ def test_an_answer_over_http_is_that_of_python(answerer: Served) -> None:
     with TestClient(build(answerer), base_url="http://127.0.0.1:8000") as client:
         response = client.post("/v1/answer", json={"question": QUESTION, "passage": PASSAGE})
     found = answerer.find("answerer").trained.answer(QUESTION, PASSAGE)
-    assert response.json() == {"model": "answerer", **json.loads(json.dumps(found.to_data()))}
+    whole = {"id": "1", "question": QUESTION, **json.loads(json.dumps(found.to_data()))}
+    assert response.json() == {"answers": [whole]}
     assert found.to_data()["answer"] == PASSAGE[found.start : found.end]
 
 

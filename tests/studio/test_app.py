@@ -10,8 +10,8 @@ from fastapi.testclient import TestClient
 from elman.errors import InputError
 from elman.studio.app import build
 from elman.studio.limits import Limits
+from elman.studio.questions import every_question
 from elman.studio.served import Served, load_served
-from elman.studio.tasks import TASKS
 
 DOCS = Path(__file__).parents[2] / "docs" / "api.md"
 
@@ -102,8 +102,8 @@ def test_the_interface_is_documented_whole(client: TestClient) -> None:
     assert len(paths) > 15
     for path in paths:
         assert re.sub(r"\{name(:path)?\}", "{", path).split("{")[0].rstrip("/") in text, path
-    for task in TASKS:
-        assert f"/v1/{task}" in text
+    for question in every_question():
+        assert f"/v1/{question}" in text
 
 
 def test_threads_end_with_the_application(served: Served) -> None:

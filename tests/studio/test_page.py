@@ -247,10 +247,29 @@ def test_gradient_flow(opening: Open) -> None:
 
 def test_a_tagger_can_be_tried(opening: Open) -> None:
     page = opening("try")
-    page.locator('textarea[name="text"]').fill("Ann sees Bob .")
-    page.get_by_role("button", name="Tag").click()
-    page.locator(".tagged span").nth(3).wait_for()
-    assert page.locator(".tagged b").all_inner_texts() == ["Ann", "sees", "Bob", "."]
+    tagger = card(page, "tagger")
+    tagger.locator('textarea[name="text"]').fill("Ann sees Bob .")
+    tagger.get_by_role("button", name="Tag").click()
+    tagger.locator(".tagged span").nth(3).wait_for()
+    assert tagger.locator(".tagged b").all_inner_texts() == ["Ann", "sees", "Bob", "."]
+
+
+def test_questions_without_a_view_have_a_form(opening: Open) -> None:
+    page = opening("try")
+    assert page.locator("form").count() == 4  # explain twice, embed, tag
+    words = card(page, "words")
+    words.locator("textarea").fill("the cat")
+    words.get_by_role("button", name="Explain").click()
+    words.get_by_role("columnheader", name="Backoff").first.wait_for()
+    assert words.locator(".part").count() == 2  # tokens
+    network = card(page, "network")
+    network.locator("textarea").fill("the cat likes the dog")
+    network.get_by_text("More controls").click()
+    network.get_by_label("Nearest").fill("cat")
+    network.get_by_label("Top").fill("2")
+    network.get_by_role("button", name="Embed").click()
+    network.get_by_role("columnheader", name="Cosine").first.wait_for()
+    assert network.locator("tbody tr").count() == 4 + 5  # two tables of two, and the query's facts
 
 
 def test_runs_and_ladder(opening: Open) -> None:

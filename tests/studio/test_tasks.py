@@ -22,7 +22,6 @@ def test_surprisal(gives: Any, served: Served, model: str) -> None:
     data = gives("/v1/surprisal", model=model, text=TEXT)
     words = served.find(model).trained.surprisal(TEXT)
     assert data["words"] == json.loads(json.dumps([vars(word) for word in words]))
-    assert data["model"] == model
     bits = gives("/v1/surprisal", model=model, text=TEXT, base=math.e)["words"][0]["surprisal"]
     assert bits == pytest.approx(words[0].surprisal * math.log(2))
 
@@ -80,8 +79,10 @@ def test_inspect(client: TestClient, gives: Any, refuses: Any) -> None:
     asked = {"model": "network", "text": "the cat sees a dog ."}
     data = gives("/v1/inspect", **asked, view="gradient-flow")
     assert data["tokens"] == 6
-    assert {"data", "drawings", "summary"} < set(data)
-    assert gives("/v1/inspect", **asked, view="training")["drawings"]  # the run's own history
+    assert {"data", "drawings", "summary"} < set(data["insights"]["gradient-flow"])
+    seen = gives("/v1/inspect", **asked, view=["training", "attention"])
+    assert seen["insights"]["training"]["drawings"]  # the run's own history
+    assert list(seen["unseen"]) == ["attention"]
     assert "unknown insight 'gradients'" in refuses("/v1/inspect", **asked, view="gradients")
     assert "attention" in refuses("/v1/inspect", **asked, view="attention")
 
@@ -114,11 +115,11 @@ def test_translate(tmp_path: Any, without_curves: None) -> None:
         assert client.get("/v1/models").json()["data"][0]["tasks"] == ["translate"]
         response = client.post("/v1/translate", json={"texts": texts})
         looking = client.post("/v1/translate", json={"texts": texts, "attention": True})
-    expected = [{"text": text} for text in trained.translate(texts)]
-    assert response.json() == {"model": "reversed", "translations": expected}
-    assert expected[1] == {"text": ""}
+    expected = trained.translate(texts)
+    assert [one["text"] for one in response.json()["translations"]] == expected
+    assert response.headers["X-Elman-Model"] == "reversed"
     first, empty, _ = looking.json()["translations"]
-    assert first["text"] == expected[0]["text"]
+    assert [first["text"], empty["text"]] == [expected[0], ""]
     assert first["attention"]["source"] == ["a", "b", "c", "<eos>"]
     for row in first["attention"]["weights"]:
         assert sum(row) == pytest.approx(1, abs=1e-4)

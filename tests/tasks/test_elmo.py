@@ -12,7 +12,7 @@ from small_elmo import small_elmo, small_tagger
 import elman
 from elman.errors import InputError
 from elman.tasks.elmo import Elmo
-from elman.tasks.vectors import open_embedder
+from elman.tasks.vectors import embedder_of
 
 pytestmark = pytest.mark.usefixtures("without_curves")
 WORDS = [["John", "saw", "London"], ["the", "cat"]]
@@ -178,5 +178,5 @@ def test_an_answerer_reads_it_too(run: Path, tmp_path: Path) -> None:
     before = frozen_weights(run)
     for name, array in loaded.model.contextual.model.arrays().items():
         assert array.tobytes() == before[name].tobytes(), name
-    (line,) = open_embedder(tmp_path / "run").embed(["John sat"])
+    (line,) = embedder_of(elman.load(tmp_path / "run"), "run").embed(["John sat"])
     assert line.layers.shape == (3, 2, 12)

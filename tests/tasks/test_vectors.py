@@ -12,8 +12,8 @@ from small_elmo import LINES, small_elmo, small_tagger
 import elman
 from elman.errors import InputError
 from elman.formats.vectors import write_vectors
-from elman.tasks.embedding.neighbours import find_neighbours
-from elman.tasks.vectors import Embedder, Line, embed_lines, open_embedder
+from elman.tasks.neighbours import find_neighbours
+from elman.tasks.vectors import Embedder, Line, embed_lines, embedder_of
 
 pytestmark = pytest.mark.usefixtures("without_curves")
 
@@ -37,7 +37,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, without_curves: None) -> Path
 
 
 def test_every_layer_of_a_bidirectional_model(runs: Path) -> None:
-    embedder = open_embedder(runs / "elmo")
+    embedder = embedder_of(elman.load(runs / "elmo"), str(runs / "elmo"))
     lines = embedder.embed([*LINES, "", "one"])
     assert lines[0].words == tuple(LINES[0].split())
     assert [line.layers.shape for line in lines[-2:]] == [(3, 0, 12), (3, 1, 12)]
@@ -46,7 +46,7 @@ def test_every_layer_of_a_bidirectional_model(runs: Path) -> None:
 
 
 def test_layers_by_name(runs: Path) -> None:
-    embedder = open_embedder(runs / "elmo")
+    embedder = embedder_of(elman.load(runs / "elmo"), str(runs / "elmo"))
     (line,) = embedder.embed(LINES[:1])
     for layer in range(3):
         chosen = embedder.choose(str(layer), line.layers)
@@ -60,18 +60,24 @@ def test_layers_by_name(runs: Path) -> None:
 
 
 def test_a_task_has_learned_its_mix(runs: Path) -> None:
-    embedder, trained = open_embedder(runs / "tagger"), elman.load(runs / "tagger")
+    embedder, trained = (
+        embedder_of(elman.load(runs / "tagger"), str(runs / "tagger")),
+        elman.load(runs / "tagger"),
+    )
     (line,) = embedder.embed(LINES[:1])
     contextual = trained.model.encoder.contextual
     expected = contextual(trained.task.reader.read([LINES[0].split()]))[0][0].detach().numpy()
     np.testing.assert_allclose(embedder.choose("mix", line.layers)[0], expected, atol=1e-6)
     assert not np.allclose(expected, line.layers.mean(0), atol=1e-4)
-    frozen = open_embedder(runs / "elmo").embed(LINES[:1])[0].layers
+    frozen = embedder_of(elman.load(runs / "elmo"), str(runs / "elmo")).embed(LINES[:1])[0].layers
     np.testing.assert_allclose(line.layers, frozen, atol=1e-6)
 
 
 def test_hidden_vectors_of_a_language_model(runs: Path) -> None:
-    embedder, trained = open_embedder(runs / "words"), elman.load(runs / "words")
+    embedder, trained = (
+        embedder_of(elman.load(runs / "words"), str(runs / "words")),
+        elman.load(runs / "words"),
+    )
     lines = embedder.embed([LINES[0], "", "the zebra"])
     assert lines[2].words == ("the", "zebra")
     assert [line.layers.shape for line in lines] == [(1, 7, 7), (1, 0, 7), (1, 2, 7)]
@@ -88,13 +94,15 @@ def test_hidden_vectors_of_a_language_model(runs: Path) -> None:
 
 def test_runs_without_vectors(runs: Path) -> None:
     with pytest.raises(InputError, match="an n-gram model counts"):
-        open_embedder(runs / "ngram")
+        embedder_of(elman.load(runs / "ngram"), str(runs / "ngram"))
     with pytest.raises(InputError, match=r"model\.elmo=RUN"):
-        open_embedder(runs / "plain")
+        embedder_of(elman.load(runs / "plain"), str(runs / "plain"))
 
 
 def test_vectors_in_a_file(runs: Path, tmp_path: Path) -> None:
-    lines = embed_lines(open_embedder(runs / "elmo"), [LINES[0], "", "é"], "all")
+    lines = embed_lines(
+        embedder_of(elman.load(runs / "elmo"), str(runs / "elmo")), [LINES[0], "", "é"], "all"
+    )
     pairs = [(line.words, line.layers) for line in lines]
     write_vectors(tmp_path / "some.safetensors", pairs)
     with safe_open(tmp_path / "some.safetensors", "numpy") as file:

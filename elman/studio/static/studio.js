@@ -1,8 +1,9 @@
 /* The page: asks for the models, shows one view at a time by the hash of its address, listens to keys.
 
-A view is a file in views/: { id, title, task, create }, where task is the route (or routes) that its
-models must be able to do, or null. create(studio) gives { element, show(models), hide() }; it is
-called once, when the view is first opened, so that what was typed stays.
+A view is a file in views/: { id, title, task, covers, create }, where task is the route (or routes)
+that its models must be able to do, or null, and covers names further questions that it shows.
+create(studio) gives { element, show(models), hide() }; it is called once, when the view is first
+opened, so that what was typed stays. The view Try has all questions that no other view covers.
 */
 
 import * as api from "./api.js";
@@ -35,9 +36,12 @@ async function start() {
   fillShortcuts();
   const place = byId("view");
   try {
-    const [models, transforms] = await Promise.all([api.models(), api.transforms()]);
-    const views = VIEWS.filter((view) => !view.task || models.some((model) => can(model, view.task)));
-    const studio = { models, transforms, go: (id) => { location.hash = id; } };
+    const [models, transforms, questions] = await Promise.all([api.models(), api.transforms(), api.questions()]);
+    const covered = VIEWS.flatMap((view) => [view.task ?? [], view.covers ?? []].flat());
+    const others = questions.map(({ id }) => id).filter((id) => !covered.includes(id));
+    const views = VIEWS.map((view) => (view === tasks ? { ...view, task: others } : view))
+      .filter((view) => !view.task || models.some((model) => can(model, view.task)));
+    const studio = { models, transforms, questions, go: (id) => { location.hash = id; } };
     studio.chooser = createChooser(models, () => show(studio, views));
     byId("models").replaceChildren(studio.chooser.element);
     byId("tabs").replaceChildren(...views.map((view) => make("a", { href: `#${view.id}`, "data-view": view.id }, view.title)));
@@ -54,7 +58,7 @@ function show(studio, views) {
   const wanted = location.hash.slice(1);
   if (wanted === "main") return; // the link past the tabs
   const view = views.find((one) => one.id === wanted) ?? views[0];
-  if (!opened.has(view.id)) opened.set(view.id, view.create(studio));
+  if (!opened.has(view.id)) opened.set(view.id, view.create({ ...studio, view }));
   const shown = opened.get(view.id);
   if (current !== view.id) {
     opened.get(current)?.hide?.();

@@ -18,6 +18,7 @@ from elman.batches.buckets import plan_epoch
 from elman.batches.featured import IndexedMatches
 from elman.batches.sentences import Examples, IndexedSentences
 from elman.errors import InputError
+from elman.evaluation.reading import Progress, silent
 from elman.models.answerer import Answerer
 from elman.recipes import RunConfig
 from elman.tasks.answering.measures import AnswerMeasures, measure_answers
@@ -40,7 +41,11 @@ class TrainedAnswerer(TrainedSentenceTask):
         return self.answer_all([(question, passage)])[0]
 
     def answer_all(
-        self, pairs: Iterable[tuple[str, str]], *, batch_size: int = 32
+        self,
+        pairs: Iterable[tuple[str, str]],
+        *,
+        batch_size: int = 32,
+        progress: Progress = silent,
     ) -> list[FoundAnswer]:
         """The likeliest answer to every question on its passage."""
         read = [(PlacedWords.of(question), PlacedWords.of(passage)) for question, passage in pairs]
@@ -50,10 +55,13 @@ class TrainedAnswerer(TrainedSentenceTask):
                 raise InputError(f"question{which} is empty; ask something")
             if not passage.words:
                 raise InputError(f"the passage of question{which} is empty; give some text")
-        return self._answer(read, batch_size)
+        return self._answer(read, batch_size, progress)
 
     def _answer(
-        self, pairs: Sequence[tuple[PlacedWords, PlacedWords]], batch_size: int
+        self,
+        pairs: Sequence[tuple[PlacedWords, PlacedWords]],
+        batch_size: int,
+        progress: Progress = silent,
     ) -> list[FoundAnswer]:
         self.model.eval()
         inputs = self.task.index_pairs(pairs)
@@ -65,6 +73,7 @@ class TrainedAnswerer(TrainedSentenceTask):
                 numbers = (part.tolist() for part in (torch.from_numpy(rows), *spans))
                 for row, first, last, log_prob in zip(*numbers, strict=True):
                     found[row] = _found(pairs[row][1], first, last, log_prob)
+                progress(len(rows), len(pairs))
         return [found[row] for row in range(len(pairs))]
 
     def measure(self, examples: Sequence[Question]) -> AnswerMeasures:

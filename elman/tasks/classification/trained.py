@@ -23,6 +23,7 @@ from elman.evaluation.measures import (
     measure_labels,
     unseen_notes,
 )
+from elman.evaluation.reading import Progress, silent
 from elman.models.classifier import Classifier
 from elman.tasks.classification.reader import Example, has_columns, labelled
 from elman.tasks.sentence_task import TrainedSentenceTask
@@ -79,6 +80,7 @@ class TrainedClassifier(TrainedSentenceTask):
     """A classifier with its words and labels."""
 
     about = "a classifier"
+    confuses = True
     task: Classification
     model: Classifier
 
@@ -92,11 +94,11 @@ class TrainedClassifier(TrainedSentenceTask):
         return found
 
     def classify_lines(
-        self, texts: Iterable[Text], *, batch_size: int = 32
+        self, texts: Iterable[Text], *, batch_size: int = 32, progress: Progress = silent
     ) -> list[Classified | None]:
         """The same of texts that may be empty, like the lines of a file: such a one has None."""
         parts = self.task.split([_as_texts(text) for text in texts])
-        probabilities = np.exp(self._log_probabilities(parts, batch_size))
+        probabilities = np.exp(self._log_probabilities(parts, batch_size, progress))
         return [
             self._classified(row) if all(words) else None
             for row, *words in zip(probabilities, *parts, strict=True)
@@ -136,11 +138,14 @@ class TrainedClassifier(TrainedSentenceTask):
             for place, word in enumerate(words)
         ]
 
-    def _log_probabilities(self, parts: list[list[list[str]]], batch_size: int) -> np.ndarray:
+    def _log_probabilities(
+        self, parts: list[list[list[str]]], batch_size: int, progress: Progress = silent
+    ) -> np.ndarray:
         """(texts, labels), from the words of texts."""
         found = np.zeros((len(parts[0]), len(self.task.labels)))
         for rows, batch in self.in_batches(parts, batch_size):
             found[rows] = self.model.score(batch).double().log_softmax(1).numpy()
+            progress(len(rows), len(found))
         return found
 
     def measure(self, examples: Sequence[Example]) -> ClassificationMeasures:

@@ -14,13 +14,14 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from elman.batches.sentences import Examples, SentenceReader
+from elman.batches.sentences import Examples
 from elman.data_checks import whole
 from elman.evaluation.measures import TaskMeasures
 from elman.models.bidirectional import BidirectionalModel
 from elman.recipes import RunConfig
 from elman.tasks.embedding.reader import read_plain_lines
 from elman.tasks.sentence_task import SentenceTask, TrainedSentenceTask, learn_words
+from elman.tasks.vectors import layers_of, type_vectors_of
 from elman.text.corpora import Corpus, open_running_text
 from elman.text.reader import Document
 from elman.text.tokenizer import UNKNOWN
@@ -144,25 +145,3 @@ class BidirectionalMeasures(TaskMeasures):
             ("predictions", self.predictions),
             ("unknown words", self.unknown_words),
         ]
-
-
-@torch.inference_mode()
-def layers_of(
-    model: BidirectionalModel, reader: SentenceReader, sentences: Sequence[Sentence]
-) -> list[np.ndarray]:
-    """Of each sentence by itself, (layers, words, numbers)."""
-    found = []
-    for first in range(0, len(sentences), _BATCH):
-        some = sentences[first : first + _BATCH]
-        layers = model.layers(reader.read(some)).numpy(force=True)
-        found += [layers[:, row, : len(words)].copy() for row, words in enumerate(some)]
-    return found
-
-
-@torch.inference_mode()
-def type_vectors_of(
-    model: BidirectionalModel, reader: SentenceReader, words: Sequence[str]
-) -> np.ndarray:
-    """From characters alone, (words, numbers)."""
-    sentences = reader.read([[word] for word in words])
-    return model.characters(sentences.spelled)[sentences.places[:, 0]].numpy(force=True)

@@ -19,6 +19,7 @@ from elman.decoding.options import DecodingOptions
 from elman.decoding.sampling import sample
 from elman.errors import InputError
 from elman.evaluation.generated import GeneratedText, measure_generated
+from elman.evaluation.reading import Progress, silent
 from elman.state import State, select
 from elman.tasks.language_modelling.continuation import Continuation
 
@@ -37,10 +38,12 @@ class Generated:
     score: float  # what beam search ranked by; the log probability otherwise
 
 
-def generate(trained: TrainedModel, prompt: str, **options: Any) -> list[Generated]:
+def generate(
+    trained: TrainedModel, prompt: str | Sequence[int], progress: Progress = silent, **options: Any
+) -> list[Generated]:
     """All continuations at once: one per sample, or the n best of a beam; options of `_Writer`."""
     writer = _Writer(trained, prompt, **options)
-    return writer.draw() if writer.options.beam is None else writer.search()
+    return writer.draw(progress) if writer.options.beam is None else writer.search(progress)
 
 
 def stream(trained: TrainedModel, prompt: str, **options: Any) -> Iterator[str]:
@@ -79,7 +82,7 @@ class _Writer:
     def __init__(
         self,
         trained: TrainedModel,
-        prompt: str,
+        prompt: str | Sequence[int],
         *,
         stop: Sequence[str] = (),
         stop_at_line_end: bool = False,
@@ -105,19 +108,25 @@ class _Writer:
         # Gradients are off inside: here, where a stream pauses, they would be off for its reader.
         return sample(self.model, state, self.options, lambda _, ids: self.continuation.stops(ids))
 
-    def draw(self) -> list[Generated]:
+    def draw(self, progress: Progress) -> list[Generated]:
         """Every sample."""
         rows: list[list[int]] = [[] for _ in range(self.options.samples)]
         for step in self.steps():
             for row, number in zip(rows, step, strict=True):
                 if number is not None:
                     row.append(number)
+            progress(1, self.options.max_tokens)
         return [self._finish(row) for row in rows]
 
-    def search(self) -> list[Generated]:
+    def search(self, progress: Progress) -> list[Generated]:
         """The best of a beam."""
+
+        def stops(ids: Sequence[int]) -> bool:
+            progress(0, self.options.max_tokens)
+            return self.continuation.stops(ids)
+
         with torch.inference_mode():
-            found = beam_search(self.model, self.state, self.options, self.continuation.stops)
+            found = beam_search(self.model, self.state, self.options, stops)
         return [self._finish(best.ids, best.score) for best in found]
 
     def _finish(self, ids: Sequence[int], score: float | None = None) -> Generated:

@@ -8,7 +8,6 @@ and the report (`inspection_page.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from elman.errors import InputError
@@ -95,6 +94,6 @@ def make_subject(
         tokens=tokens,
         pieces=pieces,
         vocabulary=names,
-        history=read_history(Path(trained.name)) if history is None else history,
+        history=read_history(trained.folder) if history is None else history,
     )
     return subject, len(spans.ids) - len(subject.ids)

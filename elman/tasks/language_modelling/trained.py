@@ -8,6 +8,7 @@ plain data. Knows the contract, never the kind of model.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from elman.errors import InputError
@@ -62,11 +63,26 @@ class TrainedModel(Trained):
         reset: str = "stream",
         batch_size: int = 1,
         window: int | None = None,
+        accuracy: bool = False,
+        after: str | None = None,
+        until: str | None = None,
         progress: Progress = silent,
     ) -> Measurement:
-        """Measure on a file, a folder or a built-in corpus (its test split, if it has splits)."""
+        """Measure on a file, a folder or a built-in corpus (its test split, if it has splits).
+
+        With `accuracy`, also count how often the likeliest token is the one that comes; `after` and
+        `until` say which tokens count (see `accuracy`).
+        """
+        from elman.evaluation.accuracy import Counted
+
         reading = Reading(reset, batch_size, window)
-        return self.measure(self.choose_split(self.open(data), split), reading, progress)
+        if not accuracy and (after is not None or until is not None):
+            raise InputError("--after and --until say what --accuracy counts; give that too")
+        counted = Counted(after, until)  # is refused before the work
+        document = self.choose_split(self.open(data), split)
+        found = self.measure(document, reading, progress)
+        right = self.count_right(document, counted, reading, progress) if accuracy else None
+        return replace(found, seen=self.trained_on(document), accuracy=right)
 
     def open(self, data: str) -> Corpus:
         """A corpus, read as the one that the model was trained on."""
@@ -219,4 +235,7 @@ class TrainedModel(Trained):
     def describe(self) -> dict[str, Any]:
         """What a person wants to know about it, as plain data."""
         tokenizer = {"tokenizer": self.tokenizer.name, "loses": self.tokenizer.loses}
-        return {"name": self.name, **tokenizer, **self.model.describe(), "training": self.facts}
+        return {"name": self.name, **tokenizer, **self.describe_model(), "training": self.facts}
+
+    def describe_model(self) -> dict[str, Any]:
+        return self.model.describe()

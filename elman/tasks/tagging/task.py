@@ -19,6 +19,7 @@ from elman.batches.sentences import Examples, IndexedSentences
 from elman.data_checks import texts
 from elman.errors import InputError
 from elman.evaluation.measures import unseen_notes
+from elman.evaluation.reading import Progress, silent
 from elman.models.tagger import Tagger
 from elman.recipes import RunConfig
 from elman.tasks.sentence_task import SentenceTask, TrainedSentenceTask, learn_words
@@ -28,7 +29,6 @@ from elman.text.reader import Document
 from elman.text.tag_schemes import (
     check_scheme,
     convert_scheme,
-    find_entities,
     is_iob1,
     is_scheme,
     scheme_of,
@@ -43,6 +43,7 @@ class TrainedTagger(TrainedSentenceTask):
     """A tagger with its words and tags."""
 
     about = "a tagger"
+    confuses = True
     task: Tagging
     model: Tagger
 
@@ -51,7 +52,13 @@ class TrainedTagger(TrainedSentenceTask):
         """Whether its tags mark spans, like B-PER and I-PER."""
         return is_scheme(self.task.tags)
 
-    def tag(self, sentences: Iterable[Sequence[Word]], *, batch_size: int = 32) -> list[list[str]]:
+    def tag(
+        self,
+        sentences: Iterable[Sequence[Word]],
+        *,
+        batch_size: int = 32,
+        progress: Progress = silent,
+    ) -> list[list[str]]:
         """The tags of every sentence; a sentence without words has none.
 
         A word is a string; if features are read beside it, a tuple like ("Rome", "NNP").
@@ -64,6 +71,7 @@ class TrainedTagger(TrainedSentenceTask):
             for row, numbers in zip(rows, best, strict=True):
                 tags = [self.task.tags[number] for number in numbers[: len(given[row])]]
                 tagged[row] = self._as_written(tags)
+            progress(len(rows), len(given))
         return tagged
 
     def split_lines(self, text: str) -> list[list[str]]:
@@ -208,22 +216,6 @@ def _as_learned(tags: Sequence[str], config: RunConfig) -> Sequence[str]:
     if config.text.scheme == "as written" or not is_scheme(tags):
         return tags
     return convert_scheme(tags, config.text.scheme)
-
-
-def tagged_sentences(
-    trained: TrainedTagger, sentences: Sequence[Sequence[str]], tagged: Sequence[Sequence[str]]
-) -> list[dict[str, Any]]:
-    """Sentences and the tags they were given, as plain data, with spans where tags mark such."""
-    found = []
-    for words, tags in zip(sentences, tagged, strict=True):
-        sentence: dict[str, Any] = {"words": list(words), "tags": list(tags)}
-        if trained.marks_spans:
-            sentence["spans"] = [
-                {**vars(entity), "text": " ".join(words[entity.start : entity.end])}
-                for entity in find_entities(tags)
-            ]
-        found.append(sentence)
-    return found
 
 
 def refuse_lengths(words: Sequence[Any], tags: Sequence[Any]) -> None:

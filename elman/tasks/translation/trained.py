@@ -7,7 +7,7 @@ the order of their length, which does not change what comes out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from elman.decoding.hypotheses import Hypothesis
 from elman.decoding.options import DecodingOptions
 from elman.decoding.sampling import sample
 from elman.errors import InputError
+from elman.evaluation.reading import Progress, silent
 from elman.models.contract import LanguageModel
 from elman.tasks.example_task import TrainedTask
 from elman.tasks.translation.attention import check_attention, look
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 BEAM = 5
 LENGTH_PENALTY = 1.0
 _FURTHER = 10  # tokens that a target may always have, beside twice what is usual for its source
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class TrainedTranslator(TrainedTask):
         *,
         beam: int = BEAM,
         batch_size: int = 64,
-        progress: Progress = lambda more, total: None,
+        progress: Progress = silent,
         **options: Any,
     ) -> list[str]:
         """The best target of every source; options are those of `DecodingOptions`."""
@@ -84,7 +83,7 @@ class TrainedTranslator(TrainedTask):
         *,
         beam: int | None = BEAM,
         batch_size: int = 64,
-        progress: Progress = lambda more, total: None,
+        progress: Progress = silent,
         **options: Any,
     ) -> list[list[Written]]:
         """The `n_best` best targets of every source, best first; none of an empty source.
@@ -220,6 +219,9 @@ class TrainedTranslator(TrainedTask):
         *,
         tokenize: str = "auto",
         bounds: Sequence[int] | None = None,
+        beam: int = BEAM,
+        batch_size: int = 64,
+        progress: Progress = silent,
         **options: Any,
     ) -> TranslationMeasures:
         """How well pairs are translated; further options are those of `translate`.
@@ -227,6 +229,7 @@ class TrainedTranslator(TrainedTask):
         `tokenize`: how BLEU finds words (13a, none, intl, char, zh); auto: none if the marks of the
         right targets stand apart already, else 13a. `bounds`: of the bands of length.
         """
+        options |= {"beam": beam, "batch_size": batch_size, "progress": progress}
         right = [pair.target for pair in examples]
         if tokenize == "auto":
             tokenize = "none" if guess_tokenizer("\n".join(right)) == "words" else "13a"

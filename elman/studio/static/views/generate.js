@@ -11,7 +11,7 @@ import { controls } from "./controls.js";
 const SHOWN_TOKENS = 16;
 const RESTING = 250; // milliseconds before the distribution is asked for again
 
-export default { id: "generate", title: "Generate", task: ["completions"], create };
+export default { id: "generate", title: "Generate", task: ["completions"], covers: ["generate", "distribution"], create };
 
 function create(studio) {
   const prompt = textArea({ rows: 2, class: "writing", placeholder: "A beginning, or nothing", "aria-label": "Prompt" });

@@ -81,7 +81,7 @@ function create() {
 async function lookInto({ model, place }, request, signal) {
   place.replaceChildren(note("Looking …"));
   try {
-    const seen = await api.inspect({ ...request, model: model.id }, signal);
+    const seen = (await api.inspect({ ...request, model: model.id }, signal)).insights[request.view];
     place.replaceChildren(...seen.summary.map(note), ...seen.drawings.filter(({ kind }) => KINDS.has(kind)).map(picture));
     return { name: model.id, data: seen.data };
   } catch (error) {

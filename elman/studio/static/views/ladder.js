@@ -6,7 +6,7 @@ import { examples, key, make, note, textArea, trouble } from "../elements.js";
 import { count } from "../models.js";
 import { recall, remember } from "../remember.js";
 
-export default { id: "ladder", title: "Ladder", task: null, create };
+export default { id: "ladder", title: "Ladder", task: null, covers: ["score"], create };
 
 function create(studio) {
   const groups = make("div", { class: "groups" });

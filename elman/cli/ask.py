@@ -1,0 +1,228 @@
+"""A command for any question of a task: its flags from the request, its output from the answer.
+
+    elman tag RUN (FILE | - | --text TEXT) [--columns] [--batch-size N] [--json]
+
+Called by the command line for every question that has no file of its own here. Those that do more
+than ask take from here what is the same: `make_flags`, `open_run`, `ask` and `print_answer`.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import MISSING, Field, field, fields, make_dataclass
+from inspect import Parameter as Argument
+from inspect import Signature, getdoc
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+from cyclopts import Parameter
+
+from elman.cli.arguments import Adapters, Json, Run, WholeNumber
+from elman.cli.input_text import GivenText, InputFile, read_given
+from elman.cli.output import counted, note, print_json
+from elman.errors import InputError
+from elman.tasks import TASKS
+from elman.tasks.question import (
+    ARGUMENT,
+    NAME,
+    STDIN,
+    TEXT,
+    TEXTS,
+    Answer,
+    Question,
+    make_request,
+    read_request,
+)
+from elman.tasks.task import load
+from elman.text.reader import Document, read_standard_input
+
+_FILE = " A file, or - for standard input."
+
+
+def make_command(name: str) -> Callable[..., None]:
+    """The command that asks a question of a run."""
+    entry = next(TASKS[task] for task in TASKS if name in TASKS[task].questions)
+    question: Question = entry.load_questions()[name]
+    request = question.request
+    # What only some language models answer, they do not answer with adapters around them.
+    of_any_model = question.able is Question.able and name in TASKS["language-modelling"].questions
+    signature = _signature(request, adapters=of_any_model)
+
+    def command(*placed: Any, **given: Any) -> None:
+        bound = signature.bind(*placed, **given)
+        bound.apply_defaults()
+        arguments = bound.arguments
+        values = given_values(arguments.get("flags"))
+        if argument := field_of_kind(request, ARGUMENT):
+            values[argument.name] = arguments[argument.name]
+        document = None
+        if _reads_files(request):
+            document = _read(request, arguments["file"], arguments.get("text"), values)
+        trained = open_run(arguments["run"], name, arguments.get("with_", ()))
+        print_answer(ask(trained, name, values, document), arguments["json"])
+
+    command.__signature__ = signature  # type: ignore[attr-defined]  # read by cyclopts
+    command.__annotations__ = {one.name: one.annotation for one in signature.parameters.values()}
+    command.__name__ = name
+    command.__doc__ = _help_text(name, request)
+    return command
+
+
+def _signature(request: type, *, adapters: bool) -> Signature:
+    """The arguments of a command: the run, what is read, the flags of the request."""
+    places, flags, made = [_place("run", Run)], [], make_flags(request)
+    of_text, argument = field_of_kind(request, TEXT, TEXTS), field_of_kind(request, ARGUMENT)
+    if of_text is not None:
+        flags.append(_flag("text", GivenText, None))
+    if _reads_files(request):
+        about = of_text.metadata["about"] if of_text else "Everything that is asked."
+        of_file = Annotated[InputFile | None, Parameter(help=about + _FILE)]
+        places.append(_place("file", of_file, None))
+    if argument is not None:
+        helped = Annotated[str, Parameter(help=argument.metadata["about"])]
+        places.append(_place(argument.name, helped, argument.default))
+    if fields(made):
+        flags.append(_flag("flags", made | None, None))
+    if adapters:
+        flags.append(_flag("with_", Adapters, ()))
+    return Signature([*places, *flags, _flag("json", Json, False)])
+
+
+def _reads_files(request: type) -> bool:
+    """Whether what is asked may be in a file."""
+    return hasattr(request, "from_document") or field_of_kind(request, TEXT, TEXTS) is not None
+
+
+def field_of_kind(request: type, *kinds: str) -> Field[Any] | None:
+    """The field of a request that is of one of these kinds."""
+    return next((one for one in fields(request) if one.metadata["kind"] in kinds), None)
+
+
+def make_flags(request: type, without: Collection[str] = ()) -> Any:
+    """A dataclass of flags from the fields of a request; None stands for one that is not given."""
+    hints = get_type_hints(request)
+    made = []
+    for one in fields(request):
+        if one.metadata["kind"] in (TEXT, TEXTS, ARGUMENT, NAME) or one.name in without:
+            continue
+        hint = _typed(hints[one.name])
+        if hint is None:
+            continue
+        default = one.default if one.default is not MISSING else None
+        shown = Parameter(
+            help=one.metadata["about"], allow_leading_hyphen=one.metadata["kind"] == STDIN
+        )
+        made.append((one.name, Annotated[hint | None, shown], field(default=default)))
+    # With a module, or cyclopts takes the class for one of Python's own and does not look inside.
+    namespace = {"__module__": __name__}
+    name = f"{request.__name__}Flags"
+    return Parameter(name="*")(make_dataclass(name, made, kw_only=True, namespace=namespace))
+
+
+def _typed(hint: Any) -> Any:
+    """How a flag spells a type: one text where several could be given; None: in no way."""
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    if str in parts:
+        return str
+    if hint in (int, int | None):
+        return WholeNumber
+    if get_origin(hint) is list:
+        return tuple[str, ...] if get_args(hint) == (str,) else None
+    return hint
+
+
+def given_values(flags: Any) -> dict[str, Any]:
+    """The values of flags by the names of the request's fields; - is standard input."""
+    values = {} if flags is None else vars(flags)
+    return {name: _value(value) for name, value in values.items() if value is not None}
+
+
+def _value(value: Any) -> Any:
+    if value == "-":
+        return read_standard_input(sys.stdin.buffer.read()).text.removesuffix("\n")
+    return [*value] if isinstance(value, tuple) else value
+
+
+def _read(
+    request: type, file: str | None, text: str | None, values: dict[str, Any]
+) -> Document | None:
+    """The document of a request, or None for a request that can do without and was given none."""
+    of_text = field_of_kind(request, TEXT, TEXTS)
+    if of_text is not None:
+        optional = not of_text.metadata["required"]
+        return None if optional and file is None and text is None else read_given(file, text)
+    required = [one.name for one in fields(request) if one.metadata["required"]]
+    flags = " and ".join(f"--{name}" for name in required)
+    if file is not None and any(name in values for name in required):
+        raise InputError(f"give either a file or {flags}, not both")
+    if file is None and not all(name in values for name in required):
+        raise InputError(f"give {flags}, or a file")
+    return None if file is None else read_given(file, None)
+
+
+def open_run(run: str, name: str, adapters: tuple[str, ...] = ()) -> Any:
+    """A run that can answer a question, with adapters around it if it is a language model."""
+    trained: Any = load(run)
+    questions = trained.questions
+    if name not in questions:
+        known = ", ".join(["evaluate", *questions])
+        raise InputError(
+            f"{run}: is a run of the model {trained.config.kind!r}, not for elman {name}; it is "
+            f"for: {known}"
+        )
+    return trained.with_adapters(adapters) if adapters else trained
+
+
+def ask(trained: Any, name: str, values: dict[str, Any], document: Document | None = None) -> Any:
+    """The answer of a run to a question, whose text may be a document."""
+    question = trained.questions[name]
+    with flags_in_messages(question.request), counted(question.unit) as progress:
+        if document is None:
+            request = make_request(question.request, values)
+        else:
+            request = read_request(question.request, trained, document, values)
+        return question.ask(trained, request, progress)
+
+
+@contextmanager
+def flags_in_messages(request: type) -> Iterator[None]:
+    """A message that begins with the name of a field begins with that of its flag."""
+    try:
+        yield
+    except InputError as error:
+        first = re.match(r"\w+", str(error))
+        names = {one.name for one in fields(request)}
+        if first is None or first[0] not in names:
+            raise
+        raise InputError(f"--{first[0].replace('_', '-')}{str(error)[first.end() :]}") from None
+
+
+def print_answer(answer: Answer, json: bool) -> None:
+    """The answer as lines or as JSON, and its notes beside it."""
+    for message in answer.notes():
+        note(message)
+    if json:
+        print_json(answer.to_data())
+        return
+    for line in answer.lines():
+        print(line)
+
+
+def _help_text(name: str, request: type) -> str:
+    """The docstring of the request, with examples if it has none."""
+    text = getdoc(request) or ""
+    if "For example:" in text:
+        return text
+    examples = [f"elman {name} runs/mine FILE", f"cat FILE | elman {name} runs/mine - --json"]
+    if not _reads_files(request):
+        examples = [f"elman {name} runs/mine --json"]
+    return "\n  ".join([f"{text}\n\nFor example:", *examples])
+
+
+def _place(name: str, annotation: Any, default: Any = Argument.empty) -> Argument:
+    return Argument(name, Argument.POSITIONAL_ONLY, default=default, annotation=annotation)
+
+
+def _flag(name: str, annotation: Any, default: Any) -> Argument:
+    return Argument(name, Argument.KEYWORD_ONLY, default=default, annotation=annotation)

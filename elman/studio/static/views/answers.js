@@ -1,0 +1,65 @@
+/* What is to be seen of an answer: ANSWERS[question](answer, request), or `readable` for any other. */
+
+import { bars, colouredText, heatMap, short } from "../draw.js";
+import { make } from "../elements.js";
+import { titled } from "./form.js";
+
+export const ANSWERS = { tag: tagged, classify: classified, answer: answered, translate: translated };
+
+function tagged({ sentences }) {
+  return sentences.map(({ words, tags, spans }) => make("div", {},
+    make("p", { class: "tagged" }, words.map((word, place) => make("span", { class: tags[place] === "O" ? "outside" : null }, make("b", {}, word), make("small", {}, tags[place])))),
+    spans?.length ? make("ul", { class: "spans" }, spans.map((span) => make("li", {}, make("b", {}, span.text), ` ${span.kind}`))) : null));
+}
+
+function classified({ results }) {
+  return results.filter(({ label }) => label !== null).flatMap(({ label, probability, probabilities, words }) => {
+    const shares = Object.entries(probabilities).sort((a, b) => b[1] - a[1]);
+    return [make("p", { class: "sum" }, make("b", {}, String(label)), ` with ${percent(probability)}`),
+      bars({ title: "", names: shares.map(([name]) => name), series: [{ name: "probability", values: shares.map(([, share]) => share) }], max: 1, format: percent }),
+      words?.length ? colouredText({ title: `What each word did for “${label}”`, label: "contribution", diverging: true,
+        words: words.map(({ word, contribution }) => ({ text: `${word} `, value: contribution })) }) : null].filter(Boolean);
+  });
+}
+
+function answered({ answers }, { passage }) {
+  const letters = Array.from(passage); // code points, as the server counts; a string's places are UTF-16 units
+  const part = (from, to) => letters.slice(from, to).join("");
+  return answers.flatMap(({ answer, start, end, probability }) => [
+    make("p", { class: "passage" }, part(0, start), make("mark", {}, part(start, end)), part(end)),
+    make("p", { class: "sum" }, make("b", {}, answer || "no answer"), ` with ${percent(probability)}`)]);
+}
+
+function translated({ translations }) {
+  return translations.flatMap(({ text, n_best: others, attention }) => [make("p", { class: "translation" }, text),
+    others.length > 1 ? table(others) : null,
+    attention?.target.length ? heatMap({ title: "Where it looked", rows: attention.target, columns: attention.source,
+      values: attention.weights, rowLabel: "written", columnLabel: "read", low: 0, high: 1 }) : null]).filter(Boolean);
+}
+
+/* Any data: lists of objects as tables, lists inside of them one by one, single values as rows. */
+export function readable(data) {
+  const single = Object.entries(data).filter(([, value]) => isSingle(value));
+  const facts = single.map(([name, value]) => make("tr", {}, make("th", { scope: "row" }, titled(name)), make("td", {}, shown(value))));
+  return [facts.length ? make("table", { class: "table facts" }, make("tbody", {}, facts)) : [], ...Object.entries(data).filter(([, value]) => !isSingle(value)).flatMap(([name, value]) => {
+    if (!Array.isArray(value)) return [make("h3", {}, titled(name)), ...readable(value)];
+    if (Array.isArray(value[0])) return [make("p", {}, make("b", {}, titled(name)), ` ${sizes(value)} numbers`)];
+    const deep = value.some((one) => Object.values(one).some((part) => !isSingle(part)));
+    return deep ? value.flatMap((one) => make("div", { class: "part" }, readable(one))) : [table(value, titled(name))];
+  })].flat();
+}
+
+function table(rows, title = null) {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const number = (row, name) => (typeof row[name] === "number" ? "number" : null);
+  return make("div", { class: "scroll", tabindex: 0 }, make("table", { class: "table" },
+    title ? make("caption", {}, title) : null,
+    make("thead", {}, make("tr", {}, names.map((name) => make("th", { scope: "col", class: number(rows[0], name) }, titled(name))))),
+    make("tbody", {}, rows.map((row) => make("tr", {}, names.map((name) => make("td", { class: number(row, name) }, shown(row[name]))))))));
+}
+
+const isPlain = (value) => value === null || typeof value !== "object";
+const isSingle = (value) => isPlain(value) || (Array.isArray(value) && value.every(isPlain));
+const sizes = (list) => (Array.isArray(list) ? [list.length, sizes(list[0])].filter((size) => size !== "").join(" × ") : "");
+const shown = (value) => (Array.isArray(value) ? value.map(shown).join(" ") : typeof value === "number" ? short(value) : value === null || value === undefined ? "–" : String(value));
+const percent = (share) => `${short(100 * share)} %`;

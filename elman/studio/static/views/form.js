@@ -1,0 +1,79 @@
+/* The form of a question, drawn from its JSON schema (GET /v1/questions).
+
+  const form = questionForm(model, question, { start, checked, tries, show });
+      start: texts at first, by field; checked: boxes that are on at first; tries: examples for the first text
+      show(answer, request): what is to be seen of an answer, as an array of elements
+*/
+
+import * as api from "../api.js";
+import { examples, field, key, make, textArea, trouble } from "../elements.js";
+import { recall, remember } from "../remember.js";
+
+const LONG = ["text", "texts", "stdin", "argument"]; // kinds of fields that are written in
+
+export function questionForm(model, question, { start = {}, checked = [], tries = {}, show }) {
+  const required = question.schema.required ?? [];
+  const given = Object.entries(question.schema.properties).filter(([name]) => name !== "model")
+    .map(([name, about]) => ({ name, about, type: typeOf(about), required: required.includes(name) })).filter(({ type }) => type);
+  const isText = (one) => LONG.includes(one.about.kind) || (one.required && one.type === "string");
+  const texts = given.filter(isText).map((one) => written(one, start[one.name] ?? "", `${model.id}-${question.id}-${one.name}`));
+  const options = given.filter((one) => !isText(one)).map((one) => option(one, checked.includes(one.name)));
+  const place = make("div", { class: "result", "aria-live": "polite" });
+  const go = api.latest(0, async (signal) => {
+    const request = Object.fromEntries([...texts, ...options].map(({ name, read }) => [name, read()]).filter(([, value]) => value !== undefined));
+    try {
+      place.replaceChildren(...show(await api.askQuestion(question.id, { ...request, model: model.id }, signal), request));
+    } catch (error) {
+      if (api.overtaken(error)) throw error;
+      place.replaceChildren(trouble(error));
+    }
+  });
+  const form = make("form", { class: "asking", "data-question": question.id, onsubmit: (event) => { event.preventDefault(); go(); } },
+    texts.map(({ control }) => make("div", { class: "paper" }, control)),
+    make("p", { class: "actions" }, make("button", { type: "submit", class: "main" }, titled(question.id)), make("span", { class: "help" }, key("Ctrl"), " ", key("Enter"))),
+    Object.keys(tries).length ? examples(texts[0].control, tries) : null,
+    options.length ? make("details", { class: "options" }, make("summary", {}, "More controls"), make("div", { class: "controls" }, options.map(({ element }) => element))) : null,
+    place);
+  form.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); go(); }
+  });
+  return form;
+}
+
+/* A text; several are lines, a pair of texts has a tab between the two. */
+function written({ name, about, type }, text, place) {
+  const control = textArea({ rows: 2, class: "writing", name, "aria-label": about.description, placeholder: about.description });
+  control.value = recall(place, text);
+  control.addEventListener("input", () => remember(place, control.value));
+  const pair = (line) => (line.includes("\t") ? line.split("\t") : line);
+  return { name, control, read: () => (type === "string" ? control.value : lines(control.value).map(pair)) };
+}
+
+function option({ name, about, type }, on) {
+  if (type === "boolean") {
+    const box = make("input", { type: "checkbox", name, checked: on || about.default });
+    return { name, element: make("label", { class: "check", title: about.description }, box, titled(name)), read: () => box.checked };
+  }
+  const control = about.enum ? make("select", { name }, about.enum.map((value) => make("option", { value }, value)))
+    : type === "lines" ? textArea({ name, rows: 1 })
+    : make("input", type === "string" ? { type: "text", name } : { type: "number", inputmode: "decimal", name,
+      min: about.minimum ?? null, max: about.maximum ?? null, step: type === "integer" ? 1 : "any" });
+  control.value = type === "lines" ? "" : about.default ?? "";
+  const read = () => {
+    if (control.value === "" || control.value === String(about.default)) return undefined;
+    return type === "string" ? control.value : type === "lines" ? lines(control.value) : Number(control.value);
+  };
+  return { name, element: field(titled(name), control, about.description), read };
+}
+
+/* What a control holds: boolean, integer, number, string or lines; null where no control can. */
+function typeOf(about) {
+  const every = (about.anyOf ?? [about]).filter(({ type }) => type !== "null");
+  if (every.some(({ type }) => type === "string")) return "string";
+  const [{ type, items }] = every;
+  if (type !== "array") return type;
+  return (items.anyOf ?? [items]).some((one) => one.type === "string") ? "lines" : null;
+}
+
+const lines = (text) => text.split("\n").filter((line) => line.trim());
+export const titled = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ").replaceAll("-", " ");

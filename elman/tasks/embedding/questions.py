@@ -1,0 +1,5 @@
+"""What can be asked of a bidirectional language model."""
+
+from elman.tasks.embed import EMBED
+
+QUESTIONS = {"embed": EMBED}
