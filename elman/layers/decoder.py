@@ -6,9 +6,9 @@
 
 With attention c_i = Σ_j α_ij v_j (`attentions.py`), else c_i = c. It attends *before* the step,
 with the first layer's state h_{i-1} (Bahdanau et al. 2015), or *after* it, with the last layer's
-h_i (Luong et al. 2015); then c_i reaches the next step by input feeding of r_i, if at all. What need
-not wait for a step is computed for all of them at once: the layers above the first one before, all
-of it after without input feeding, and r_i but for input feeding.
+h_i (Luong et al. 2015); then c_i reaches the next step by input feeding of r_i, if at all. What
+need not wait for a step is computed for all of them at once: the layers above the first one before,
+all of it after without input feeding, and r_i but for input feeding.
 """
 
 from __future__ import annotations
