@@ -23,6 +23,9 @@ class Batch:
     learned: torch.Tensor | None = None  # (B, T) targets that are learned; None: all
     source: Source | None = None  # what the rows are said of, where they translate something
 
+    def __len__(self) -> int:
+        return len(self.inputs)
+
     @property
     def tokens(self) -> int:
         """Targets, padding not counted."""

@@ -1,11 +1,4 @@
-"""Sentences with features beside their words: further columns of a file, as numbers.
-
-    words      Confidence in  the
-    features   NN         IN  DT       (B, T, F): of F columns, 0 where a value is unknown
-
-Takes sentences and their features, gives `FeaturedSentences` for one pass, batched as other
-sentences are; called by the task of tagging.
-"""
+"""Sentences with something beside their words: features of each, or matches in another sentence."""
 
 from __future__ import annotations
 
@@ -20,13 +13,16 @@ from elman.batches.sentences import IndexedSentences, Sentences
 
 @dataclass(frozen=True)
 class FeaturedSentences(Sentences):
-    """Sentences, and what else is known of their words."""
+    """Sentences with features beside their words: further columns of a file, as numbers.
+
+        words      Confidence in  the
+        features   NN         IN  DT       (B, T, F): of F columns, 0 where a value is unknown
+
+    Takes sentences and their features, gives `FeaturedSentences` for one pass, batched as other
+    sentences are; called by the task of tagging.
+    """
 
     features: torch.Tensor  # (B, T, F)
-
-    def to(self, device: torch.device) -> FeaturedSentences:
-        parts = (self.words, self.spelled, self.places, self.lengths, self.features)
-        return FeaturedSentences(*(part.to(device) for part in parts))
 
 
 class IndexedFeatures(IndexedSentences):
@@ -44,3 +40,46 @@ class IndexedFeatures(IndexedSentences):
         for row, number in enumerate(rows):
             features[row, : self.lengths[number]] = self._features[number]
         return FeaturedSentences(**vars(sentences), features=torch.from_numpy(features))
+
+
+@dataclass(frozen=True)
+class MatchedSentences(Sentences):
+    """Sentences of which some words also stand in another sentence, in whatever case.
+
+        question   where is Mary ?
+        passage    Mary went to the garden .        matched  1 0 0 0 0 0
+
+    Takes sentences and those they are compared with, gives `MatchedSentences` for one pass, batched
+    as other sentences are; called by the task of answering.
+    """
+
+    matched: torch.Tensor  # (B, T) bool
+
+
+class IndexedMatches(IndexedSentences):
+    """Sentences ready to be put side by side, each with what of it stands in its other."""
+
+    def __init__(
+        self,
+        indexed: IndexedSentences,
+        sentences: Sequence[Sequence[str]],
+        others: Sequence[Sequence[str]],
+    ) -> None:
+        """`indexed`: the same sentences as numbers; `others`: one for each."""
+        super().__init__(indexed._places, indexed._ids, indexed._spelled)
+        self._matched = [
+            find_matches(sentence, other) for sentence, other in zip(sentences, others, strict=True)
+        ]
+
+    def batch(self, rows: np.ndarray) -> MatchedSentences:
+        sentences = super().batch(rows)
+        matched = np.zeros(sentences.words.shape, dtype=bool)
+        for row, number in enumerate(rows):
+            matched[row, : self.lengths[number]] = self._matched[number]
+        return MatchedSentences(**vars(sentences), matched=torch.from_numpy(matched))
+
+
+def find_matches(sentence: Sequence[str], other: Sequence[str]) -> np.ndarray:
+    """Which words of a sentence are in the other one, upper and lower case alike."""
+    known = {word.lower() for word in other}
+    return np.array([word.lower() in known for word in sentence], dtype=bool)

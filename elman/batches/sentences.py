@@ -11,7 +11,8 @@ learned, bucketed by length as in `lines.py`; called by the tasks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import torch
@@ -35,10 +36,14 @@ class Sentences:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def to(self, device: torch.device) -> Sentences:
+    def to(self, device: torch.device) -> Self:
         """The same on a device."""
-        parts = (self.words, self.spelled, self.places, self.lengths)
-        return Sentences(*(part.to(device) for part in parts))
+        return replace(self, **{name: part.to(device) for name, part in vars(self).items()})
+
+    def rows(self, rows: slice) -> Self:
+        """Some of them; distinct words stay as they are."""
+        parts = {name: part[rows] for name, part in vars(self).items() if name != "spelled"}
+        return replace(self, **parts)
 
     def real(self) -> torch.Tensor:
         """Where there is a word and not padding, (B, T)."""
@@ -105,13 +110,26 @@ class ExampleBatch:
 
     inputs: tuple[Sentences, ...]
     targets: torch.Tensor  # (B, T) tags, (B,) labels, (B, 1, 2) spans: first and last word
-    tokens: int  # how many things are to be learned
+    counts: tuple[int, ...]  # how many things are to be learned of each
     rate_factor: float = 1.0
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @property
+    def tokens(self) -> int:
+        """How many things are to be learned of all."""
+        return sum(self.counts)
 
     def to(self, device: torch.device) -> ExampleBatch:
         """The same on a device."""
         inputs = tuple(part.to(device) for part in self.inputs)
-        return ExampleBatch(inputs, self.targets.to(device), self.tokens)
+        return replace(self, inputs=inputs, targets=self.targets.to(device))
+
+    def rows(self, rows: slice) -> ExampleBatch:
+        """Some of the examples."""
+        inputs = tuple(part.rows(rows) for part in self.inputs)
+        return ExampleBatch(inputs, self.targets[rows], self.counts[rows])
 
 
 class Examples(Buckets):
@@ -136,7 +154,7 @@ class Examples(Buckets):
         return ExampleBatch(
             tuple(part.batch(rows) for part in self._inputs),
             torch.from_numpy(_padded(targets)),
-            sum(_things(target) for target in targets),
+            tuple(_things(target) for target in targets),
         )
 
 

@@ -65,38 +65,6 @@ def source_of_ids(
     return Source(lengths, ids=ids, places=None if places is None else pad_rows(places, end, 1))
 
 
-def number_places(
-    words: Sequence[str], ids: np.ndarray, unknown_id: int | None, vocabulary_size: int
-) -> tuple[np.ndarray, list[str]]:
-    """The places of one source for copying, and its distinct words that the vocabulary has not.
-
-    words: of the source; ids: their numbers in the target's vocabulary. Where a target has one of
-    those words, `number_further` gives it the same number.
-    """
-    unknown = list(
-        dict.fromkeys(w for w, i in zip(words, ids, strict=True) if int(i) == unknown_id)
-    )
-    return number_further(words, ids, unknown_id, vocabulary_size, unknown), unknown
-
-
-def number_further(
-    words: Sequence[str],
-    ids: np.ndarray,
-    unknown_id: int | None,
-    vocabulary_size: int,
-    further: Sequence[str],
-) -> np.ndarray:
-    """Ids of words, but V + k for an unknown word that is the k-th of `further`."""
-    numbers = {word: vocabulary_size + number for number, word in enumerate(further)}
-    return np.array(
-        [
-            numbers.get(word, i) if int(i) == unknown_id else i
-            for word, i in zip(words, ids, strict=True)
-        ],
-        dtype=np.int64,
-    )
-
-
 def source_of_vectors(examples: Sequence[np.ndarray]) -> Source:
     """Examples with a vector (F,) or several of them (S, F) side by side."""
     grids = [np.atleast_2d(example) for example in examples]

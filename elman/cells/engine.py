@@ -6,7 +6,7 @@ state, and on request every value that the cell names, at every step.
 What makes it fast is what is not done per step. The input part of all products is one matrix
 product before the loop. In the loop, the recurrent weights U take part without a gradient of their
 own; the gradient that arrives at the input part of a product is also the gradient of U v, so after
-the backward loop the gradient of U is one product of all of them with all v (`deferred.py`).
+the backward loop the gradient of U is one product of all of them with all v (`products.py`).
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ import torch
 
 from elman.cells.cell import Cell, Product, States, Weights
 from elman.cells.checks import check_inputs, check_lengths, check_state, check_weights
-from elman.cells.deferred import defer
-from elman.cells.packing import Packed, Plain, lay_out
+from elman.cells.products import Packed, Plain, defer, lay_out
 
 # Shorter sequences than this do not pay for the set-up of all steps in one call on a CPU.
 _WORTH_FUSING = 3

@@ -1,17 +1,21 @@
-"""What the cells share that write out the way back through a whole sequence.
+"""What the cells share that compute a whole sequence at once.
 
 Recording every step for autograd costs a tenth of the time, so the classical cells do without: all
 their steps are one function to autograd, and the equations of back-propagation through time are its
-gradient (`elman_sequence.py`, `gru_sequence.py`, `torch_gru_sequence.py`, `lstm_sequence.py`). The
-input part of all steps is computed before the function, and autograd finds its gradient; the
-gradient of U is one product after the loop. Inside, time comes first: values of all steps are then
-tall matrices, and outputs are the states that the next steps read, without copies.
+gradient (`elman_rnn.py`, `gru.py`, `torch_gru.py`, `lstm.py`). The input part of all steps is
+computed before the function, and autograd finds its gradient; the gradient of U is one product
+after the loop. Inside, time comes first: values of all steps are then tall matrices, and outputs
+are the states that the next steps read, without copies.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 
+from elman.cells.cell import States, Weights
 from elman.cells.engine import Run
 
 # derivative(gradient, value, grad_input=where): gradient ∘ f'(a), from value = f(a), into where
@@ -39,3 +43,27 @@ def weight_gradient(arrived: torch.Tensor, read: torch.Tensor) -> torch.Tensor:
 def finished(outputs: torch.Tensor) -> Run:
     """The run that gave h_1 … h_T, (T, B, H)."""
     return Run(outputs.transpose(0, 1), (outputs[-1],))
+
+
+def run_fused(
+    kernel: Callable[..., Any],
+    inputs: torch.Tensor,
+    state: States,
+    weights: Weights,
+    product: str,
+) -> Run:
+    """One of PyTorch's kernels: `torch.rnn_tanh`, `torch.lstm`, `torch.gru` …
+
+    One layer, one direction, batch first, with weights as arguments.
+    """
+    bias = weights.get(f"{product}_bias")
+    flat = [weights[f"{product}_input"], weights[f"{product}_state"]]
+    if bias is not None:
+        second = weights.get(f"{product}_state_bias")
+        flat += [bias, torch.zeros_like(bias) if second is None else second]
+    layered = [tensor.unsqueeze(0).contiguous() for tensor in state]
+    given = layered[0] if len(layered) == 1 else layered
+    # biases, layers, dropout, training, two directions, batch first
+    settings = (bias is not None, 1, 0.0, torch.is_grad_enabled(), False, True)
+    outputs, *final = kernel(inputs, given, flat, *settings)
+    return Run(outputs, tuple(tensor.squeeze(0) for tensor in final))

@@ -10,11 +10,22 @@ So all three products with h_{t-1} are one. Rows in the order r, z, n.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
+from torch.nn.functional import linear
 
 from elman.cells.cell import Cell, Product, States, Step, Weights
 from elman.cells.engine import Run
-from elman.cells.torch_gru_sequence import run_torch_gru
+from elman.cells.products import Plain, lay_out, refuse_second_derivative
+from elman.cells.through_time import (
+    finished,
+    sigmoid_derivative,
+    states_from,
+    tanh_derivative,
+    time_first,
+    weight_gradient,
+)
 
 
 class TorchGRU(Cell):
@@ -62,3 +73,88 @@ class TorchGRU(Cell):
         settings = (True, 1, 0.0, torch.is_grad_enabled(), False, True)
         outputs, final = torch.gru(inputs, state[0].unsqueeze(0), flat, *settings)
         return Run(outputs, (final.squeeze(0),))
+
+
+def run_torch_gru(inputs: torch.Tensor, start: torch.Tensor, weights: Weights) -> Run:
+    """PyTorch's gated recurrent unit over a whole sequence, with its way back written out.
+
+        a_t = U h_{t-1} + b                               three parts: of r_t, z_t, and m_t
+        r_t, z_t = σ(W_g x_t + the first two of a_t)
+        m_t = the third of a_t                            U_n h_{t-1} + b'_n
+        n_t = tanh(c_t + r_t ∘ m_t)                       c_t = W_n x_t + b_n
+        h_t = (1 - z_t) ∘ n_t + z_t ∘ h_{t-1}
+
+    Back, with dh_t from the output and from step t + 1 together:
+
+        dc_t     = dh_t ∘ (1 - z_t) ∘ (1 - n_t²)
+        da_t     = [dc_t ∘ m_t ∘ r_t (1 - r_t), dh_t ∘ (h_{t-1} - n_t) ∘ z_t (1 - z_t), dc_t ∘ r_t]
+        dh_{t-1} = Uᵀ da_t + dh_t ∘ z_t + its own output's
+
+    The gradient of W_g x_t is that of the first two parts of a_t.
+
+    All steps. inputs: (B, T, input_size); start h_0: (B, H).
+    """
+    by_time = time_first(inputs)
+    gates = linear(by_time, weights["gates_input"])
+    candidates = linear(by_time, weights["candidate_input"], weights["candidate_bias"])
+    recurrent, bias = weights["gates_state"], weights["gates_bias"]
+    matrix = lay_out(recurrent, *by_time.shape[:2])
+    return finished(_TorchGRUSequence.apply(gates, candidates, start, recurrent, bias, matrix))  # type: ignore[no-untyped-call]
+
+
+class _TorchGRUSequence(torch.autograd.Function):
+    """Input parts of all steps (T, B, 2H) and (T, B, H), h_0, U and b to h_1 … h_T (T, B, H)."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        gate_parts: torch.Tensor,
+        candidate_parts: torch.Tensor,
+        start: torch.Tensor,
+        recurrent: torch.Tensor,
+        bias: torch.Tensor,
+        matrix: Plain,
+    ) -> torch.Tensor:
+        size = start.shape[1]
+        states = states_from(start, len(gate_parts))
+        candidates = torch.empty_like(candidate_parts)
+        biases = bias.expand(len(start), -1).contiguous()  # (B, 3H)
+        products = []  # a_t, the gates' part replaced by r_t and z_t
+        for t in range(len(candidates)):
+            product = matrix.forward(biases, states[t])
+            product[:, : 2 * size].add_(gate_parts[t]).sigmoid_()
+            reset, keep, read = product.chunk(3, dim=1)
+            torch.tanh(torch.addcmul(candidate_parts[t], reset, read), out=candidates[t])
+            torch.lerp(candidates[t], states[t], keep, out=states[t + 1])
+            products.append(product)
+        ctx.save_for_backward(states, candidates, recurrent, *products)
+        ctx.matrix = matrix
+        return states[1:]
+
+    @staticmethod
+    def backward(ctx: Any, d_outputs: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        refuse_second_derivative()
+        states, candidates, _, *products = ctx.saved_tensors
+        d_candidates = torch.empty_like(candidates)  # dc_t
+        d_products = candidates.new_empty(*candidates.shape[:2], 3 * states.shape[2])  # da_t
+        d_reset, d_keep, d_read = d_products.chunk(3, dim=2)
+        d_hidden = torch.zeros_like(states[0])
+        for t in reversed(range(len(candidates))):
+            reset, keep, read = products[t].chunk(3, dim=1)
+            d_hidden += d_outputs[t]
+            d_kept = d_hidden * keep
+            tanh_derivative(d_hidden - d_kept, candidates[t], grad_input=d_candidates[t])
+            sigmoid_derivative(d_candidates[t] * read, reset, grad_input=d_reset[t])
+            d_hidden *= states[t] - candidates[t]
+            sigmoid_derivative(d_hidden, keep, grad_input=d_keep[t])
+            torch.mul(d_candidates[t], reset, out=d_read[t])
+            d_hidden = d_kept.add_(ctx.matrix.backward(d_products[t]))
+        recurrent_wanted, bias_wanted = ctx.needs_input_grad[3:5]
+        return (
+            d_products[:, :, : 2 * states.shape[2]],
+            d_candidates,
+            d_hidden,
+            weight_gradient(d_products, states[:-1]) if recurrent_wanted else None,
+            d_products.sum((0, 1)) if bias_wanted else None,
+            None,
+        )

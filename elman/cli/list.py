@@ -16,7 +16,7 @@ KINDS = {
     "attentions": "elman.layers.attentions:ATTENTIONS",
     "averages": "elman.training.averaging:AVERAGES",
     "cells": "elman.cells:CELLS",
-    "connections": "elman.layers:CONNECTIONS",
+    "connections": "elman.layers.connections:CONNECTIONS",
     "corpora": "elman.text.corpora:CORPORA",
     "decoding": "elman.decoding.options:STRATEGIES",
     "inputs": "elman.layers.inputs:INPUTS",

@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from elman.counts.counting import Level, count_ngrams
-from elman.counts.smoothers import SMOOTHERS
-from elman.counts.smoothers.smoother import Counts, Smoother, Weights
+from elman.counts.smoothers import SMOOTHERS, Counts, Smoother, Weights
 from elman.counts.tables import OrderTable, Tables
 from elman.errors import InputError
 from elman.options import check_options

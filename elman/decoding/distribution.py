@@ -1,7 +1,9 @@
 """From what the model predicts to what the next token is drawn from, as the options say.
 
 The order: penalties, biases, bans and forced tokens on the model's own log probabilities, then the
-transforms on what is left.
+transforms on what is left. The functions of these take log probabilities (B, V) and give scores
+(B, V) that need not sum to one any more; `counts` (B, V) says how often each row has generated each
+token; the prompt does not count.
 """
 
 from __future__ import annotations
@@ -10,10 +12,10 @@ from collections.abc import Sequence
 
 import torch
 
-from elman.decoding import penalties
 from elman.decoding.options import DecodingOptions
 from elman.decoding.probabilities import normalise
 from elman.decoding.transforms import TRANSFORMS
+from elman.errors import ElmanError
 
 
 def next_distribution(
@@ -24,7 +26,7 @@ def next_distribution(
     `written` holds B rows of ids, equally long: one token per row and step.
     """
     log_probs = penalise(log_probs, options, written)
-    log_probs = penalties.add_bias(log_probs, options.logit_bias)
+    log_probs = add_bias(log_probs, options.logit_bias)
     log_probs = normalise(constrain(log_probs, options, step=len(written[0])))
     for name, number in options.transforms().items():
         log_probs = TRANSFORMS[name].apply(log_probs, number)
@@ -37,11 +39,11 @@ def penalise(
     """Scores (B, V) after the penalties on what each row has written so far."""
     if not options.penalises:
         return log_probs
-    counts = penalties.count_tokens(written, log_probs.shape[-1])
+    counts = count_tokens(written, log_probs.shape[-1])
     # Repetition first: it multiplies, and only an untouched log probability is never positive.
-    scores = penalties.penalise_repetition(log_probs, counts, options.repetition_penalty)
-    scores = penalties.penalise_frequency(scores, counts, options.frequency_penalty)
-    return penalties.penalise_presence(scores, counts, options.presence_penalty)
+    scores = penalise_repetition(log_probs, counts, options.repetition_penalty)
+    scores = penalise_frequency(scores, counts, options.frequency_penalty)
+    return penalise_presence(scores, counts, options.presence_penalty)
 
 
 def constrain(log_probs: torch.Tensor, options: DecodingOptions, step: int) -> torch.Tensor:
@@ -49,5 +51,82 @@ def constrain(log_probs: torch.Tensor, options: DecodingOptions, step: int) -> t
     only the forced one left while there is one.
     """
     early = options.stop_ids if step < options.min_tokens else ()
-    possible = penalties.ban(log_probs, (*options.banned, *early))
-    return penalties.force(possible, options.forced, step)
+    possible = ban(log_probs, (*options.banned, *early))
+    return force(possible, options.forced, step)
+
+
+def count_tokens(rows: Sequence[Sequence[int]], vocabulary_size: int) -> torch.Tensor:
+    """How often each row contains each id, (B, V) from B rows of ids."""
+    counts = [
+        torch.bincount(torch.tensor(row, dtype=torch.long), minlength=vocabulary_size)
+        for row in rows
+    ]
+    return torch.stack(counts)
+
+
+def penalise_frequency(
+    log_probs: torch.Tensor, counts: torch.Tensor, penalty: float
+) -> torch.Tensor:
+    """log P - penalty * count: the more often a token came, the less likely it becomes.
+
+    (B, V) -> (B, V). As OpenAI's `frequency_penalty`; a negative one invites repetition.
+    """
+    return log_probs - penalty * counts
+
+
+def penalise_presence(
+    log_probs: torch.Tensor, counts: torch.Tensor, penalty: float
+) -> torch.Tensor:
+    """log P - penalty for every token that came at all, however often.
+
+    (B, V) -> (B, V). As OpenAI's `presence_penalty`; a negative one invites repetition.
+    """
+    return log_probs - penalty * (counts > 0)
+
+
+def penalise_repetition(
+    log_probs: torch.Tensor, counts: torch.Tensor, penalty: float
+) -> torch.Tensor:
+    """log P * penalty for every token that came at all: its probability raised to that power.
+
+    (B, V) -> (B, V). Keskar et al. (2019, CTRL), section 4.1, divide the logit, which helps a
+    token whose logit is negative. A log probability is never positive, so multiplying it is a
+    penalty for every token; 1 changes nothing.
+    """
+    return torch.where(counts > 0, log_probs * penalty, log_probs)
+
+
+def add_bias(log_probs: torch.Tensor, biases: Sequence[tuple[int, float]]) -> torch.Tensor:
+    """log P + bias for the given ids, as OpenAI's `logit_bias`. (B, V) -> (B, V)
+
+    What is impossible stays so: minus infinity plus any bias.
+    """
+    if not biases:
+        return log_probs
+    ids = torch.tensor([number for number, _ in biases], device=log_probs.device)
+    added = torch.tensor([bias for _, bias in biases], dtype=log_probs.dtype, device=ids.device)
+    return log_probs.index_add(-1, ids, added.expand(*log_probs.shape[:-1], -1))
+
+
+def ban(log_probs: torch.Tensor, ids: Sequence[int]) -> torch.Tensor:
+    """The given ids made impossible, the rest untouched. (B, V) -> (B, V)"""
+    if not ids:
+        return log_probs
+    banned = torch.tensor(list(ids), dtype=torch.long, device=log_probs.device)
+    return log_probs.index_fill(-1, banned, -torch.inf)
+
+
+def force(log_probs: torch.Tensor, ids: Sequence[int], step: int) -> torch.Tensor:
+    """While there are ids left to force, everything else made impossible. (B, V) -> (B, V)
+
+    The forced id keeps its own log probability, so that beam search can add it up.
+    """
+    if step >= len(ids):
+        return log_probs
+    forced = ids[step]
+    kept = log_probs[..., forced : forced + 1]
+    if torch.isneginf(kept).any():
+        raise ElmanError(f"forced token {forced} has probability zero here; force another one")
+    forced_only = torch.full_like(log_probs, -torch.inf)
+    forced_only[..., forced : forced + 1] = kept
+    return forced_only

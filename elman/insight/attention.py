@@ -1,8 +1,7 @@
-"""Attention maps: how much each step attends to each word.
+"""How much each step attends to each word read before.
 
-A language model attends where its output does (`Output.attention`: a pointer to recent words). A
-decoder that attends to a source sentence has another text on each axis: it makes `AttentionMap`s of
-its own, and they are drawn as these are. The weights of a column sum to one.
+A language model attends where its output does (`Output.attention`: a pointer to recent words). The
+weights of a column sum to one. Maps of a source and a target are in `evaluation/attention_map.py`.
 """
 
 from __future__ import annotations
@@ -17,47 +16,19 @@ from elman.errors import InputError
 from elman.insight.insight import Drawing, Insight, Subject, numbers
 from elman.insight.rows import inputs_of
 
+_NAME = "recent words"
 NONE = "(none of them)"  # the sentinel: the vocabulary instead of a word read lately
 
 
 @dataclass(frozen=True)
-class AttentionMap:
-    """A matrix with words on both axes."""
-
-    name: str
-    attended: list[str]  # one per row
-    attending: list[str]  # one per column
-    weights: np.ndarray  # (attended, attending); NaN where there can be none
-
-    def to_data(self) -> dict[str, Any]:
-        """Plain data."""
-        return {**vars(self), "weights": numbers(self.weights)}
-
-    def drawing(self) -> Drawing:
-        """As a heat map from 0 to 1."""
-        return Drawing(
-            "heatMap",
-            {
-                "title": f"Attention: {self.name}",
-                "rows": self.attended,
-                "columns": self.attending,
-                "values": numbers(self.weights),
-                "low": 0,
-                "high": 1,
-                "rowLabel": "attended to",
-                "columnLabel": "attending",
-                "between": "←",
-            },
-        )
-
-
-@dataclass(frozen=True)
 class Attention(Insight):
-    """The maps of one text."""
+    """A matrix with words on both axes."""
 
     about: ClassVar[str] = "what a model with attention attends to"
 
-    maps: list[AttentionMap]
+    attended: list[str]  # one per row
+    attending: list[str]  # one per column
+    weights: np.ndarray  # (attended, attending); NaN where there can be none
 
     @classmethod
     @torch.inference_mode()
@@ -68,13 +39,24 @@ class Attention(Insight):
         if weights is None:
             raise InputError("this model has no attention")
         found = _by_place(weights[0].double().numpy(force=True))
-        return cls([AttentionMap("recent words", [*subject.read, NONE], subject.tokens, found)])
+        return cls([*subject.read, NONE], subject.tokens, found)
 
     def to_data(self) -> dict[str, Any]:
-        return {"maps": [one.to_data() for one in self.maps]}
+        return {"maps": [{"name": _NAME, **vars(self), "weights": numbers(self.weights)}]}
 
     def drawings(self) -> list[Drawing]:
-        return [one.drawing() for one in self.maps]
+        heat_map = {
+            "title": f"Attention: {_NAME}",
+            "rows": self.attended,
+            "columns": self.attending,
+            "values": numbers(self.weights),
+            "low": 0,
+            "high": 1,
+            "rowLabel": "attended to",
+            "columnLabel": "attending",
+            "between": "←",
+        }
+        return [Drawing("heatMap", heat_map)]
 
 
 def _by_place(weights: np.ndarray) -> np.ndarray:

@@ -21,7 +21,7 @@ from torch import nn
 from elman.cells.cell import Cell, States, Step
 from elman.errors import InputError
 from elman.layers.recurrent import Recurrent
-from elman.layers.wrapped_cell import WrappedCell
+from elman.layers.wrapped_cells import WrappedCell
 
 _STATE_NAMES = ("hidden", "cell")
 

@@ -17,6 +17,7 @@ import torch
 from torch import nn
 
 from elman.errors import InputError
+from elman.registry import Registry
 
 _CARRY = -2.0  # bias of a fresh highway gate: most is carried around, σ(-2) = 0.12 of y goes in
 
@@ -99,3 +100,10 @@ def _same_size(name: str, input_size: int, output_size: int) -> int:
             "step, and they must be equal; change hidden_size, or choose 'none' or 'dense'"
         )
     return output_size
+
+
+CONNECTIONS = Registry(
+    "connection",
+    {"none": Plain, "residual": Residual, "dense": Dense, "highway": Highway},
+    group="connections",
+)

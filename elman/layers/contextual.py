@@ -3,10 +3,9 @@
     sentences ── frozen model ── layers (K, B, T, size) ──┬── mix ── with the input of a task
                                                           └── mix ── with its output, if wanted
 
-Takes `Sentences`, gives (B, T, size) for every place of use, each with a mix of its own
-(`scalar_mix.py`: softmax weights and a factor, the task's to learn). The model itself is never
-learned: its weights want no gradient, and it is in evaluation mode even while the task trains.
-Called by `sentence_encoder.py`.
+Takes `Sentences`, gives (B, T, size) for every place of use, each with a mix of its own (softmax
+weights and a factor, the task's to learn). The model itself is never learned: its weights want no
+gradient, and it is in evaluation mode even while the task trains. Called by `encoders.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +16,35 @@ import torch
 from torch import nn
 
 from elman.batches.sentences import Sentences
-from elman.layers.scalar_mix import ScalarMix
+
+
+class ScalarMix(nn.Module):
+    """Layers of a frozen model, mixed: γ Σ_k softmax(w)_k h_k (Peters et al. 2018).
+
+    A task learns w and γ; the model that gave the layers stays as it is. With `layer_norm`, each
+    layer is normalised before it is weighed, over all real words of a batch at once, as in the
+    paper's code.
+    """
+
+    def __init__(self, layers: int, *, layer_norm: bool = False) -> None:
+        super().__init__()
+        self.weights = nn.Parameter(torch.zeros(layers))
+        self.scale = nn.Parameter(torch.ones(()))
+        self.layer_norm = layer_norm
+
+    def forward(self, layers: torch.Tensor, real: torch.Tensor | None = None) -> torch.Tensor:
+        """(K, B, T, size) to (B, T, size); `real` (B, T): words, not padding."""
+        if self.layer_norm:
+            layers = torch.stack([_normalised(layer, real) for layer in layers])
+        shares = self.weights.softmax(0)
+        return self.scale * torch.einsum("k,k...->...", shares, layers)
+
+
+def _normalised(layer: torch.Tensor, real: torch.Tensor | None) -> torch.Tensor:
+    """Mean 0, variance 1 over all numbers of all real words."""
+    counted = layer if real is None else layer[real]
+    deviation = (counted.var(correction=0) + 1e-12).sqrt()
+    return (layer - counted.mean()) / deviation
 
 
 class Contextual(nn.Module):

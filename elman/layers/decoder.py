@@ -19,11 +19,10 @@ from typing import Any, NamedTuple, cast
 import torch
 from torch import nn
 
-from elman.cells.late_inputs import StepSums
 from elman.config import check_types
 from elman.errors import InputError, choose
 from elman.layers.attentions import ATTENTIONS
-from elman.layers.late_stack import LateStack
+from elman.layers.late_stack import LateStack, StepSums
 from elman.layers.stack import Stack, StackConfig
 from elman.options import check_options
 from elman.state import State

@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from elman.errors import InputError
-from elman.layers.inputs.characters import Highway
+from elman.layers.inputs import Highway
 from elman.text.spelling import BEGIN, END, NOTHING, SYMBOLS
 
 ELMO_SYMBOLS = 262

@@ -2,21 +2,112 @@
 
     [known_t; late_t] ── layer 1 ── layer 2 ── … ── output_t
 
-What is known of all steps goes through the first layer's matrix in one product before the loop
-(`cells/late_inputs.py`). Dropout is drawn before the loop too; of what comes late to the first
-layer nothing is dropped, unless the layer normalises its inputs. Called by the decoder.
+What is known of all steps goes through the first layer's matrix in one product before the loop.
+Dropout is drawn before the loop too; of what comes late to the first layer nothing is dropped,
+unless the layer normalises its inputs. Called by the decoder.
+
+The products of a cell whose inputs are late in part:
+
+    W x_t + U v + b,   x_t = [known_t; late_t]
+
+What is known goes into one product before the loop, as in the engine; what is late is added step by
+step; the gradients of the matrices that take part in the loop are one product each after it.
 """
 
 from __future__ import annotations
 
-import torch
+from collections.abc import Sequence
 
-from elman.cells.cell import States
-from elman.cells.late_inputs import LateInputs
+import torch
+from torch.nn.functional import pad
+
+from elman.cells.cell import Cell, Product, States, Weights
+from elman.cells.products import Packed, defer, lay_out
 from elman.layers.connections import Plain
 from elman.layers.layer import Layer
 from elman.layers.stack import Stack
 from elman.state import State
+
+
+class StepSums:
+    """prepared_t + Σ_k W_k v_k over time, where the values v_k come step by step."""
+
+    def __init__(self, prepared: torch.Tensor, weights: Sequence[torch.Tensor | None]) -> None:
+        """`prepared`: (T, B, rows); `weights`: (rows, size of v_k) each; None: v_k has no part."""
+        time, batch_size, _ = prepared.shape
+        self._matrices = [
+            None if weight is None else lay_out(weight, time, batch_size) for weight in weights
+        ]
+        self._read: list[list[torch.Tensor]] = [[] for _ in weights]
+        self._order: list[list[int]] = [[] for _ in weights]
+        if any(isinstance(matrix, Packed) for matrix in self._matrices):
+            prepared = prepared.contiguous()
+        for weight, read, order in zip(weights, self._read, self._order, strict=True):
+            prepared = prepared if weight is None else defer(prepared, weight, read, order)
+        self._prepared = prepared.unbind(0)
+
+    def at(self, now: int, values: Sequence[torch.Tensor | None]) -> torch.Tensor:
+        """The sum of a step, (B, rows)."""
+        total = self._prepared[now]
+        for number, (matrix, value) in enumerate(zip(self._matrices, values, strict=True)):
+            if matrix is not None and value is not None:
+                self._read[number].append(value.detach())
+                self._order[number].append(now)
+                total = matrix.add(total, value)
+        return total
+
+
+class LateInputs:
+    """What a cell is offered during a step (`Step`), for all steps of a sequence."""
+
+    def __init__(self, cell: Cell, weights: Weights, known: torch.Tensor) -> None:
+        """`known`: (B, T, size) of the inputs; the rest of the input size comes late."""
+        self._weights = weights
+        self._cell = cell
+        self._known = known.transpose(0, 1)  # (T, B, known size)
+        self._late: torch.Tensor | None = None
+        self._now = 0
+        self._sums = {name: self._prepare(name, product) for name, product in cell.products.items()}
+
+    def step(self, now: int, late: torch.Tensor | None, state: States) -> States:
+        """The state after step `now`, given what was late, (B, size)."""
+        self._now, self._late = now, late
+        return self._cell.step(self, state)
+
+    @property
+    def inputs(self) -> torch.Tensor:
+        known = self._known[self._now]
+        return known if self._late is None else torch.cat([known, self._late], dim=1)
+
+    def product(self, name: str, state: torch.Tensor | None = None) -> torch.Tensor:
+        return self._sums[name].at(self._now, (self._late, state))
+
+    def weight(self, name: str) -> torch.Tensor:
+        return self._weights[name]
+
+    def record(self, **values: torch.Tensor) -> None:
+        """Nothing is traced here."""
+
+    def _prepare(self, name: str, product: Product) -> StepSums:
+        """W x + b of what is known, and the matrices for what is not."""
+        size = self._known.shape[2]
+        prepared = self._bias(name, product).expand(*self._known.shape[:2], -1)
+        late = None
+        if product.input_rows:
+            weight = self._weights[f"{name}_input"]
+            if product.input_rows < product.rows:  # the other rows are fed by nothing
+                weight = pad(weight, (0, 0, 0, product.rows - product.input_rows))
+            late = weight[:, size:] if size < self._cell.input_size else None
+            if size:
+                prepared = prepared + self._known @ weight[:, :size].t()
+        return StepSums(prepared, [late, self._weights.get(f"{name}_state")])
+
+    def _bias(self, name: str, product: Product) -> torch.Tensor:
+        bias = self._known.new_zeros(product.rows)
+        for there, kind in ((product.bias, "bias"), (product.second_bias, "state_bias")):
+            if there:
+                bias = bias + self._weights[f"{name}_{kind}"]
+        return bias
 
 
 class LateStack:

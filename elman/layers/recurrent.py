@@ -17,8 +17,7 @@ from elman.cells.stepping import Frozen, Stepper
 from elman.cells.torch_gru import TorchGRU
 from elman.errors import InputError
 from elman.layers.dropout import check_rate, in_one_network
-from elman.layers.recurrent_dropout import RecurrentDropout
-from elman.layers.zoneout import Zoneout
+from elman.layers.wrapped_cells import RecurrentDropout, Zoneout
 
 
 class Recurrent(nn.Module):

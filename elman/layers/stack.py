@@ -21,7 +21,7 @@ from elman.cells.cell import Cell, States
 from elman.cells.checks import check_inputs
 from elman.config import check_types
 from elman.errors import InputError
-from elman.layers import CONNECTIONS
+from elman.layers.connections import CONNECTIONS
 from elman.layers.dropout import check_rate, dropout, locked_dropout
 from elman.layers.layer import Layer, Trace
 from elman.layers.recurrent import Recurrent

@@ -12,23 +12,94 @@ other programs. The loss is the nats of start and end; an error is a span that i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import torch
+from torch import nn
 
-from elman.batches.matched import MatchedSentences
+from elman.batches.featured import MatchedSentences
 from elman.batches.sentences import ExampleBatch, Sentences
 from elman.errors import InputError
-from elman.layers.alignment import Alignment
 from elman.layers.contextual import Contextual
 from elman.layers.dropout import dropout
-from elman.layers.poolings.attention import AttentionPooling
-from elman.layers.span_pointers import SpanPointers, Spans, best_spans
+from elman.layers.padding import real_tokens
+from elman.layers.poolings import AttentionPooling
 from elman.layers.stack import Stack, StackConfig
 from elman.layers.word_features import FeatureConfig, WordFeatures
 from elman.models.loss import Loss
 from elman.models.sentence_model import SentenceModel
 from elman.text.task_config import SentenceConfig
+
+
+class Alignment(nn.Module):
+    """For every word of one sentence, the words of another that are like it (Lee et al. 2016).
+
+        α(x) = ReLU(W x + b),   a_ij = softmax_j(α(p_i) · α(q_j)),   f(p_i) = Σ_j a_ij q_j
+
+    A soft match, where words need not be the same: `car` finds `vehicle`. Called by the answerer.
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.key = nn.Linear(size, size)
+
+    def forward(
+        self, passage: torch.Tensor, question: torch.Tensor, lengths: torch.Tensor
+    ) -> torch.Tensor:
+        """(B, P, size) from (B, P, size) and (B, Q, size), of which `lengths` (B,) count."""
+        keys = torch.relu(self.key(passage)), torch.relu(self.key(question))
+        scores = keys[0] @ keys[1].transpose(1, 2)  # (B, P, Q)
+        real = real_tokens(question, lengths).unsqueeze(1)
+        return scores.where(real, -torch.inf).softmax(2) @ question.where(real.mT, 0)
+
+
+class SpanPointers(nn.Module):
+    """Where an answer begins and where it ends: bilinear attention to the words of a passage.
+
+        P_start(i) = softmax_i(p_i W_s q),   P_end(i) = softmax_i(p_i W_e q)      (Chen et al. 2017)
+
+    Takes hidden vectors of a passage and the vector of a question, gives log probabilities;
+    `best_spans` finds the likeliest span in them. Called by the answerer.
+    """
+
+    def __init__(self, passage_size: int, question_size: int) -> None:
+        super().__init__()
+        self.start = nn.Linear(question_size, passage_size, bias=False)
+        self.end = nn.Linear(question_size, passage_size, bias=False)
+
+    def forward(
+        self, passage: torch.Tensor, question: torch.Tensor, lengths: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Log probabilities (B, T) of start and end, from (B, T, size) and (B, size)."""
+        real = real_tokens(passage, lengths)
+        starts, ends = (
+            (passage @ weights(question).unsqueeze(2)).squeeze(2).where(real, -torch.inf)
+            for weights in (self.start, self.end)
+        )
+        return starts.log_softmax(1), ends.log_softmax(1)
+
+
+class Spans(NamedTuple):
+    """A span for every row: its first and last word, (B,) each, and its log probability."""
+
+    firsts: torch.Tensor
+    lasts: torch.Tensor
+    log_probs: torch.Tensor
+
+
+def best_spans(starts: torch.Tensor, ends: torch.Tensor, longest: int) -> Spans:
+    """The likeliest start ≤ end < start + longest, by log probabilities (B, T) of both.
+
+    Of spans that are equally likely, the first, and of these the shortest.
+    """
+    widths = min(longest, starts.shape[1])
+    moved = [
+        nn.functional.pad(ends[:, width:], (0, width), value=-torch.inf) for width in range(widths)
+    ]
+    sums = starts.unsqueeze(2) + torch.stack(moved, dim=2)  # (B, T, widths)
+    log_probs, places = sums.flatten(1).max(1)
+    firsts = places // widths
+    return Spans(firsts, firsts + places % widths, log_probs)
 
 
 @dataclass(kw_only=True)

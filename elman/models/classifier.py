@@ -17,8 +17,8 @@ from torch.nn.functional import cross_entropy
 
 from elman.batches.sentences import ExampleBatch, Sentences
 from elman.layers.dropout import check_rate, dropout
+from elman.layers.encoders import EncoderConfig, SentenceEncoder
 from elman.layers.poolings import POOLINGS
-from elman.layers.sentence_encoder import EncoderConfig, SentenceEncoder
 from elman.models.loss import Loss
 from elman.models.sentence_model import SentenceModel
 from elman.text.task_config import LabelledConfig

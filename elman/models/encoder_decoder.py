@@ -11,27 +11,24 @@ same source begins anew.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, cast
 
-import numpy as np
 import torch
 
 from elman.batches.sources import Source
 from elman.errors import InputError
 from elman.layers.decoder import CONTEXTS, Decoder, DecoderConfig, DecoderRun, DecoderState, Encoded
 from elman.layers.dropout import draw_masks_anew, dropout, locked_dropout
-from elman.layers.inputs import Material
-from elman.layers.inputs.words import WordVectors
-from elman.layers.outputs.copying import Copying
+from elman.layers.encoders import TextEncoder, VectorEncoder
+from elman.layers.inputs import Material, WordVectors
 from elman.layers.outputs.output import Evidence, Output
+from elman.layers.outputs.pointer import Copying
 from elman.layers.padding import real_tokens
-from elman.layers.source_encoder import TextEncoder, VectorEncoder
 from elman.layers.stack import StackConfig
 from elman.models.neural import NeuralModel
 from elman.models.neural_config import NeuralConfig
-from elman.models.shapes import check_counts
 from elman.state import State, replace_rows
 from elman.text.task_config import PairConfig
 from elman.text.tokenizer import UNKNOWN
@@ -256,54 +253,8 @@ class EncoderDecoder(NeuralModel):
             return model
         return {**model, "attention": "bilinear", "attention_options": options}
 
-    @classmethod
-    def build(
-        cls,
-        config: Any,
-        ids: np.ndarray,
-        tokens: Sequence[str],
-        eos_id: int,
-        source_counts: torch.Tensor | None = None,
-    ) -> EncoderDecoder:
-        """A fresh model, from the ids of all targets and the counts of the source's tokens."""
-        counts = torch.from_numpy(np.bincount(ids, minlength=len(tokens)))
-        return cls(config, Material(counts, eos_id, tokens, ids), source_counts)
-
-    @classmethod
-    def restore(
-        cls, config: Any, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]
-    ) -> EncoderDecoder:
-        if "counts" not in arrays:
-            raise ValueError("counts of the tokens are missing")
-        counts = check_counts(torch.from_numpy(arrays["counts"]).clone())
-        if not 0 <= facts["eos_id"] < len(counts):
-            raise ValueError(f"there is no token {facts['eos_id']} to end a line")
-        material = Material(counts, facts["eos_id"])
-        source = arrays.get("source_counts")
-        source_counts = None if source is None else torch.from_numpy(source).clone()
-        with torch.random.fork_rng(devices=[]):  # fresh weights, soon gone, leave no trace
-            model = cls(config, material, source_counts)
-        model.unknown_id = facts.get("unknown_id", model.unknown_id)
-        model.load_arrays(arrays)
-        model.eval()
-        if not config.copy:  # which needs a source with places
-            model.check_prediction()
-        return model
-
     def facts(self) -> dict[str, Any]:
         return super().facts() | ({"unknown_id": self.unknown_id} if self.config.copy else {})
-
-    def describe(self) -> dict[str, Any]:
-        config = self.config
-        return {
-            "model": "encoder-decoder",
-            "cell": config.cell,
-            "layers": list(config.sizes()),
-            "embedding_size": config.embedding_size,
-            "attention": config.attention,
-            "tied": config.tied,
-            **super().describe(),
-        }
 
 
 def _word_vectors(counts: torch.Tensor, eos_id: int, config: EncoderDecoderConfig) -> WordVectors:

@@ -17,9 +17,9 @@ from torch import nn
 
 from elman.batches.sentences import ExampleBatch, Sentences
 from elman.errors import InputError
-from elman.layers.column_features import ColumnFeatures
-from elman.layers.sentence_encoder import EncoderConfig, SentenceEncoder
+from elman.layers.encoders import EncoderConfig, SentenceEncoder
 from elman.layers.tag_outputs import TAG_OUTPUTS
+from elman.layers.word_features import ColumnFeatures
 from elman.models.loss import Loss
 from elman.models.sentence_model import SentenceModel
 from elman.text.task_config import TaggedConfig

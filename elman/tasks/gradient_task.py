@@ -53,8 +53,8 @@ class GradientTask(Task):
         """Examples to learn from, or without a seed to be judged on; None if that cannot be."""
 
     @abstractmethod
-    def build(self, examples: Any) -> Any:
-        """A fresh model; `examples` are those of training."""
+    def build(self, examples: Any = None) -> Any:
+        """A fresh model; `examples` are those of training, where they matter."""
 
     def outline(self, examples: Any) -> nn.Module | None:
         """The model without numbers, before anything is built; None if it cannot be had."""

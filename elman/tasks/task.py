@@ -301,10 +301,10 @@ def load(path: str | Path, kind: type[Trained] = Trained) -> Trained:
 
 def _check_kind(what: str, found: str, is_a: type[Trained], wanted: type[Trained]) -> None:
     if not issubclass(is_a, wanted):
-        article = "an" if found.startswith(("a", "e")) else "a"
+        article = "an" if found.startswith(("a", "e", "n")) else "a"
+        commands = [f"elman {name}" for name in (*TASKS[MODELS[found].task].questions, "evaluate")]
         raise InputError(
-            f"{what}: is {article} {found}, not {wanted.about}; it is for: "
-            f"{', '.join(TASKS[MODELS[found].task].questions)}"
+            f"{what}: is {article} {found}, not {wanted.about}; it is for {', '.join(commands)}"
         )
 
 

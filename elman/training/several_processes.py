@@ -85,7 +85,7 @@ class SeveralProcesses(Processes):
                 distributed.broadcast(tensor, src=0)
 
     def share(self, batch: Batch) -> tuple[Batch, int]:
-        counts = int(self.rank < len(batch.inputs))
+        counts = int(self.rank < len(batch))
         # With fewer rows than processes, some repeat a row that does not count.
         rows = slice(self.rank, None, self.count) if counts else slice(0, 1)
         return batch.rows(rows), counts

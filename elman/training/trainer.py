@@ -23,8 +23,7 @@ from elman.state import State, from_named, map_state, named_tensors
 from elman.training.averaging import AVERAGES, Averages
 from elman.training.counters import Counters, Step
 from elman.training.divergence import Diverged, not_finite
-from elman.training.groups import Groups
-from elman.training.optimizers import OPTIMIZERS, optimizer_tensors, restore_optimizer
+from elman.training.optimizers import OPTIMIZERS, Groups, optimizer_tensors, restore_optimizer
 from elman.training.processes import Processes
 from elman.training.regimes import make_regime
 from elman.training.schedules import SCHEDULES, Schedule
@@ -126,7 +125,7 @@ class Trainer:
         # A batch of which nothing is learned has no nats either.
         objective, weight = loss.nats / max(loss.tokens, 1) + loss.penalty, loss.tokens
         if self.config.loss_per == "row":
-            weight = len(own.inputs)
+            weight = len(own)
             objective = objective * (loss.tokens / weight)
         self.optimizer.zero_grad(set_to_none=True)
         objective.backward()  # type: ignore[no-untyped-call]

@@ -9,11 +9,11 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from elman.cells import CELLS, packing
+from elman.cells import CELLS, products
 from elman.cells.cell import Cell, States
 from elman.cells.engine import Run, run
 from elman.cells.lstm import LSTM
-from elman.cells.packing import Packed
+from elman.cells.products import Packed
 
 SIZE = 3
 Weights = dict[str, torch.Tensor]
@@ -161,8 +161,8 @@ def test_the_start_is_left_as_it_was(case: Case) -> None:
 @pytest.mark.parametrize("fewest_back", [1, 10**9])
 def test_packed(case: Case, fewest_back: int, monkeypatch: pytest.MonkeyPatch) -> None:
     cell, weights, _, _ = case
-    monkeypatch.setattr(packing, "_FEWEST_WEIGHTS", 1)
-    monkeypatch.setattr(packing, "_FEWEST_WEIGHTS_BACK", fewest_back)
+    monkeypatch.setattr(products, "_FEWEST_WEIGHTS", 1)
+    monkeypatch.setattr(products, "_FEWEST_WEIGHTS_BACK", fewest_back)
     used = []
     forward = Packed.forward
     monkeypatch.setattr(

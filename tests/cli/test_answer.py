@@ -85,7 +85,7 @@ QUESTION = ("--question", "Who?")
         (["run", *QUESTION, "--passage", " "], "the passage of question is empty"),
         (["run", "nowhere.json"], "nowhere.json: no such file"),
         (["run", "-x"], "unknown option -x"),
-        (["words", *QUESTION, "--passage", "x"], "words: is a run of the model 'ngram', not"),
+        (["words", *QUESTION, "--passage", "x"], "words: is an ngram, not an answerer"),
         (["nowhere", *QUESTION, "--passage", "x"], "nowhere: "),
     ],
 )

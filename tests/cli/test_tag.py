@@ -12,7 +12,6 @@ import pytest
 from tagged import train_tagger, write_tagged
 
 import elman
-from elman.models import SENTENCE_MODELS
 
 
 @pytest.fixture(scope="session")
@@ -180,8 +179,3 @@ def test_confusion_of_a_language_model_is_refused(call: Any) -> None:
     result = call("evaluate", "words", "--data", "grammar", "--confusion")
     assert (result.code, result.err.count("\n")) == (2, 1)
     assert "--confusion is not for words, which is a language model" in result.err
-
-
-@pytest.mark.parametrize("kind", SENTENCE_MODELS)
-def test_every_task_names_its_command(kind: str) -> None:
-    assert SENTENCE_MODELS[kind].command

@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 
 from elman.decoding.options import DecodingOptions
 from elman.decoding.probabilities import largest, normalise
-from elman.decoding.transforms import TRANSFORMS
-from elman.decoding.transforms.min_p import min_p
-from elman.decoding.transforms.softmax_sampling import softmax_sampling
-from elman.decoding.transforms.temperature import temperature
-from elman.decoding.transforms.top_k import top_k
-from elman.decoding.transforms.top_p import top_p
+from elman.decoding.transforms import TRANSFORMS, min_p, softmax_sampling, temperature, top_k, top_p
 from elman.errors import ElmanError, InputError
 
 

@@ -36,8 +36,8 @@ from pairs import train_translator, write_parallel
 from tagged import train_tagger, write_tagged
 
 from elman.cells import CELLS
-from elman.layers import CONNECTIONS
 from elman.layers.attentions import ATTENTIONS
+from elman.layers.connections import CONNECTIONS
 from elman.layers.inputs import INPUTS
 from elman.layers.outputs import OUTPUTS
 from elman.layers.spellings import SPELLINGS
@@ -93,7 +93,7 @@ def _cases() -> dict[str, tuple[str, ...]]:
     for cell in CELLS:
         cases[f"cell {cell}"] = (f"model.cell={cell}",)
     for kind in MODELS:
-        if kind != "ngram":
+        if MODELS[kind].task == "language-modelling":
             cases[f"model {kind}"] = (f"model.kind={kind}",)
     for name in INPUTS:
         cases[f"input {name}"] = (f"model.input={name}", UNTIED)

@@ -59,7 +59,9 @@ def test_the_same_context_is_nearest(subject: Callable[..., Subject]) -> None:
 
 def test_a_pointer_attends_to_the_words_before(subject: Callable[..., Subject]) -> None:
     given = subject(IDS, output="pointer", output_options={"pointer_window": 3}, tied=False)
-    (seen,) = Attention.look(given).maps
+    seen = Attention.look(given)
+    (data,) = seen.to_data()["maps"]
+    assert list(data) == ["name", "attended", "attending", "weights"]
     assert seen.attended == [*given.read, NONE]
     assert seen.weights.shape == (7, 6)
     np.testing.assert_allclose(np.nansum(seen.weights, axis=0), 1.0)

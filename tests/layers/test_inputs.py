@@ -5,9 +5,7 @@ import pytest
 import torch
 
 from elman.errors import InputError
-from elman.layers.inputs import INPUTS, Material
-from elman.layers.inputs.characters import CharacterFilters, Highway
-from elman.layers.inputs.input import expected_distinct
+from elman.layers.inputs import INPUTS, CharacterFilters, Highway, Material, expected_distinct
 from elman.text.spelling import spell
 
 TOKENS = ["a", "cat", "cats", "<eos>", "naïve", "extraordinarily"]

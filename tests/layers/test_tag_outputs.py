@@ -5,8 +5,7 @@ import itertools
 import pytest
 import torch
 
-from elman.layers.tag_outputs import TAG_OUTPUTS
-from elman.layers.tag_outputs.crf import ConditionalField
+from elman.layers.tag_outputs import TAG_OUTPUTS, ConditionalField, TagOutput, TagSoftmax
 
 K, T = 3, 4
 
@@ -80,3 +79,16 @@ def test_gradients_of_the_field_by_finite_differences(field: ConditionalField) -
     scores = torch.randn(2, 3, K, dtype=torch.float64, requires_grad=True)
     tags, lengths = torch.randint(K, (2, 3)), torch.tensor([3, 2])
     assert torch.autograd.gradcheck(lambda s: field.loss(s, tags, lengths), [scores])
+
+
+UNSEEN = 3  # tags are 0, 1 and 2
+
+
+@pytest.mark.parametrize("kind", [ConditionalField, TagSoftmax])
+def test_unseen_tags_have_no_loss(kind: type[TagOutput]) -> None:
+    torch.manual_seed(0)
+    output, scores = kind(3), torch.randn(2, 4, 3)
+    lengths = torch.tensor([4, 2])
+    tags = torch.tensor([[0, 1, 2, 0], [UNSEEN, UNSEEN, 0, 0]])
+    alone = output.loss(scores[:1], tags[:1], lengths[:1])
+    torch.testing.assert_close(output.loss(scores, tags, lengths), alone)

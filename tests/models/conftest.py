@@ -120,6 +120,11 @@ BASES = [
 ]
 
 
+LANGUAGE_MODELS = [
+    kind for kind in MODELS if MODELS[kind].task in ("counting", "language-modelling")
+]
+
+
 def fit(kind: str, settings: dict[str, object]) -> LanguageModel:
     if kind == "ngram":
         cls = MODELS.choose(kind)
@@ -152,7 +157,7 @@ def name_of(kind: str, settings: dict[str, object]) -> str:
 
 KINDS: dict[str, tuple[str, dict[str, object]]] = {
     name_of(kind, settings): (kind, settings)
-    for kind in [*MODELS, TRANSLATOR]
+    for kind in [*LANGUAGE_MODELS, TRANSLATOR]
     for settings in [{}, *VARIANTS.get(kind, [])]
 }
 

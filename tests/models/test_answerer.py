@@ -9,15 +9,83 @@ import pytest
 import torch
 from facts import squad
 
-from elman.batches.matched import IndexedMatches
+from elman.batches.featured import IndexedMatches
 from elman.batches.sentences import ExampleBatch, SentenceReader
 from elman.config import as_data, build
 from elman.errors import InputError
-from elman.models.answerer import Answerer, AnswererConfig
+from elman.models.answerer import Alignment, Answerer, AnswererConfig, SpanPointers, best_spans
 from elman.models.bidirectional import BidirectionalConfig, BidirectionalModel
 from elman.tasks.answering.reader import read_questions
 from elman.text.reader import Document
 from elman.text.word_list import WordList
+
+
+@torch.no_grad()
+def test_the_formula_word_by_word() -> None:
+    torch.manual_seed(1)
+    alignment = Alignment(4)
+    passage, question = torch.randn(2, 5, 4), torch.randn(2, 3, 4)
+    lengths = torch.tensor([3, 2])
+    found = alignment(passage, question, lengths)
+    for row, length in enumerate(lengths.tolist()):
+        for place in range(5):
+            key = torch.relu(alignment.key(passage[row, place]))
+            scores = [
+                float((key @ torch.relu(alignment.key(question[row, j]))).exp())
+                for j in range(length)
+            ]
+            expected = sum(s * question[row, j] for j, s in enumerate(scores)) / sum(scores)
+            torch.testing.assert_close(found[row, place], expected)
+
+
+def test_padding_does_not_count() -> None:
+    torch.manual_seed(1)
+    alignment = Alignment(4)
+    passage, question = torch.randn(1, 5, 4), torch.randn(1, 3, 4)
+    spoilt = question.clone()
+    spoilt[0, 2] = torch.nan
+    lengths = torch.tensor([2])
+    assert torch.equal(
+        alignment(passage, question, lengths), alignment(passage, spoilt.nan_to_num(99), lengths)
+    )
+    assert not alignment(passage, spoilt, lengths).isnan().any()
+
+
+def test_bilinear_attention_by_hand() -> None:
+    torch.manual_seed(2)
+    pointers = SpanPointers(4, 3)
+    passage, question, lengths = torch.randn(2, 5, 4), torch.randn(2, 3), torch.tensor([5, 3])
+    starts, ends = pointers(passage, question, lengths)
+    for found, weights in ((starts, pointers.start.weight), (ends, pointers.end.weight)):
+        for row, length in enumerate(lengths.tolist()):
+            scores = torch.stack([p @ weights @ question[row] for p in passage[row, :length]])
+            torch.testing.assert_close(found[row, :length], scores.log_softmax(0))
+            assert (found[row, length:] == -torch.inf).all()
+    torch.testing.assert_close(starts.exp().sum(1), torch.ones(2))
+
+
+@pytest.mark.parametrize("longest", [1, 2, 3, 7, 20])
+def test_the_best_of_all_spans(longest: int) -> None:
+    generator = torch.Generator().manual_seed(longest)
+    lengths = [7, 1, 4, 7, 2]
+    starts, ends = (torch.randn(5, 7, generator=generator) for _ in range(2))
+    for row, length in enumerate(lengths):
+        starts[row, length:] = ends[row, length:] = -torch.inf
+    found = best_spans(starts, ends, longest)
+    for row, length in enumerate(lengths):
+        spans = [
+            (float(starts[row, first] + ends[row, last]), first, last)
+            for first in range(length)
+            for last in range(first, min(length, first + longest))
+        ]
+        best = max(spans)
+        assert (found.log_probs[row], found.firsts[row], found.lasts[row]) == best
+
+
+def test_of_equal_spans_the_first_and_shortest() -> None:
+    found = best_spans(torch.zeros(1, 4), torch.zeros(1, 4), 3)
+    assert (found.firsts.tolist(), found.lasts.tolist()) == ([0], [0])
+
 
 EXAMPLES = read_questions(Document("facts", json.dumps(squad(4, seed=0))))
 PASSAGES = [example.passage.words[: 9 + n] for n, example in enumerate(EXAMPLES)]
@@ -85,7 +153,7 @@ def test_loss_and_errors_by_hand() -> None:
     best = model.best(*pairs(rows))
     targets[1, 0] = torch.tensor([best.firsts[1], best.lasts[1]])  # one that is right
     targets[3, 0] = torch.tensor([best.firsts[3], best.lasts[3] + 1])  # one that is not quite
-    batch = ExampleBatch(pairs(rows), targets, len(rows))
+    batch = ExampleBatch(pairs(rows), targets, (1,) * len(rows))
     loss, _ = model.loss(batch)
     starts, ends = model.score(*pairs(rows))
     nats = [
@@ -111,7 +179,7 @@ def test_no_answer_is_longer_than_allowed() -> None:
 def test_every_weight_is_learned() -> None:
     model = make(dropout_features=0.0)
     targets = torch.tensor([[[row % 5, row % 5 + 1]] for row in ALL.tolist()])
-    loss, _ = model.loss(ExampleBatch(pairs(ALL), targets, len(ALL)))
+    loss, _ = model.loss(ExampleBatch(pairs(ALL), targets, (1,) * len(ALL)))
     loss.nats.backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name
@@ -126,7 +194,7 @@ def test_a_frozen_language_model_gives_further_features() -> None:
     known = BidirectionalModel(config, COUNTS)
     model = make(known)
     assert model.features.size == make().features.size + known.size
-    model.loss(ExampleBatch(pairs(ALL), torch.zeros(len(ALL), 1, 2).long(), len(ALL)))[
+    model.loss(ExampleBatch(pairs(ALL), torch.zeros(len(ALL), 1, 2).long(), (1,) * len(ALL)))[
         0
     ].nats.backward()
     assert all(parameter.grad is None for parameter in known.parameters())

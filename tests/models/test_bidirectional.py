@@ -33,7 +33,7 @@ def make(**changes) -> BidirectionalModel:
 
 
 def batch(sentences: Sentences) -> ExampleBatch:
-    return ExampleBatch((sentences,), sentences.words, 0)
+    return ExampleBatch((sentences,), sentences.words, (0,))
 
 
 def spelled_otherwise(sentences: Sentences, place: int) -> Sentences:

@@ -61,6 +61,17 @@ class Translator(EncoderDecoder):
             source = one_source(self.config).rows(torch.zeros(batch_size, dtype=torch.long))
         return super().begin(batch_size, source)
 
+    @classmethod
+    def restore(cls, config: Any, arrays: Any, facts: Any) -> Any:
+        """As the task of translation does: built anew, then the weights are loaded."""
+        counts, source_counts = (
+            torch.from_numpy(arrays[name].copy()) if name in arrays else None
+            for name in ("counts", "source_counts")
+        )
+        model = cls(config, Material(counts, facts["eos_id"]), source_counts)
+        model.load_arrays(arrays)
+        return model.eval()
+
 
 def one_source(config: EncoderDecoderConfig) -> Source:
     """Five words, or three vectors; where words are copied, one that occurs twice is unknown."""

@@ -90,7 +90,7 @@ def test_runs_decide_together(place: Path) -> None:
         *(np.array(each.score([("the dog", "")])) for each in (first, second))
     ) - np.log(2)
     apart = first.translate(SOURCES, beam=3)
-    mix_translators(first, [second])
+    first = mix_translators([first, second])
     assert first.score([("the dog", "")]) == pytest.approx(expected, abs=1e-5)
     assert first.score(pairs) != pytest.approx(second.score(pairs), abs=1e-3)
     together = first.translate(SOURCES, beam=3, coverage_penalty=0.1)
@@ -103,4 +103,4 @@ def test_runs_decide_together(place: Path) -> None:
 def test_only_the_same_vocabularies_are_mixed(place: Path) -> None:
     words, letters = train(place), train(place, "text.target_tokenizer=characters")
     with pytest.raises(InputError, match="different tokens of the target"):
-        mix_translators(words, [letters])
+        mix_translators([words, letters])

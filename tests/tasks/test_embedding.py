@@ -55,7 +55,7 @@ def test_batches_count_predictions() -> None:
 
 def test_training_lowers_perplexity(tmp_path: Path) -> None:
     before = task()
-    fresh = before.trained_class()(before, before.build(), {}).measure(SENTENCES)
+    fresh = before.trained_class(before, before.build(), {}).measure(SENTENCES)
     trained = small_elmo(tmp_path, "training.epochs=60", "training.learning_rate=0.02")
     after = trained.evaluate(str(tmp_path))
     assert after.perplexity < 0.7 * fresh.perplexity

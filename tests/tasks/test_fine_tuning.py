@@ -159,5 +159,13 @@ def test_other_models_are_refused(place: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a recurrent language model of words only"):
         train_tagger(place / "data", None, start_from=tmp_path / "counts")
     train_tagger(place / "data", tmp_path / "ner", *NO_STEP)
-    with pytest.raises(InputError, match="is a tagger, not a language model"):
-        train_tagger(place / "data", None, start_from=tmp_path / "ner")
+    with pytest.raises(InputError, match="its model is another than this recipe's"):
+        train_tagger(place / "data", None, "model.hidden_size=12", start_from=tmp_path / "ner")
+
+
+def test_a_tagger_begins_with_a_tagger(place: Path, tmp_path: Path) -> None:
+    first = train_tagger(place / "data", tmp_path / "ner")
+    again = train_tagger(place / "data", None, *NO_STEP, start_from=tmp_path / "ner")
+    assert again.task.to_data() == first.task.to_data()
+    for name, array in first.model.arrays().items():
+        np.testing.assert_array_equal(again.model.arrays()[name], array)

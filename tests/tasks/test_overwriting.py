@@ -15,6 +15,7 @@ from tiny import train_tiny, weights
 
 from elman.errors import ElmanError, InputError
 from elman.models.recurrent import RecurrentModel
+from elman.tasks.language_modelling.counting import Counting
 from elman.tasks.task import load, resume, train
 from elman.training.loop import Stopped
 from elman.training.trainer import Trainer
@@ -136,9 +137,7 @@ def test_a_run_in_training_is_neither_overwritten_nor_resumed_nor_made_twice(
 
 
 def test_two_countings_of_one_name(data: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from elman.tasks import training
-
-    count, told = training._count, []
+    count, told = Counting._count, []
 
     def counting(*arguments: Any) -> Any:
         found = count(*arguments)
@@ -148,7 +147,7 @@ def test_two_countings_of_one_name(data: Path, out: Path, monkeypatch: pytest.Mo
                 train("laplace", data=str(data), out=out)
         return found
 
-    monkeypatch.setattr(training, "_count", counting)
+    monkeypatch.setattr(Counting, "_count", counting)
     train("ngram", data=str(data), out=out)
     assert load(out).config.recipe == "ngram"
     assert left(out) == ["run"]

@@ -87,7 +87,7 @@ def test_an_unknown_recipe_is_named(recipe: str) -> None:
             "option 'delta' of the smoothing 'modified-kneser-ney'",
         ),
         ("model.kind=ngrm", "unknown model 'ngrm'; did you mean 'ngram'"),
-        ("model.kind=3", "unknown model '3'; known: feed-forward, log-bilinear, ngram"),
+        ("model.kind=3", "unknown model '3'; known: answerer, bidirectional, classifier"),
         ("model=3", "model=3: is a section"),
         ("text=x", "text='x': is a section"),
         ("seed=x", "seed='x': expected a whole number"),

@@ -13,7 +13,7 @@ from tagged import train_tagger
 
 import elman
 from elman.errors import InputError
-from elman.layers.column_features import ColumnFeatures
+from elman.layers.word_features import ColumnFeatures
 from elman.runs.folder import read_run, write_run
 from elman.tasks.task import load
 

@@ -201,5 +201,5 @@ def test_a_text_of_training_is_told(plain: Any, data: Path) -> None:
 
 def test_a_run_of_another_kind_is_told(data: Path, tmp_path: Path) -> None:
     elman.train("ngram", data="grammar", out=tmp_path / "counts")
-    with pytest.raises(InputError, match="is a run of the model 'ngram', not 'tagger'"):
+    with pytest.raises(InputError, match="is an ngram, not a tagger"):
         load(tmp_path / "counts", TrainedTagger)

@@ -126,7 +126,7 @@ def test_a_run_of_0_1_0_with_dot_products_gives_the_same_answers(
         before: Any = elman.load(tmp_path / name)
         assert before.translate(SOURCES) == now.translate(SOURCES)
         assert before.score(draw_pairs(5, 5)) == now.score(draw_pairs(5, 5))
-        assert before.model.describe()["attention"] == "bilinear"
+        assert before.model.config.attention == "bilinear"
 
 
 def test_scores_do_not_depend_on_what_stands_beside(trained: TrainedTranslator) -> None:

@@ -17,6 +17,7 @@ from stopping import recipe
 
 from elman.errors import InputError
 from elman.runs.folder import read_run
+from elman.training.history import read_history
 
 pytestmark = pytest.mark.slow
 
@@ -132,3 +133,38 @@ def test_what_is_wrong_is_said_once(tmp_path: Path, arguments: list[str], messag
     assert said == ""
     assert errors.count("elman: ") == 1
     assert message in errors
+
+
+EXAMPLES = {
+    "tagger": (
+        "train.txt",
+        "the DET\ndog NOUN\nruns VERB\n\na DET\ncat NOUN\nsleeps VERB\n\n" * 15,
+    ),
+    "classifier": ("train.tsv", "good\tpos\nbad film\tneg\nvery good film\tpos\nbad\tneg\n" * 8),
+    "translator": ("train.tsv", "the dog\tder Hund\nthe cat\tdie Katze\na dog\tein Hund\n" * 10),
+}
+STILL = {  # nothing is drawn at random while it learns
+    "tagger": ["model.dropout_features=0", "model.dropout_output=0", "model.unknown_rate=0"],
+    "classifier": ["model.dropout_features=0", "model.dropout_pooled=0", "model.unknown_rate=0"],
+    "translator": ["model.dropout_output=0", "model.dropout_input=0"],
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_two_processes_learn_a_task_as_one_does(name: str, tmp_path: Path) -> None:
+    file, text = EXAMPLES[name]
+    (tmp_path / file).write_text(text)
+    settings = ["training.epochs=2", "training.batch_size=4", *STILL[name]]
+    words = [word for setting in settings for word in ("--set", setting)]
+    histories = []
+    for count in (1, 2):
+        place = tmp_path / str(count)
+        place.mkdir()
+        run = place / "run"
+        given = (name, "--data", str(tmp_path / file), "--out", str(run), *words, "--threads", "1")
+        code, _, errors, _ = Launched(place, *given, count=count).end()
+        assert code == 0, errors
+        histories.append(read_history(run))
+    one, two = ([r["train_perplexity"] for r in h if "train_perplexity" in r] for h in histories)
+    assert one == pytest.approx(two, rel=1e-3)
+    assert one

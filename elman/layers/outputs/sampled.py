@@ -1,23 +1,26 @@
-"""Sampled softmax: the normaliser estimated from part of the vocabulary (Bengio and Senécal 2003).
-
-Half of `samples` are the most frequent words, always there; the others are drawn evenly from the
-rest. The words of the window itself are there too, since they are targets. A word that is there
-with probability π stands for 1/π words of its kind, so log 1/π is added to its logit and the
-normaliser is right on average. A vocabulary that is smaller than that is used whole.
-"""
+"""Outputs that learn from a sample of the vocabulary, and are exact when they are evaluated."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import torch
+from torch.nn.functional import logsigmoid
 
 from elman.layers.outputs.output import SoftmaxOutput, at_least
 from elman.layers.softmax import softmax_loss
 
 
 class SampledSoftmax(SoftmaxOutput):
-    """Frequent words, words of the window, and a random few."""
+    """Sampled softmax: the normaliser estimated from part of the vocabulary (Bengio and Senécal
+    2003).
+
+    Half of `samples` are the most frequent words, always there; the others are drawn evenly from
+    the rest. The words of the window itself are there too, since they are targets. A word that is
+    there with probability π stands for 1/π words of its kind, so log 1/π is added to its logit and
+    the normaliser is right on average. A vocabulary that is smaller than that is used whole.
+    """
 
     about = "frequent words, words of the window, and a random few; exact when it is evaluated"
 
@@ -76,3 +79,92 @@ class SampledSoftmax(SoftmaxOutput):
         absent = missed * (1 - self.frequency).pow(tokens)
         absent[self.ranked[:always]] = 0
         return absent
+
+
+class NoiseOutput(SoftmaxOutput):
+    """Outputs that learn to tell the next word from words that were drawn as noise.
+
+        Δ(w) = W_w · h + b_w - log k q(w)         q: how likely w is as noise, k noise words
+
+    The noise words are drawn once for all tokens of a step (Zoph et al. 2016), so that their scores
+    are one product of matrices. What is made of Δ, each output says.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        counts: torch.Tensor,
+        *,
+        samples: int = 500,
+        noise_power: float = 1.0,
+        **sizes: Any,
+    ) -> None:
+        """`samples` words are drawn, with the power `noise_power` of their frequencies."""
+        super().__init__(size, counts, **sizes)
+        at_least(samples, 1, "samples")
+        at_least(noise_power, 0, "noise_power")
+        self.samples = samples
+        frequent = (counts + 1).double().pow(noise_power)
+        noise = (frequent / frequent.sum()).float()
+        self.register_buffer("noise", noise, persistent=False)
+        self.noise: torch.Tensor
+
+    @abstractmethod
+    def contrast(self, true: torch.Tensor, noise: torch.Tensor, same: torch.Tensor) -> torch.Tensor:
+        """The loss from Δ of the targets, (N,), and of the noise words, (N, k).
+
+        same (N, k): where a noise word is the row's own target.
+        """
+
+    def learn(
+        self, hidden: torch.Tensor, targets: torch.Tensor, matrix: torch.Tensor
+    ) -> torch.Tensor:
+        drawn = torch.multinomial(self.noise, self.samples, replacement=True)
+        words = torch.cat([targets, drawn])  # both at once: a gradient is as large as the matrix
+        weight = matrix.index_select(0, words)
+        offsets = (self.bias - (self.samples * self.noise).log().to(self.bias.dtype))[words]
+        true = (hidden * weight[: len(targets)]).sum(1) + offsets[: len(targets)]
+        noise = torch.addmm(offsets[len(targets) :], hidden, weight[len(targets) :].t())
+        return self.contrast(true, noise, drawn == targets[:, None])
+
+    def rows_per_token(self, step_tokens: int) -> float:
+        return self.samples + 1
+
+
+class NoiseContrastive(NoiseOutput):
+    """Noise-contrastive estimation: is it the next word, or noise?
+
+        loss = -log σ(Δ(target)) - Σ_noise log σ(-Δ(w))                Δ: see `NoiseOutput`
+
+    (Gutmann and Hyvärinen 2010, Mnih and Teh 2012.) The scores come out nearly normalised of their
+    own accord, because the biases begin as log frequencies: Z = 1 need not be learned.
+    """
+
+    about = "the next word against a few random ones (NCE); exact when it is evaluated"
+
+    def contrast(self, true: torch.Tensor, noise: torch.Tensor, same: torch.Tensor) -> torch.Tensor:
+        return -logsigmoid(true).sum() - logsigmoid(-noise).sum()
+
+
+class BlackOut(NoiseOutput):
+    """BlackOut: a softmax over the target and a few sampled words (Ji et al. 2016).
+
+        p̃(w) = exp(Δ(w)) / Σ_{v in target, noise} exp(Δ(v))             Δ: see `NoiseOutput`
+        loss = -log p̃(target) - Σ_noise log(1 - p̃(w))
+
+    A noise word that is a token's own target does not count for that token.
+    """
+
+    about = "a softmax over the next word and a few random ones; exact when it is evaluated"
+
+    def __init__(
+        self, size: int, counts: torch.Tensor, *, noise_power: float = 0.4, **options: Any
+    ) -> None:
+        super().__init__(size, counts, noise_power=noise_power, **options)
+
+    def contrast(self, true: torch.Tensor, noise: torch.Tensor, same: torch.Tensor) -> torch.Tensor:
+        others = noise.masked_fill(same, -torch.inf)
+        log_p = torch.cat([true[:, None], others], dim=1).log_softmax(1)
+        # 1 - p̃ is never quite zero, so that its logarithm has a slope.
+        against = torch.log1p(-log_p[:, 1:].exp().clamp(max=1 - 1e-6))
+        return -log_p[:, 0].sum() - against.sum()

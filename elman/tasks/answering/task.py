@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from elman.batches.buckets import plan_epoch
-from elman.batches.matched import IndexedMatches
+from elman.batches.featured import IndexedMatches
 from elman.batches.sentences import Examples, IndexedSentences
 from elman.errors import InputError
 from elman.evaluation.reading import Progress, silent
@@ -129,7 +129,7 @@ class Answering(SentenceTask):
         matches = IndexedMatches(self.index(passages), passages, questions)
         return [self.index(questions), matches]
 
-    def build(self, examples: Any) -> Answerer:
+    def build(self, examples: Any = None) -> Answerer:
         return Answerer(self.config.model, self.counts(), self.language_model())
 
     def facts(self, examples: Sequence[Question]) -> dict[str, Any]:

@@ -166,7 +166,7 @@ class Classification(SentenceTask):
             return self.form.split(text)
         return split_text(text, self.tokenized)
 
-    def build(self, examples: Any) -> Classifier:
+    def build(self, examples: Any = None) -> Classifier:
         counts, labels = self.counts(), len(self.labels)
         return Classifier(
             self.config.model,

@@ -96,7 +96,7 @@ class Embedding(SentenceTask):
         targets = [np.zeros(predictions(len(example)), dtype=np.int64) for example in examples]
         return Examples([self.index(examples)], targets, batch_size=batch_size, seed=seed)
 
-    def build(self, examples: Any) -> BidirectionalModel:
+    def build(self, examples: Any = None) -> BidirectionalModel:
         counts = None if self.unknown is None else self.counts()
         return BidirectionalModel(self.config.model, counts)
 

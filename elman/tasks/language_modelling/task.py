@@ -62,7 +62,7 @@ class LanguageModelling(TextTask, GradientTask):
             raise InputError(f"training.learn_after={mark!r}: nothing in the text stands after it")
         return learned
 
-    def build(self, examples: np.ndarray) -> NeuralModel:
+    def build(self, examples: Any = None) -> NeuralModel:
         family: type[NeuralModel] = MODELS.choose(self.config.kind)
         tokens, eos_id = self.tokenizer.tokens, self.tokenizer.eos_id
         return family.build(self.config.model, examples, tokens, eos_id)

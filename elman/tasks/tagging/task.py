@@ -190,7 +190,7 @@ class Tagging(SentenceTask):
                 f"write all in one way, or train with --set text.scheme={own}"
             )
 
-    def build(self, examples: Any) -> Tagger:
+    def build(self, examples: Any = None) -> Tagger:
         return Tagger(
             self.config.model,
             self.counts(),

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from elman.batches.pairs import Pairs
+from elman.batches.buckets import Pairs
 from elman.batches.sources import Source, source_of_ids, source_of_vectors
 from elman.errors import InputError
 from elman.layers.inputs import Material
@@ -185,7 +185,7 @@ class Translation(ExampleTask):
 
     # The model, and what a run keeps --------------------------------------------------------------
 
-    def build(self, examples: Any) -> EncoderDecoder:
+    def build(self, examples: Any = None) -> EncoderDecoder:
         target = self.target
         material = Material(
             torch.from_numpy(target.counts), target.tokenizer.eos_id, target.tokenizer.tokens

@@ -1,11 +1,12 @@
 """Training regimes: which history a model learns to go on from, and what else it is judged by.
 
 A regime turns a batch into the loss of one step; the trainer knows no more of it. Adding one is a
-file with a `Regime` and a line in `REGIMES`; its options are the fields of a dataclass beside it,
-not arguments of its class as those of a cell are: their values are checked when settings are read,
-when there is no model yet that a regime could be made for.
+`Regime` and a line in `REGIMES`; its options are the fields of a dataclass beside it, not arguments
+of its class as those of a cell are: their values are checked when settings are read, when there is
+no model yet that a regime could be made for.
 
-`regime.py` says what a regime is, `own_words.py` draws a model's own words inside a window.
+`regime.py` says what a regime is, with teacher forcing, the plainest; `own_words.py` has those that
+read the model's own words in part.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from elman.training.regimes.regime import OPTIONS, Regime
 REGIMES = Registry(
     "regime",
     {
-        "teacher-forcing": "elman.training.regimes.teacher_forcing:TeacherForcing",
-        "free-running": "elman.training.regimes.free_running:FreeRunning",
-        "scheduled-sampling": "elman.training.regimes.scheduled_sampling:ScheduledSampling",
+        "teacher-forcing": "elman.training.regimes.regime:TeacherForcing",
+        "free-running": "elman.training.regimes.own_words:FreeRunning",
+        "scheduled-sampling": "elman.training.regimes.own_words:ScheduledSampling",
         "professor-forcing": "elman.training.regimes.professor_forcing:ProfessorForcing",
         "minimum-risk": "elman.training.regimes.minimum_risk:MinimumRisk",
     },

@@ -13,16 +13,19 @@ Everything random comes from torch's global generator, which is part of a snapsh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
 from elman.batches import Batch
+from elman.config import check_types
+from elman.errors import InputError, choose
 from elman.state import State
-from elman.training.regimes.regime import Loss, Reader, begun
+from elman.training.regimes.regime import OPTIONS, Loss, Reader, Regime, begun
+from elman.training.settings import require_least, require_part
 
 
 def loss_on_own_words(
@@ -96,3 +99,92 @@ def evaluating(model: Any) -> Iterator[None]:
         yield
     finally:
         model.train(training)
+
+
+class FreeRunning(Regime):
+    """Free running: after the first word of a window the history is what the model says itself.
+
+        L = -Σ_t log p(y_t | y_1 ŷ_2 … ŷ_(t-1)),   ŷ_t drawn from p(· | y_1 ŷ_2 … ŷ_(t-1))
+
+    The true word is asked for after a history that it did not follow, so the further into a window,
+    the less there is to learn from the history: the end of scheduled sampling, seen by itself.
+    """
+
+    about = "the history is the model's own words, but for the first of a window"
+
+    def loss(
+        self, model: Any, batch: Batch, carried: State | None, progress: float
+    ) -> tuple[Loss, State]:
+        return loss_on_own_words(model, batch, carried, toss(1.0, batch.inputs))
+
+
+@dataclass(kw_only=True)
+class ScheduledSamplingOptions:
+    """How the probability of the true word falls."""
+
+    schedule: str = "linear"  # linear, exponential or inverse-sigmoid
+    initial: float = 1.0  # linear: the probability at the beginning
+    final: float = 0.5  # the probability at the end
+    steepness: float = 50.0  # inverse-sigmoid: k; the larger, the longer it stays high
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        choose(SCHEDULES, self.schedule, f"{OPTIONS}.schedule")
+        require_part(self, OPTIONS, "initial", "final")
+        require_least(self, OPTIONS, steepness=1.0)
+        if self.schedule != "linear" and self.final == 0:
+            raise InputError(
+                f"{OPTIONS}.final=0: a schedule that is {self.schedule} never gets "
+                "there; give a number above 0, or schedule=linear"
+            )
+
+
+class ScheduledSampling(Regime):
+    """Scheduled sampling: a coin per word decides whether the history has the true word or the
+    model's.
+
+        L = -Σ_t log p(y_t | x_1 … x_(t-1)),   x_t = y_t with probability ε, else drawn by the model
+
+    ε falls over the training. With x from 0 to 1 for how far it is, and `final` as its last value,
+
+        linear            ε(x) = initial - (initial - final) x
+        exponential       ε(x) = final^x                          (the paper's k^i)
+        inverse-sigmoid   ε(x) = k / (k + (k (1 - final) / final)^x)      (k / (k + exp(i / k)))
+
+    Bengio, Vinyals, Jaitly and Shazeer (2015): Scheduled sampling for sequence prediction with
+    recurrent neural networks.
+    """
+
+    about = "a coin per word: true or the model's own, ever more of the latter (Bengio et al. 2015)"
+    options_class = ScheduledSamplingOptions
+    options: ScheduledSamplingOptions
+
+    def loss(
+        self, model: Any, batch: Batch, carried: State | None, progress: float
+    ) -> tuple[Loss, State]:
+        own = toss(1 - self.probability(progress), batch.inputs)
+        return loss_on_own_words(model, batch, carried, own)
+
+    def probability(self, progress: float) -> float:
+        """ε: how likely a word of the history is the true one."""
+        return SCHEDULES[self.options.schedule](self.options, progress)
+
+
+def _linear(options: ScheduledSamplingOptions, progress: float) -> float:
+    return options.initial - (options.initial - options.final) * progress
+
+
+def _exponential(options: ScheduledSamplingOptions, progress: float) -> float:
+    return options.final**progress
+
+
+def _inverse_sigmoid(options: ScheduledSamplingOptions, progress: float) -> float:
+    k = options.steepness
+    return k / (k + (k * (1 - options.final) / options.final) ** progress)
+
+
+SCHEDULES: dict[str, Callable[[ScheduledSamplingOptions, float], float]] = {
+    "linear": _linear,
+    "exponential": _exponential,
+    "inverse-sigmoid": _inverse_sigmoid,
+}

@@ -84,3 +84,19 @@ class Regime(ABC):
 def begun(model: Reader, batch: Batch, carried: State | None) -> State:
     """The state before a batch: the one carried, or that of a fresh start."""
     return model.begin(len(batch.inputs), batch.source) if carried is None else carried
+
+
+class TeacherForcing(Regime):
+    """Teacher forcing: the history is always the true text (Williams and Zipser 1989).
+
+        L = -Σ_t log p(y_t | y_1 … y_(t-1))
+
+    The maximum-likelihood objective, one fused pass, and what all else is compared with.
+    """
+
+    about = "the history is the true text (the default)"
+
+    def loss(
+        self, model: Any, batch: Batch, carried: State | None, progress: float
+    ) -> tuple[Loss, State]:
+        return model.loss(batch, carried)

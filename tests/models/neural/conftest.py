@@ -38,7 +38,7 @@ LISTED = {kind for kind, _ in FAMILIES.values()}
 FAMILIES |= {  # one that is not listed joins with its usual settings
     kind: (kind, {})
     for kind in MODELS
-    if kind not in LISTED and issubclass(MODELS.choose(kind), NeuralModel)
+    if kind not in LISTED and MODELS[kind].task == "language-modelling"
 }
 
 

@@ -13,6 +13,7 @@ from elman.models.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 
 WORDS = ["<eos>", "<unk>", "a", "b", "c"]
 V, FURTHER = len(WORDS), 2
+MATERIAL = Material(torch.ones(V, dtype=torch.int64), 0, WORDS)
 
 
 def make(**settings: Any) -> EncoderDecoder:
@@ -20,7 +21,7 @@ def make(**settings: Any) -> EncoderDecoder:
     config = EncoderDecoderConfig(
         copy=True, copy_places=FURTHER, embedding_size=4, hidden_size=4, **settings
     )
-    return EncoderDecoder(config, Material(torch.ones(V, dtype=torch.int64), 0, WORDS)).double()
+    return EncoderDecoder(config, MATERIAL).double()
 
 
 # a Ada b Ada, of which Ada is unknown: her number is the first beyond the vocabulary.
@@ -86,8 +87,9 @@ def test_more_unknown_words_than_numbers_stay_unknown() -> None:
 @torch.no_grad()
 def test_what_is_kept_is_read_the_same() -> None:
     model = make().float().eval()
-    again = EncoderDecoder.restore(model.config, model.arrays(), model.facts())
-    assert again.unknown_id == WORDS.index("<unk>")
+    again = EncoderDecoder(model.config, MATERIAL).eval()
+    again.load_arrays(model.arrays())
+    assert again.facts()["unknown_id"] == WORDS.index("<unk>")
     ids = torch.tensor([[V, 2, 0]])
     found, expected = (m.score(ids, m.start(1, SOURCE))[0] for m in (again, model))
     assert torch.equal(found, expected)

@@ -10,8 +10,7 @@ import torch
 
 from elman.batches import Batch
 from elman.training.regimes import make_regime, minimum_risk
-from elman.training.regimes.minimum_risk import continuations
-from elman.training.regimes.overlap import bleu, gleu
+from elman.training.regimes.minimum_risk import bleu, continuations, gleu
 
 
 @pytest.mark.parametrize(

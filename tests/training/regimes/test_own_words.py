@@ -9,10 +9,12 @@ import torch
 
 from elman.state import detach, tensors
 from elman.training.regimes import make_regime
-from elman.training.regimes.own_words import draw, own_words, toss
-from elman.training.regimes.scheduled_sampling import (
+from elman.training.regimes.own_words import (
     ScheduledSampling,
     ScheduledSamplingOptions,
+    draw,
+    own_words,
+    toss,
 )
 
 

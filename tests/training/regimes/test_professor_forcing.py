@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from elman.training.regimes import make_regime
-from elman.training.regimes.discriminator import (
+from elman.training.regimes.professor_forcing import (
     Discriminator,
     accuracy,
     fooling_loss,

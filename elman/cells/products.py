@@ -1,0 +1,167 @@
+"""Products with a matrix that is used at every step: laid out once, and one gradient for all
+steps.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import torch
+
+# Below these sizes, arranging or the detour through Python costs more than it saves.
+_FEWEST_WEIGHTS = 600_000
+_FEWEST_WEIGHTS_BACK = 2_000_000  # the transpose takes longer to arrange, and gains less
+_FEWEST_STEPS = 8
+_MOST_ROWS = 256
+
+
+def lay_out(weight: torch.Tensor, time: int, rows: int) -> Plain:
+    """The matrix as products of `rows` rows, `time` times, are fastest; it gets no gradient.
+
+    With 20 rows, a plain product reaches half of what the machine can do, because it rearranges the
+    matrix at every call. oneDNN, inside PyTorch, can take the rearranged matrix instead. It is made
+    once per sequence, forward and transposed, and serves every step of both loops.
+    """
+    kind = Packed if worth_packing(weight, time, rows) else Plain
+    return kind(weight.detach(), rows)
+
+
+def worth_packing(weight: torch.Tensor, time: int, rows: int) -> bool:
+    """Whether products of `rows` rows with this matrix, `time` times, are faster packed."""
+    return (
+        weight.device.type == "cpu"
+        and weight.dtype == torch.float32
+        and weight.numel() >= _FEWEST_WEIGHTS
+        and time >= _FEWEST_STEPS
+        and 1 < rows <= _MOST_ROWS
+        and torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+        and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+    )
+
+
+class Plain:
+    """A matrix U (rows, size) as it is."""
+
+    def __init__(self, weight: torch.Tensor, rows: int) -> None:
+        self.weight = weight
+        self.rows = rows
+
+    def add(self, prepared: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
+        """prepared + state Uᵀ, with gradients for both."""
+        return self.forward(prepared, state)
+
+    def forward(self, prepared: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
+        """prepared + state Uᵀ, for a way back that is written out."""
+        return torch.addmm(prepared, state, self.weight.t())
+
+    def backward(self, gradient: torch.Tensor) -> torch.Tensor:
+        """gradient U: what arrives at the state."""
+        return gradient @ self.weight
+
+
+class Packed(Plain):
+    """A matrix U (rows, size) in oneDNN's own layout, and its transpose for the way back."""
+
+    def __init__(self, weight: torch.Tensor, rows: int) -> None:
+        super().__init__(weight, rows)
+        self._packed = torch.ops.mkldnn._reorder_linear_weight(weight, rows)
+
+    @cached_property
+    def _transposed(self) -> torch.Tensor | None:
+        """Made when the way back begins; None if that does not pay."""
+        if self.weight.numel() < _FEWEST_WEIGHTS_BACK:
+            return None
+        packed: torch.Tensor = torch.ops.mkldnn._reorder_linear_weight(self.weight.t(), self.rows)
+        return packed
+
+    def add(self, prepared: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
+        if torch.is_grad_enabled() and (prepared.requires_grad or state.requires_grad):
+            result: torch.Tensor = _PackedProduct.apply(prepared, state, self)  # type: ignore[no-untyped-call]
+            return result
+        return self.forward(prepared, state)
+
+    def forward(self, prepared: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
+        product = torch.ops.mkldnn._linear_pointwise.binary
+        result: torch.Tensor = product(state.contiguous(), prepared, self._packed, None, "add")
+        return result
+
+    def backward(self, gradient: torch.Tensor) -> torch.Tensor:
+        if self._transposed is None:
+            return gradient @ self.weight
+        product = torch.ops.mkldnn._linear_pointwise
+        result: torch.Tensor = product(
+            gradient.contiguous(), self._transposed, None, "none", [], ""
+        )
+        return result
+
+
+class _PackedProduct(torch.autograd.Function):
+    """prepared + state Uᵀ with gradients for both."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, prepared: torch.Tensor, state: torch.Tensor, packed: Packed
+    ) -> torch.Tensor:
+        ctx.packed = packed
+        return packed.forward(prepared, state)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, None]:
+        refuse_second_derivative()
+        return gradient, ctx.packed.backward(gradient), None
+
+
+def defer(
+    part: torch.Tensor, weight: torch.Tensor, read: list[torch.Tensor], order: list[int]
+) -> torch.Tensor:
+    """The gradient of a matrix that is used at every step, in one product after all of them.
+
+    In a loop of steps, part_t + U v_t, the gradient that arrives at part_t is also that of U v_t.
+    So U takes part in the loop without a gradient of its own, and afterwards dU = Σ_t dpart_t v_tᵀ
+    is one product of two tall matrices. Called by the engine and by what steps through time in its
+    place.
+
+    read: every v that the weight is going to be applied to, cut off from the graph; order: at which
+    step. Both are filled by the loop that follows.
+    """
+    if not (weight.requires_grad and torch.is_grad_enabled()):
+        return part
+    result: torch.Tensor = _Deferred.apply(part, weight, read, order)  # type: ignore[no-untyped-call]
+    return result
+
+
+class _Deferred(torch.autograd.Function):
+    """Passes the prepared part through; its gradient also gives that of U, in one product."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        part: torch.Tensor,
+        weight: torch.Tensor,
+        read: list[torch.Tensor],
+        order: list[int],
+    ) -> torch.Tensor:
+        ctx.read, ctx.order = read, order
+        return part.view_as(part)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, None, None]:
+        refuse_second_derivative()
+        states = torch.stack(ctx.read)  # (steps, B, state_size), in the order they were read
+        arrived = gradient if ctx.order == list(range(len(gradient))) else gradient[ctx.order]
+        rows = arrived.reshape(-1, arrived.shape[-1])
+        return gradient, rows.t() @ states.reshape(-1, states.shape[-1]), None, None
+
+
+def refuse_second_derivative() -> None:
+    """Refuse second derivatives where only the first is written out.
+
+    Called by a gradient that is not itself recorded; `create_graph=True` enables that. PyTorch's
+    own `once_differentiable` complains only if the way it guards is taken: asked for the second
+    derivative of one weight, autograd may go around it and give a part of the answer.
+    """
+    if torch.is_grad_enabled():
+        raise RuntimeError(
+            "recurrent cells have no second derivative: compute gradients without create_graph=True"
+        )

@@ -1,0 +1,380 @@
+"""Smoothers: what a count model gives to n-grams it has seen, and what it leaves for the others.
+
+A smoother takes the counts of one order and says
+
+    alpha   what each n-gram keeps of its context's probability,
+    gamma   what each context hands down to shorter ones (or to unseen words),
+
+and the orders are put together from the bottom up, in one of two ways:
+
+    interpolated   p = alpha + gamma * p_shorter                     every word
+    backing off    p = alpha if seen, else gamma' * p_shorter        gamma' makes it sum to one
+
+It is a class and a line in `SMOOTHERS`; its options are the arguments of that class. Called by
+`estimate.py`.
+
+Formulas: Chen and Goodman (1999), "An empirical study of smoothing techniques for language
+modeling"; Heafield et al. (2013) for Kneser-Ney as one pass over adjusted counts.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from elman.counts.counting import Level
+from elman.errors import InputError
+from elman.registry import Registry
+
+Array = np.ndarray
+
+
+@dataclass
+class Counts:
+    """The n-grams of one order as a smoother sees them."""
+
+    vocabulary_size: int
+    counts: Array  # of each n-gram, as the smoother counts
+    contexts: Array  # number of the context of each n-gram
+    shorter_contexts: Array  # per context: its number, one order down, without its first word
+    is_longest: Array  # per context: nothing longer can be read, as it is full or starts a line
+
+    @property
+    def number_of_contexts(self) -> int:
+        return len(self.is_longest)
+
+    def sum(self, values: Array) -> Array:
+        """Sum of a value per n-gram over each context."""
+        sums = np.bincount(self.contexts, weights=values, minlength=self.number_of_contexts)
+        return sums.astype(float)  # of no n-grams at all, numpy gives integers
+
+    def totals(self) -> Array:
+        """How often each context was followed by anything."""
+        return self.sum(self.counts)
+
+    def shares(self) -> Array:
+        """One over the total of each context; 0 where nothing follows."""
+        return self.per_total(np.ones(self.number_of_contexts), if_empty=0.0)
+
+    def per_total(self, values: Array, if_empty: float) -> Array:
+        """A value per context divided by its total; `if_empty` where nothing follows."""
+        totals = self.totals()
+        return np.divide(values, totals, out=np.full_like(totals, if_empty), where=totals > 0)
+
+    def number_with(self, count: int) -> int:
+        """How many n-grams have exactly this count."""
+        return int(np.count_nonzero(self.counts == count))
+
+
+@dataclass
+class Weights:
+    """What a smoother says of one order."""
+
+    alpha: Array  # per n-gram
+    gamma: Array  # per context
+    discounts: tuple[float, ...] = ()
+    note: str = ""  # what the user should know
+
+
+class Smoother(ABC):
+    """How the counts of each order become probabilities; made anew for every text."""
+
+    about: ClassVar[str]
+    interpolated: ClassVar[bool]  # or backing off, as above
+    defined_if_unseen: ClassVar[bool] = True  # whether words after an unseen context have a p
+
+    def adjusted_counts(self, levels: list[Level], index: int, eos_id: int, context: str) -> Array:
+        """How often each n-gram of a level counts: here, as often as it was seen."""
+        return levels[index].counts
+
+    @abstractmethod
+    def weigh(self, counts: Counts) -> Weights:
+        """What each n-gram keeps and what each context hands down."""
+
+    def combine(self, counts: Counts, weights: Weights, shorter: Array) -> tuple[Array, Array]:
+        """Probability of each n-gram, and the weight of each context for what is not stored.
+
+        `shorter` is the probability of each n-gram without its first word. Asked of the orders from
+        the lowest up. What was cut off has alpha 0, and its share is in gamma.
+        """
+        if self.interpolated:
+            return weights.alpha + weights.gamma[counts.contexts] * shorter, weights.gamma
+        return _back_off(counts, weights, shorter)
+
+
+def relative_frequencies(counts: Counts) -> Weights:
+    """p = count(context w) / count(context); nothing is left for what was not seen."""
+    alpha = counts.counts * counts.shares()[counts.contexts]
+    return Weights(alpha, (counts.totals() == 0).astype(float))
+
+
+def _back_off(counts: Counts, weights: Weights, shorter: Array) -> tuple[Array, Array]:
+    """Seen words keep alpha; the unseen share gamma in proportion to the shorter context."""
+    seen = weights.alpha > 0
+    seen_shorter = counts.sum(np.where(seen, shorter, 0.0))
+    unseen_shorter = np.maximum(1 - seen_shorter, 0.0)
+    # Every word was seen: nothing is left to back off to, so the seen ones take the rest.
+    exhausted = unseen_shorter < 1e-12
+    alpha_sums = np.where(exhausted, counts.sum(weights.alpha), 1.0)
+    backoffs = np.where(exhausted, 0.0, weights.gamma / np.where(exhausted, 1.0, unseen_shorter))
+    probs = np.where(
+        seen,
+        weights.alpha / alpha_sums[counts.contexts],
+        backoffs[counts.contexts] * shorter,
+    )
+    return probs, backoffs
+
+
+# KenLM offers the same values where discounts cannot be estimated.
+_FIXED_DISCOUNTS = (0.5, 1.0, 1.5)
+
+
+def discounted(counts: Counts, discounts: tuple[float, ...], note: str = "") -> Weights:
+    """Something taken off each count, for what was never seen: what several smoothers share.
+
+    Takes the counts of one order and a discount per count, gives their weights. Where a text is too
+    small to estimate discounts from, fixed ones are used, and a note says so.
+    """
+    by_count = np.array([0.0, *discounts])
+    taken = by_count[np.minimum(counts.counts, len(discounts))]
+    gamma = counts.per_total(counts.sum(taken), if_empty=1.0)
+    alpha = (counts.counts - taken) * counts.shares()[counts.contexts]
+    return Weights(alpha, gamma, discounts, note)
+
+
+def fixed_discounts(counts: Counts, how_many: int = 3) -> Weights:
+    """As above with fixed discounts, and a note that they are fixed."""
+    discounts = _FIXED_DISCOUNTS[:how_many]
+    values = ", ".join(f"{value:g}" for value in discounts)
+    return discounted(
+        counts,
+        discounts,
+        f"the counts of so small a text give no usable discounts; fixed ones ({values}) are used",
+    )
+
+
+def one_discount(counts: Counts) -> Weights:
+    """One discount D = n1 / (n1 + 2 n2) for all counts (Ney, Essen and Kneser 1994)."""
+    once, twice = counts.number_with(1), counts.number_with(2)
+    if once == 0 or twice == 0:
+        return fixed_discounts(counts, how_many=1)
+    return discounted(counts, (once / (once + 2 * twice),))
+
+
+class MaximumLikelihood(Smoother):
+    """p = count(context w) / count(context), without any smoothing: both sparsity problems show.
+
+    count(context w) = 0    the word has probability zero after this context
+    count(context)   = 0    0 / 0: after this context, no probability is defined
+    """
+
+    about = "relative frequencies; the unseen is impossible, after unseen contexts undefined"
+    interpolated = True
+    defined_if_unseen = False
+
+    def weigh(self, counts: Counts) -> Weights:
+        return relative_frequencies(counts)
+
+
+class AddDelta(Smoother):
+    """The same amount added to every count: Laplace for one, Lidstone for less.
+
+    p = (count + delta) / (total + delta V).
+
+    As a mixture: the rest goes to the uniform distribution, so contexts that are not the longest
+    possible pass it through unchanged.
+    """
+
+    about = "Laplace (delta 1) and Lidstone"
+    interpolated = True
+
+    def __init__(self, *, delta: float = 1.0) -> None:
+        if not 0 < delta < math.inf:
+            raise InputError(f"model.options.delta={delta}: must be above 0 (1 is Laplace)")
+        self.delta = delta
+
+    def weigh(self, counts: Counts) -> Weights:
+        added = self.delta * counts.vocabulary_size
+        totals = counts.totals() + added
+        shares = counts.counts / totals[counts.contexts]
+        return Weights(
+            np.where(counts.is_longest[counts.contexts], shares, 0),
+            np.where(counts.is_longest, added / totals, 1.0),
+        )
+
+
+class WittenBell(Smoother):
+    """The more different words have followed a context, the more room for new ones.
+
+    p = (count + T p_shorter) / (total + T), T distinct words having followed the context.
+    """
+
+    about = "weight by how many words have followed a context"
+    interpolated = True
+
+    def weigh(self, counts: Counts) -> Weights:
+        types = counts.sum((counts.counts > 0).astype(float))
+        totals = counts.totals() + types
+        gamma = np.divide(types, totals, out=np.ones_like(totals), where=totals > 0)
+        alpha = counts.counts / np.maximum(totals, 1)[counts.contexts]
+        return Weights(alpha, gamma)
+
+
+class StupidBackoff(Smoother):
+    """Frequencies, and a fixed penalty for each word of context that has to go.
+
+    Brants et al. (2007), each context divided by the sum Z of its scores.
+
+    score(w) = frequency if seen, else backoff * score(w | shorter). So with p = score / Z:
+    Z = 1 + backoff * (Z_shorter - sum over seen w of score(w | shorter)).
+    """
+
+    about = "Brants et al. 2007; its scores are normalised here"
+    interpolated = False
+
+    def __init__(self, *, backoff: float = 0.4) -> None:
+        if not 0 < backoff <= 1:
+            raise InputError(f"model.options.backoff={backoff}: must be above 0 and at most 1")
+        self.backoff = backoff
+        self._score_sums = np.ones(1)  # Z per context of the order below
+
+    def weigh(self, counts: Counts) -> Weights:
+        return relative_frequencies(counts)
+
+    def combine(self, counts: Counts, weights: Weights, shorter: Array) -> tuple[Array, Array]:
+        shorter_sums = self._score_sums[counts.shorter_contexts]
+        seen = weights.alpha > 0
+        kept = counts.sum(weights.alpha)
+        unseen = shorter_sums * (1 - counts.sum(np.where(seen, shorter, 0.0)))
+        penalty = np.where(kept > 0, self.backoff, 1.0)  # none where nothing follows
+        self._score_sums = kept + penalty * unseen
+        backoffs = penalty * shorter_sums / self._score_sums
+        probs = np.where(
+            seen,
+            weights.alpha / self._score_sums[counts.contexts],
+            backoffs[counts.contexts] * shorter,
+        )
+        return probs, backoffs
+
+
+_LARGEST = 5  # count that is discounted; larger ones are reliable
+
+
+class Katz(Smoother):
+    """Katz (1987): small counts become those of the Good-Turing estimate; back off when unseen.
+
+    Counts r up to `_LARGEST`, k, become d_r r with d_r from the Good-Turing estimate.
+
+    d_r = (r*/r - A) / (1 - A), r* = (r + 1) n_{r+1} / n_r, A = (k + 1) n_{k+1} / n_1.
+    """
+
+    about = "Good-Turing discounts, back off when unseen"
+    interpolated = False
+
+    def weigh(self, counts: Counts) -> Weights:
+        seen = [counts.number_with(count) for count in range(1, _LARGEST + 2)]
+        if 0 in seen:
+            return fixed_discounts(counts)
+        tail = (_LARGEST + 1) * seen[_LARGEST] / seen[0]
+        if tail >= 1:
+            return fixed_discounts(counts)
+        ratios = [(r + 1) * seen[r] / (r * seen[r - 1]) for r in range(1, _LARGEST + 1)]
+        discounts = tuple(
+            r * (1 - (ratio - tail) / (1 - tail)) for r, ratio in enumerate(ratios, 1)
+        )
+        if any(not 0 < discount < r for r, discount in enumerate(discounts, 1)):
+            return fixed_discounts(counts)
+        return _never_empty(counts, discounted(counts, (*discounts, 0.0)))
+
+
+def _never_empty(counts: Counts, weights: Weights) -> Weights:
+    """Where only large counts follow a context nothing was taken: count one word more than seen.
+
+    Without this, a word never seen after such a context would be impossible.
+    """
+    totals = counts.totals()
+    empty = weights.gamma == 0
+    weights.alpha = np.where(
+        empty[counts.contexts], counts.counts / (totals + 1)[counts.contexts], weights.alpha
+    )
+    weights.gamma = np.where(empty, 1 / (totals + 1), weights.gamma)
+    return weights
+
+
+class Absolute(Smoother):
+    """p = (count - D) / total if seen, else back off (Ney, Essen and Kneser 1994)."""
+
+    about = "one discount, back off when unseen"
+    interpolated = False
+
+    def weigh(self, counts: Counts) -> Weights:
+        return one_discount(counts)
+
+
+class KneserNey(Smoother):
+    """Kneser and Ney (1995), interpolated: a word counts in as many ways as it has continued.
+
+    p = (count - D) / total + gamma p_shorter, with adjusted counts below the highest order.
+    """
+
+    about = "interpolated, one discount per order"
+    interpolated = True
+
+    def adjusted_counts(self, levels: list[Level], index: int, eos_id: int, context: str) -> Array:
+        """Of how many different words an n-gram was the continuation.
+
+        The highest order keeps its counts, and so does an n-gram that starts a line: with contexts
+        that stop at lines nothing can stand before it, and in a stream it is what a text begins
+        with, when nothing longer is known. (An n-gram at the very start of a stream counts as one.)
+        """
+        level = levels[index]
+        if index == len(levels) - 1:
+            return level.counts
+        left_neighbours = np.bincount(levels[index + 1].suffixes, minlength=len(level))
+        if context == "stream":
+            left_neighbours = np.maximum(left_neighbours, np.minimum(level.counts, 1))
+        if index == 0:
+            return left_neighbours
+        return np.where(level.firsts == eos_id, level.counts, left_neighbours)
+
+    def weigh(self, counts: Counts) -> Weights:
+        return one_discount(counts)
+
+
+class ModifiedKneserNey(KneserNey):
+    """Kneser-Ney with three discounts per order (Chen and Goodman 1999).
+
+    Discounts for counts 1, 2 and 3 or more (equation 26).
+
+    Y = n1 / (n1 + 2 n2), D1 = 1 - 2 Y n2/n1, D2 = 2 - 3 Y n3/n2, D3+ = 3 - 4 Y n4/n3.
+    """
+
+    about = "interpolated, three discounts per order"
+
+    def weigh(self, counts: Counts) -> Weights:
+        n1, n2, n3, n4 = (counts.number_with(count) for count in (1, 2, 3, 4))
+        if 0 in (n1, n2, n3, n4):
+            return fixed_discounts(counts)
+        y = n1 / (n1 + 2 * n2)
+        discounts = (1 - 2 * y * n2 / n1, 2 - 3 * y * n3 / n2, 3 - 4 * y * n4 / n3)
+        if any(not 0 <= discount <= most for most, discount in enumerate(discounts, 1)):
+            return fixed_discounts(counts)
+        return discounted(counts, discounts)
+
+
+SMOOTHERS = Registry(
+    "smoothing",
+    {
+        "maximum-likelihood": MaximumLikelihood,
+        "add-delta": AddDelta,
+        "witten-bell": WittenBell,
+        "stupid-backoff": StupidBackoff,
+        "katz": Katz,
+        "absolute": Absolute,
+        "kneser-ney": KneserNey,
+        "modified-kneser-ney": ModifiedKneserNey,
+    },
+    group="smoothers",
+)

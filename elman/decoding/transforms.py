@@ -1,0 +1,203 @@
+"""Transforms reshape the distribution of the next token before one is drawn.
+
+The options of `model.generate`, the flags and the help of `elman generate`, `elman list decoding`
+and the tests of what holds for all of them read `TRANSFORMS`; the order is that in which they are
+applied when several are asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from elman.decoding.probabilities import ROUNDING, largest, normalise
+from elman.errors import InputError
+from elman.registry import Registry
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(kw_only=True, frozen=True)
+class Transform:
+    """Log probabilities (B, V) and one number in, log probabilities (B, V) that sum to one out.
+
+    A token of probability zero (log probability -inf) stays impossible. Files of transforms do not
+    import torch, which `elman --help` does without; a tensor brings its methods along.
+    """
+
+    option: str  # as Python writes it; the flag has hyphens in place of the underscores
+    about: str  # for the list of strategies and, as a sentence, for the help of the flag
+    apply: Callable[[torch.Tensor, Any], torch.Tensor]
+    allows: Callable[[Any], bool]
+    allowed: str  # the same in words
+    kind: Any = float  # or int
+    least: float | None = None  # the smallest and largest number of a form's field, if any
+    most: float | None = None
+    off: float | None = None  # the number with which it is left out
+    excludes: str | None = None  # the name of another one that does the same work
+
+    @property
+    def type(self) -> Any:
+        """What the option holds: a number, or None where that means off."""
+        return self.kind | None if self.off is None else self.kind
+
+    def to_data(self, name: str) -> dict[str, Any]:
+        """What a form needs to offer the option; `off` is the number that leaves it out."""
+        return {
+            "id": name,
+            "option": self.option,
+            "type": "integer" if self.kind is int else "number",
+            "off": self.off,
+            "least": self.least,
+            "most": self.most,
+            "about": self.about,
+            "allowed": self.allowed,
+            "excludes": self.excludes,
+        }
+
+    def check(self, number: Any) -> None:
+        """Refuse a number that means nothing."""
+        if number != self.off and not self.allows(number):
+            raise InputError(f"{self.option} is {number}; give {self.allowed}")
+
+
+def temperature(log_probs: torch.Tensor, tau: float) -> torch.Tensor:
+    """Temperature: Ackley, Hinton and Sejnowski (1985), equation 4.
+
+    softmax(log P / tau): below 1 sharpens, above 1 flattens, near 0 only the likeliest is left.
+
+    (B, V) -> (B, V)
+    """
+    log_probs = normalise(log_probs)
+    gap = log_probs - log_probs.amax(dim=-1, keepdim=True)
+    # The ends stay as they are: 0 / 0 and inf / inf, when tau leaves float32's range, are NaN.
+    between = (gap < 0) & (gap > -math.inf)
+    return normalise((gap / tau).where(between, gap))
+
+
+TEMPERATURE = Transform(
+    option="temperature",
+    about="draw from softmax(log P / tau): below 1 safer, above 1 bolder, 0 greedy",
+    apply=temperature,
+    allows=lambda tau: 0 <= tau < math.inf,
+    allowed="0 (greedy), 1 (as the model says) or more",
+    least=0,
+    off=1.0,
+)
+
+
+def softmax_sampling(log_probs: torch.Tensor, alpha: float) -> torch.Tensor:
+    """Softmax sampling, as some lectures have it: a softmax of the probabilities themselves.
+
+    SM_alpha(P) = softmax(alpha * P), taken of the probabilities and not of their logarithms.
+
+    (B, V) -> (B, V). Temperature raises P to a power, so tau = 1 gives P back and ratios can
+    become as large as you like. Here two tokens differ by a factor of at most exp(alpha), and no
+    alpha gives P back: alpha = 0 is uniform, alpha = 1 still nearly so. Tokens of probability
+    zero, which the bare formula would bring back with weight exp(0), stay out.
+    """
+    log_probs = normalise(log_probs)
+    probs = log_probs.exp()
+    gap = probs - probs.amax(dim=-1, keepdim=True)
+    weights = (alpha * gap).where(gap < 0, gap)
+    return normalise(weights.masked_fill(log_probs.isneginf(), -math.inf))
+
+
+SOFTMAX_SAMPLING = Transform(
+    option="softmax_alpha",
+    about="draw from softmax(alpha * P), of the probabilities themselves: not a temperature",
+    apply=softmax_sampling,
+    allows=lambda alpha: 0 <= alpha < math.inf,
+    allowed="0 or more",
+    least=0,
+    excludes="temperature",
+)
+
+
+def top_k(log_probs: torch.Tensor, k: int) -> torch.Tensor:
+    """Top-k sampling: Fan, Lewis and Dauphin (2018), section 5.1.
+
+    Only the k likeliest tokens; of equally likely ones, those with the smaller id.
+
+    (B, V) -> (B, V)
+    """
+    return normalise(log_probs.masked_fill(~largest(log_probs, k), -math.inf))
+
+
+TOP_K = Transform(
+    option="top_k",
+    about="draw among the k likeliest tokens",
+    apply=top_k,
+    allows=lambda k: k >= 1,
+    allowed="1 or more",
+    least=1,
+    kind=int,
+)
+
+
+def top_p(log_probs: torch.Tensor, p: float) -> torch.Tensor:
+    """Top-p or nucleus sampling: Holtzman et al. (2020), section 3.1.
+
+    Only the smallest set of likeliest tokens whose probabilities sum to p or more.
+
+    (B, V) -> (B, V). Of equally likely tokens the smaller ids come first; one token always stays.
+    """
+    log_probs = normalise(log_probs)
+    if p >= 1:  # a sum that rounds to one too early must not cut off the tail
+        return log_probs
+    ranked, ids = log_probs.sort(dim=-1, descending=True, stable=True)
+    probs = ranked.exp()
+    likelier = probs.cumsum(dim=-1) - probs  # (B, V) mass of everything ranked before
+    dropped = likelier >= p * (1 - ROUNDING)
+    dropped[..., 0] = False
+    dropped = dropped.new_zeros(dropped.shape).scatter(-1, ids, dropped)  # in the order of ids
+    return normalise(log_probs.masked_fill(dropped, -math.inf))
+
+
+TOP_P = Transform(
+    option="top_p",
+    about="draw among the fewest tokens that together have probability p (nucleus)",
+    apply=top_p,
+    allows=lambda p: 0 < p <= 1,
+    allowed="a number above 0 and up to 1",
+    least=0,
+    most=1,
+)
+
+
+def min_p(log_probs: torch.Tensor, fraction: float) -> torch.Tensor:
+    """Min-p sampling: Nguyen et al. (2024), section 3.
+
+    Only tokens at least `fraction` times as likely as the likeliest one.
+
+    (B, V) -> (B, V)
+    """
+    log_probs = normalise(log_probs)
+    relative = (log_probs - log_probs.amax(dim=-1, keepdim=True)).exp()
+    return normalise(log_probs.masked_fill(relative < fraction * (1 - ROUNDING), -math.inf))
+
+
+MIN_P = Transform(
+    option="min_p",
+    about="draw among tokens at least this many times as likely as the likeliest",
+    apply=min_p,
+    allows=lambda fraction: 0 <= fraction <= 1,
+    allowed="a number from 0 to 1",
+    least=0,
+    most=1,
+)
+
+
+TRANSFORMS = Registry(
+    "transform",  # no group: every command would have to read entry points, for its flags
+    {
+        "temperature": TEMPERATURE,
+        "softmax-sampling": SOFTMAX_SAMPLING,
+        "top-k": TOP_K,
+        "top-p": TOP_P,
+        "min-p": MIN_P,
+    },
+)

@@ -1,0 +1,179 @@
+"""Encoders: sentences to hidden vectors, and sources to what a decoder is told of them.
+
+Called by the models of tasks. What an encoder gives for a row does not depend on what stands beside
+it in the batch. Of a `Source` it gives values (B, S, size) and a summary (B, size):
+
+    ids      ── word vectors ── recurrent layers ── values h_1 … h_S,   summary [→h_S; ←h_1]
+    vectors  ── a linear map, tanh ──────────────── values,             summary: their mean
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+from torch import nn
+
+from elman.batches.sentences import Sentences
+from elman.batches.sources import Source
+from elman.errors import InputError, choose
+from elman.layers.contextual import Contextual
+from elman.layers.dropout import dropout
+from elman.layers.padding import real_tokens
+from elman.layers.stack import Stack, StackConfig
+from elman.layers.word_features import ColumnFeatures, FeatureConfig, WordFeatures
+
+ENCODERS = ("recurrent", "window")
+
+
+@dataclass(kw_only=True)
+class EncoderConfig(FeatureConfig, StackConfig):
+    """How sentences are read."""
+
+    encoder: str = "recurrent"  # recurrent: layers of a cell; window: the neighbours of each word
+    window: int = 2  # of the encoder window: so many words on either side
+    bidirectional: bool = True
+    elmo: str = ""  # run folder of a bidirectional language model, whose layers are features
+    contextual_output: bool = False  # with a frozen language model: its layers at the output too
+    contextual_norm: bool = False  # normalise these layers before they are mixed
+    contextual_penalty: float = 0.0  # λ of λ ‖w‖², w being the weights of a mix
+
+    def __post_init__(self) -> None:
+        StackConfig.__post_init__(self)
+        FeatureConfig.check(self)
+        choose(dict.fromkeys(ENCODERS), self.encoder, "encoder")
+        if self.window < 0:
+            raise InputError(f"model.window={self.window}: must not be negative")
+        if not self.contextual_penalty >= 0:
+            value = self.contextual_penalty
+            raise InputError(f"model.contextual_penalty={value}: must not be negative")
+
+
+class SentenceEncoder(nn.Module):
+    """Word features, and recurrent layers or a window over them: a hidden vector for every word.
+
+    Takes `Sentences`, gives (B, T, size). A frozen language model may be handed in, whose mixed
+    layers are further features, and further outputs if that is wanted.
+    """
+
+    def __init__(
+        self,
+        config: EncoderConfig,
+        counts: torch.Tensor,
+        language_model: Any = None,
+        columns: ColumnFeatures | None = None,
+    ) -> None:
+        """`language_model`: a `BidirectionalModel` that is trained already; it stays as it is;
+        `columns`: what is known of words beside their spelling.
+        """
+        super().__init__()
+        self.config = config
+        self.contextual = None
+        if language_model is not None:
+            uses = 2 if config.contextual_output else 1
+            norm = config.contextual_norm
+            self.contextual = Contextual(language_model, uses=uses, layer_norm=norm)
+        elif config.contextual_output:
+            raise InputError(
+                "model.contextual_output=true: name a language model, as in model.elmo=RUN"
+            )
+        further = 0 if self.contextual is None else self.contextual.size
+        self.features = WordFeatures(counts, config, contextual_size=further, columns=columns)
+        self.window = self.stack = None
+        if config.encoder == "window":
+            self.size = config.sizes()[-1]
+            self.window = nn.Linear((2 * config.window + 1) * self.features.size, self.size)
+        else:
+            self.stack = Stack(self.features.size, config)
+            self.size = self.stack.output_size
+        self.size += further if config.contextual_output else 0
+
+    def groups(self) -> list[list[nn.Parameter]]:
+        """Its weights from the top down: layers, or a window, then the features of words."""
+        layers = [] if self.stack is None else [*cast("nn.ModuleList", self.stack.layers)]
+        groups = [[*layer.parameters()] for layer in reversed(layers)]
+        if self.window is not None:
+            groups.append([*self.window.parameters()])
+        above = {id(parameter) for group in groups for parameter in group}
+        return [*groups, [p for p in self.parameters() if id(p) not in above]]
+
+    def forward(self, sentences: Sentences) -> torch.Tensor:
+        """(B, T, size)."""
+        if self.contextual is None:
+            return self._encode(sentences, self.features(sentences))
+        first, *others = self.contextual(sentences)
+        hidden = self._encode(sentences, self.features(sentences, first))
+        dropped = [dropout(part, self.config.dropout_output, self.training) for part in others]
+        return torch.cat([hidden, *dropped], dim=2)
+
+    def penalty(self) -> torch.Tensor | float:
+        """What is added to the loss for weights of the mixes that are far from even."""
+        if self.contextual is None or not self.config.contextual_penalty:
+            return 0.0
+        return self.config.contextual_penalty * self.contextual.squares()
+
+    def _encode(self, sentences: Sentences, features: torch.Tensor) -> torch.Tensor:
+        """Layers or a window over the features."""
+        features = dropout(features, self.config.dropout_features, self.training)
+        if self.window is not None:
+            neighbours = _neighbours(features, sentences.real(), self.config.window)
+            hidden = torch.tanh(self.window(neighbours))
+            return dropout(hidden, self.config.dropout_output, self.training)
+        assert self.stack is not None
+        outputs: torch.Tensor = self.stack(features, lengths=sentences.lengths).outputs
+        return outputs
+
+
+def _neighbours(features: torch.Tensor, real: torch.Tensor, width: int) -> torch.Tensor:
+    """The features of each word and of those around it, (B, T, (2 width + 1) · size)."""
+    features = features.where(real.unsqueeze(2), 0)
+    padded = nn.functional.pad(features, (0, 0, width, width))
+    return padded.unfold(1, 2 * width + 1, 1).transpose(2, 3).flatten(2)
+
+
+class TextEncoder(nn.Module):
+    """Recurrent layers over the words of a source."""
+
+    def __init__(self, input_size: int, config: StackConfig) -> None:
+        super().__init__()
+        self.stack = Stack(input_size, config)
+        self.size = self.stack.output_size
+        # Of an output, so many numbers at its end were read from right to left.
+        self.backward_size = config.sizes()[-1] if config.bidirectional else 0
+        if self.backward_size:
+            self.backward_size = self.stack.layers[-1].directions[1].output_size
+
+    def forward(
+        self, source: Source, embed: Callable[[torch.Tensor], torch.Tensor]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Values and summary; `embed` gives vectors (B, S, input_size) of ids."""
+        assert source.ids is not None, "this model reads text"
+        run = self.stack(embed(source.ids), lengths=source.lengths, outputs_only=True)
+        values: torch.Tensor = run.outputs
+        raw = run.raw_outputs
+        last = raw[torch.arange(len(raw), device=raw.device), source.lengths - 1]
+        if not self.backward_size:
+            return values, last
+        onward = self.size - self.backward_size
+        return values, torch.cat([last[:, :onward], raw[:, 0, onward:]], dim=1)
+
+
+class VectorEncoder(nn.Module):
+    """A linear map of given vectors."""
+
+    def __init__(self, features: int, size: int, dropout: float) -> None:
+        super().__init__()
+        self.features, self.size, self.dropout = features, size, dropout
+        self.map = nn.Linear(features, size)
+
+    def forward(
+        self, source: Source, embed: Callable[[torch.Tensor], torch.Tensor]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Values and summary; there is nothing to embed."""
+        assert source.vectors is not None, "this model reads vectors"
+        values = torch.tanh(self.map(source.vectors.to(self.map.weight)))
+        values = values * real_tokens(values, source.lengths).unsqueeze(2)
+        mean = values.sum(1) / source.lengths.unsqueeze(1)
+        return dropout(values, self.dropout, self.training), mean

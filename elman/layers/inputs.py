@@ -1,0 +1,208 @@
+"""Input layers: from ids to vectors that a network can read."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn.functional import embedding
+
+from elman.errors import InputError
+from elman.layers.dropout import embedding_dropout
+from elman.registry import Registry
+from elman.text.spelling import NOTHING, SYMBOLS, spell
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a model is built from, beside its settings."""
+
+    counts: torch.Tensor  # (V,): how often each token occurs in the training text
+    eos_id: int
+    tokens: Sequence[str] | None = None  # how each is spelled; None: it will be loaded
+    ids: np.ndarray | None = None  # the training text; None: what is learned from it will be loaded
+
+    @property
+    def vocabulary_size(self) -> int:
+        """How many tokens there are."""
+        return len(self.counts)
+
+
+class Input(nn.Module, ABC):
+    """Vectors of ids."""
+
+    about: ClassVar[str]
+    size: int  # of the vectors
+
+    def __init__(self, material: Material, *, embedding_size: int, dropout_words: float) -> None:
+        """`dropout_words`: how many words of the vocabulary are hidden from a training step."""
+        super().__init__()
+        self.dropout_words = dropout_words
+
+    @property
+    def table(self) -> torch.Tensor | None:
+        """A vector for each word, (V, embedding_size), if it has one that an output can share."""
+        return None
+
+    @abstractmethod
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        """A vector for each id."""
+
+    def multiplications(self, step_tokens: int) -> float:
+        """Multiply-adds per token of a step with so many tokens, forward only."""
+        return 0.0
+
+
+def expected_distinct(counts: torch.Tensor, tokens: int) -> float:
+    """How many different words so many tokens have, on average."""
+    frequency = counts.double() / counts.sum().clamp(min=1)
+    return float((1 - (1 - frequency).pow(tokens)).sum())
+
+
+class WordVectors(Input):
+    """A table of word vectors: one row of numbers per word, looked up."""
+
+    about = "a table of word vectors"
+
+    def __init__(self, material: Material, *, embedding_size: int, dropout_words: float) -> None:
+        super().__init__(material, embedding_size=embedding_size, dropout_words=dropout_words)
+        self.size = embedding_size
+        self.weight = nn.Parameter(torch.empty(material.vocabulary_size, embedding_size))
+        nn.init.uniform_(self.weight, -0.1, 0.1)
+
+    @property
+    def table(self) -> torch.Tensor:
+        return self.weight
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        return embedding(ids, embedding_dropout(self.weight, self.dropout_words, self.training))
+
+
+class CharacterFilters(Input):
+    """Word vectors from spelling: filters over characters, the best match of each, highway layers.
+
+        c_1 … c_l                                characters of a word, as vectors; begin and end too
+        f_j = max_i tanh(F_j · [c_i; …; c_{i+w-1}] + b_j)      where a filter of width w fits best
+        y   = t ⊙ relu(H f + b) + (1 - t) ⊙ f                  t = σ(T f + b_t): a highway layer
+
+    (Kim et al. 2016.) Characters are bytes of UTF-8, so that no text is out of the alphabet. A word
+    is computed once for all of its occurrences in a batch. Words that are spelled alike share what
+    is learned, and a rare word is not a row of a table that was hardly ever trained.
+    """
+
+    about = "filters over the characters of a word, and highway layers (Kim et al. 2016)"
+
+    def __init__(
+        self,
+        material: Material,
+        *,
+        character_size: int = 15,
+        widths: tuple[int, ...] = (1, 2, 3, 4, 5, 6),
+        filters: tuple[int, ...] = (25, 50, 75, 100, 125, 150),
+        highways: int = 1,
+        longest: int = 30,
+        **sizes: Any,
+    ) -> None:
+        """`filters` of each of the `widths`; of a word, the first `longest` bytes are seen."""
+        super().__init__(material, **sizes)
+        if len(widths) != len(filters) or not widths or min(*widths, *filters, longest) < 1:
+            raise InputError(
+                f"widths={list(widths)}, filters={list(filters)}: as many of each, all at least 1"
+            )
+        self.size = sum(filters)
+        self.widths = widths
+        self.vectors = nn.Parameter(torch.empty(SYMBOLS, character_size).uniform_(-0.1, 0.1))
+        self.filters = nn.ModuleList(
+            nn.Linear(width * character_size, count)
+            for width, count in zip(widths, filters, strict=True)
+        )
+        self.highways = nn.ModuleList(Highway(self.size) for _ in range(highways))
+        tokens = material.tokens or [""] * material.vocabulary_size  # to be loaded
+        spelled = spell(tokens, longest)
+        self.register_buffer("spelled", torch.from_numpy(spelled))
+        self._counts = material.counts
+        self._places = longest + 2
+
+    spelled: torch.Tensor  # (V, longest + 2)
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        distinct, places = torch.unique(ids, return_inverse=True)
+        vectors = self.spell_out(self.spelled[distinct].long())
+        # One mask for the vocabulary, so that it does not depend on which words are here.
+        kept = embedding_dropout(
+            vectors.new_ones(len(self.spelled), 1), self.dropout_words, self.training
+        )
+        return embedding(places, vectors * kept[distinct])
+
+    def spell_out(self, spelled: torch.Tensor) -> torch.Tensor:
+        """Vectors (N, size) of words in symbols (N, L)."""
+        lengths = (spelled != NOTHING).sum(1)
+        spelled = spelled[:, : int(lengths.max())]
+        # Nothing is a zero vector, whatever its row has become.
+        vectors = embedding(spelled, self.vectors) * (spelled != NOTHING).unsqueeze(2)
+        found = [
+            _best_match(vectors, lengths, width, filters)
+            for width, filters in zip(self.widths, self.filters, strict=True)
+        ]
+        features = torch.tanh(torch.cat(found, dim=1))  # it keeps the order, so may come after max
+        for highway in self.highways:
+            features = highway(features)
+        return features
+
+    def multiplications(self, step_tokens: int) -> float:
+        """Of the distinct words of a step; each as long as the longest, as they are padded."""
+        longest = int((self.spelled != NOTHING).sum(1).max()) or self._places
+        per_word: float = (
+            sum(
+                cast("nn.Linear", filters).weight.numel() * max(1, longest - width + 1)
+                for width, filters in zip(self.widths, self.filters, strict=True)
+            )
+            + len(self.highways) * 2 * self.size**2
+        )
+        return per_word * expected_distinct(self._counts, step_tokens) / max(step_tokens, 1)
+
+
+class Highway(nn.Module):
+    """Part of the input is led around a layer (Srivastava et al. 2015)."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.transform = nn.Linear(size, size)
+        self.gate = nn.Linear(size, size)
+        nn.init.constant_(self.gate.bias, -2.0)  # at first nearly all is led around
+
+    def forward(self, values: torch.Tensor) -> torch.Tensor:
+        """The same size, (N, size)."""
+        gate = torch.sigmoid(self.gate(values))
+        return torch.lerp(values, torch.relu(self.transform(values)), gate)
+
+
+def _best_match(
+    vectors: torch.Tensor, lengths: torch.Tensor, width: int, filters: nn.Module
+) -> torch.Tensor:
+    """How well each filter fits where it fits best, (N, filters).
+
+    vectors (N, L, size). A filter stays within the word, unless the word is too short for it.
+    """
+    missing = width - vectors.shape[1]
+    if missing > 0:
+        vectors = nn.functional.pad(vectors, (0, 0, 0, missing))
+    windows = vectors.unfold(1, width, 1).transpose(2, 3).flatten(2)  # (N, places, width · size)
+    matches = filters(windows)
+    last = (lengths - width).clamp(min=0)
+    places = torch.arange(matches.shape[1], device=lengths.device)
+    outside = places > last[:, None]
+    best: torch.Tensor = matches.masked_fill(outside.unsqueeze(2), -torch.inf).amax(1)
+    return best
+
+
+INPUTS = Registry(
+    "input",
+    {"words": WordVectors, "characters": CharacterFilters},
+    group="inputs",
+)

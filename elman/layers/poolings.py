@@ -1,0 +1,95 @@
+"""Poolings: from the vectors of the words of a sentence to one vector of the sentence."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import torch
+from torch import nn
+
+from elman.layers.padding import real_tokens
+from elman.registry import Registry
+
+
+class Pooling(nn.Module, ABC):
+    """Sums up outputs (B, T, size) of which the first `lengths` (B,) of each row count."""
+
+    about: ClassVar[str]
+
+    def __init__(self, size: int, directions: int) -> None:
+        """`directions`: 2 where the second half of each vector was read from the end."""
+        super().__init__()
+        self.size = size
+        self.directions = directions
+
+    @abstractmethod
+    def forward(self, outputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """One vector per row, (B, size)."""
+
+
+class LastState(Pooling):
+    """The last state; of two directions, the last of each: where it has read the whole sentence."""
+
+    about = "the last state (of both directions, concatenated)"
+
+    def forward(self, outputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        rows = torch.arange(len(outputs), device=outputs.device)
+        last = outputs[rows, lengths - 1]
+        if self.directions == 1:
+            return last
+        half = self.size // 2
+        return torch.cat([last[:, :half], outputs[:, 0, half:]], dim=1)
+
+
+class Mean(Pooling):
+    """The mean of the vectors of all words."""
+
+    about = "the mean over all words"
+
+    def forward(self, outputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        return (
+            outputs.where(real_tokens(outputs, lengths).unsqueeze(2), 0).sum(1) / lengths[:, None]
+        )
+
+
+class Maximum(Pooling):
+    """The largest value of each unit over all words (Collobert and Weston 2008)."""
+
+    about = "the element-wise maximum over all words"
+
+    def forward(self, outputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        return outputs.where(real_tokens(outputs, lengths).unsqueeze(2), -torch.inf).amax(1)
+
+
+class AttentionPooling(Pooling):
+    """A weighted mean whose weights are learned (Yang et al. 2016).
+
+    u_t = tanh(W h_t + b),   a = softmax(v · u_t),   Σ_t a_t h_t
+    """
+
+    about = "a mean with learned weights (Yang et al. 2016)"
+
+    def __init__(self, size: int, directions: int) -> None:
+        super().__init__(size, directions)
+        self.key = nn.Linear(size, size)
+        self.query = nn.Parameter(torch.empty(size).uniform_(-0.1, 0.1))
+
+    def forward(self, outputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        return (self.weights(outputs, lengths) * outputs).sum(1)
+
+    def weights(self, outputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """How much each word counts, (B, T, 1); one per row altogether."""
+        scores = torch.tanh(self.key(outputs)) @ self.query
+        return (
+            scores.unsqueeze(2)
+            .where(real_tokens(outputs, lengths).unsqueeze(2), -torch.inf)
+            .softmax(1)
+        )
+
+
+POOLINGS = Registry(
+    "pooling",
+    {"last": LastState, "mean": Mean, "max": Maximum, "attention": AttentionPooling},
+    group="poolings",
+)

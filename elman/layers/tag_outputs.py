@@ -1,0 +1,113 @@
+"""From scores of tags to tags: each word by itself, or the sentence as a whole."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from elman.layers.padding import real_tokens
+from elman.registry import Registry
+
+
+class TagOutput(nn.Module, ABC):
+    """Judges tags by scores (B, T, K), of which the first `lengths` (B,) of each row count."""
+
+    about: ClassVar[str]
+
+    def __init__(self, tags: int) -> None:
+        super().__init__()
+        self.tags = tags
+
+    @abstractmethod
+    def loss(self, scores: torch.Tensor, tags: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """Nats of the right tags (B, T), summed over all words."""
+
+    @abstractmethod
+    def best(self, scores: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """The likeliest tags (B, T); beyond the lengths, anything."""
+
+
+class TagSoftmax(TagOutput):
+    """Each word's tag by itself: P(y_t = k) = softmax(scores)_k."""
+
+    about = "each word's tag by itself"
+
+    def loss(self, scores: torch.Tensor, tags: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        real = real_tokens(scores, lengths)
+        unseen = scores.shape[2]  # number of a tag that training never saw: no loss
+        return cross_entropy(scores[real], tags[real], reduction="sum", ignore_index=unseen)
+
+    def best(self, scores: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        return scores.argmax(2)
+
+
+class ConditionalField(TagOutput):
+    """The tags of a sentence as a whole: a linear-chain conditional random field.
+
+        s(y) = a[y_1] + Σ_t scores[t, y_t] + Σ_t A[y_{t-1}, y_t] + b[y_T]
+        P(y) = exp s(y) / Σ_{y'} exp s(y')
+
+    The sum over all taggings is the forward algorithm, their best the Viterbi algorithm; both take
+    all rows of a batch a word at a time. A row that has ended keeps what it had.
+    """
+
+    about = "the whole sentence's tags together (linear-chain CRF, Lafferty et al. 2001)"
+
+    def __init__(self, tags: int) -> None:
+        super().__init__(tags)
+        self.between = nn.Parameter(torch.empty(tags, tags).uniform_(-0.1, 0.1))  # from, to
+        self.first = nn.Parameter(torch.empty(tags).uniform_(-0.1, 0.1))
+        self.last = nn.Parameter(torch.empty(tags).uniform_(-0.1, 0.1))
+
+    def loss(self, scores: torch.Tensor, tags: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        # A sentence with a tag that training never saw has no score, and so no loss.
+        seen = ((tags < self.tags) | ~real_tokens(scores, lengths)).all(1)
+        tags = tags.clamp(max=self.tags - 1)
+        nats = self.total(scores, lengths) - self.score(scores, tags, lengths)
+        return nats.where(seen, 0).sum()
+
+    def score(
+        self, scores: torch.Tensor, tags: torch.Tensor, lengths: torch.Tensor
+    ) -> torch.Tensor:
+        """s(y) of each row, (B,)."""
+        real = real_tokens(scores, lengths)
+        own = scores.gather(2, tags.unsqueeze(2)).squeeze(2).where(real, 0).sum(1)
+        steps = self.between[tags[:, :-1], tags[:, 1:]].where(real[:, 1:], 0).sum(1)
+        ends = tags.gather(1, (lengths - 1)[:, None]).squeeze(1)
+        return own + steps + self.first[tags[:, 0]] + self.last[ends]
+
+    def total(self, scores: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """Logarithm of the sum of exp s(y) over all taggings of each row, (B,)."""
+        real = real_tokens(scores, lengths)
+        sums = self.first + scores[:, 0]  # (B, K), of all beginnings that end in a tag
+        for time in range(1, scores.shape[1]):
+            further = (sums.unsqueeze(2) + self.between).logsumexp(1) + scores[:, time]
+            sums = further.where(real[:, time, None], sums)
+        return (sums + self.last).logsumexp(1)
+
+    @torch.no_grad()
+    def best(self, scores: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        real = real_tokens(scores, lengths)
+        sums = self.first + scores[:, 0]
+        came_from = []  # (B, K) per step: the best tag before
+        for time in range(1, scores.shape[1]):
+            further, before = (sums.unsqueeze(2) + self.between).max(1)
+            within = real[:, time, None]
+            sums = (further + scores[:, time]).where(within, sums)
+            # A row that has ended stays where it is, so that the way back starts at its last word.
+            came_from.append(before.where(within, torch.arange(self.tags, device=before.device)))
+        tags = [(sums + self.last).argmax(1)]
+        for before in reversed(came_from):
+            tags.append(before.gather(1, tags[-1][:, None]).squeeze(1))
+        return torch.stack(tags[::-1], dim=1)
+
+
+TAG_OUTPUTS = Registry(
+    "tag output",
+    {"softmax": TagSoftmax, "crf": ConditionalField},
+    group="tag_outputs",
+)
