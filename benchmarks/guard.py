@@ -70,19 +70,19 @@ def evaluate_kn5(folder: Path, data: Path) -> Seconds:
 
 
 def generate_greedy_1(folder: Path, data: Path) -> Seconds:
-    return _generate(folder, max_tokens=2000, greedy=True)
+    return _generate(folder, max_tokens=1000, greedy=True)
 
 
 def generate_greedy_64(folder: Path, data: Path) -> Seconds:
-    return _generate(folder, max_tokens=200, greedy=True, samples=64)
+    return _generate(folder, max_tokens=100, greedy=True, samples=64)
 
 
 def generate_sampled_1(folder: Path, data: Path) -> Seconds:
-    return _generate(folder, max_tokens=2000, top_p=0.9)
+    return _generate(folder, max_tokens=1000, top_p=0.9)
 
 
 def generate_sampled_64(folder: Path, data: Path) -> Seconds:
-    return _generate(folder, max_tokens=200, top_p=0.9, samples=64)
+    return _generate(folder, max_tokens=100, top_p=0.9, samples=64)
 
 
 def _generate(folder: Path, **options: Any) -> Seconds:
@@ -238,9 +238,10 @@ def prepare(place: Path, other: Path, data: Path) -> Path:
 
 
 def environment(path: Path) -> dict[str, str]:
-    """Where to import from, and one thread."""
-    places = [str(path), str(ROOT / "benchmarks")]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(places), "OMP_NUM_THREADS": "1"}
+    """Where to import from, never the folder that we are in, and one thread."""
+    places = os.pathsep.join([str(path), str(ROOT / "benchmarks")])
+    settings = {"PYTHONPATH": places, "PYTHONSAFEPATH": "1", "OMP_NUM_THREADS": "1"}
+    return {**os.environ, **settings}
 
 
 def take_turns(
