@@ -25,13 +25,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-import torch
-
-from elman.models.recurrent import RecurrentConfig, RecurrentModel
-from elman.recipes import load_recipe
-from elman.tasks.language_modelling.task import LanguageModelling
-from elman.tasks.language_modelling.trained import TrainedModel
-from elman.text.words import Words
 
 TOKENS = 32
 WORDS = 10_000
@@ -51,6 +44,15 @@ def main() -> None:
 
 def save_model(path: Path) -> None:
     """A network of 2 × 200 units with fresh weights, as a run."""
+    # Here, so that `guard.py` can use the rest of this file with any version of elman.
+    import torch
+
+    from elman.models.recurrent import RecurrentConfig, RecurrentModel
+    from elman.recipes import load_recipe
+    from elman.tasks.language_modelling.task import LanguageModelling
+    from elman.tasks.language_modelling.trained import TrainedModel
+    from elman.text.words import Words
+
     tokenizer = Words(["<eos>", "<unk>", *(f"w{number}" for number in range(WORDS - 2))])
     config = load_recipe("quick", ["model.hidden_size=200", "model.embedding_size=200"], 0)
     settings: RecurrentConfig = config.model
@@ -85,6 +87,11 @@ class Server:
         """How much memory the process holds."""
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    def cpu_seconds(self) -> float:
+        """Processor time that the process has used."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")  # user and system
 
 
 async def measure(server: Server, given: argparse.Namespace) -> dict[str, Any]:

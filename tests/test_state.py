@@ -2,16 +2,7 @@
 
 import torch
 
-from elman.state import (
-    combine,
-    detach,
-    from_named,
-    join,
-    map_state,
-    named_tensors,
-    select,
-    tensors,
-)
+from elman.state import combine, detach, from_named, join, map_state, named_tensors, select, tensors
 
 
 def nested() -> tuple[torch.Tensor, tuple[torch.Tensor, ...]]:

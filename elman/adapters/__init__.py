@@ -25,7 +25,7 @@ ADAPTERS = Registry(
         "continuous-cache": "elman.adapters.continuous_cache",
         "dynamic": "elman.adapters.dynamic",
         "documents": "elman.adapters.documents",
-        "mix": "elman.adapters.mix",
+        "mix": "elman.adapters.mixture",
         "monte-carlo": "elman.adapters.monte_carlo",
         "temperature": "elman.adapters.temperature",
     },

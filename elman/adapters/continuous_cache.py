@@ -4,8 +4,8 @@
 
 h is the vector the model predicts the next word from, h_i the one it predicted an earlier word w_i
 from; i runs over the last `window` words, fewer at the beginning, when no more were read. Nothing
-is learned: θ and λ are all there is, and what is not given is fitted on validation text
-(`moments_fitting.py`). How p_cache is computed is in `moments.py`.
+is learned: θ and λ are all there is, and what is not given is fitted on validation
+text. How p_cache is computed, and fitted, is in `moments.py`.
 
 A state is that of the model and, for each row, what is remembered: the vectors (B, window, size)
 and the words (B, window), -1 where nothing was read yet.
@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 
 from elman.adapters.mixture import log
-from elman.adapters.moments import NOTHING, distribution, probabilities
-from elman.adapters.moments_fitting import fit
+from elman.adapters.moments import NOTHING, distribution, fit, probabilities
 from elman.adapters.wrapper import Wrapper
 from elman.errors import InputError
 

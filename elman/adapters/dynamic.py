@@ -20,9 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
-from elman.adapters.flat_weights import Worker
-from elman.adapters.gradient_statistics import root_mean_square
-from elman.adapters.update_rules import Rms, Sgd, UpdateRule
+from elman.adapters.update_rules import Rms, Sgd, UpdateRule, Worker, root_mean_square
 from elman.adapters.wrapper import Wrapper
 from elman.errors import ElmanError, InputError, choose
 from elman.models.neural import NeuralModel

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -153,3 +154,28 @@ def fit_weights(
 def log(weight: float) -> float:
     """Of a weight, which may be zero."""
     return math.log(weight) if weight > 0 else -math.inf
+
+
+ABOUT = "linear interpolation with another run; given again, of all of them"
+
+
+@dataclass(kw_only=True)
+class MixConfig:
+    """Interpolation with another run."""
+
+    run: str = ""  # folder of the other run
+    weight: float | None = None  # of the other run; None: fitted on validation text
+
+    def __post_init__(self) -> None:
+        if not self.run:
+            raise InputError("mix: name the other run, as in --with mix:run=FOLDER")
+        if self.weight is not None and not 0 <= self.weight <= 1:
+            raise InputError(f"mix: weight={self.weight} must be from 0 to 1")
+
+
+Config = MixConfig
+
+
+def wrap(model: LanguageModel, config: MixConfig, around: FitContext) -> Mixture:
+    """The model mixed with that of another run."""
+    return mix(model, around.load_model(config.run), config.weight, around)

@@ -4,19 +4,84 @@
     rms    w ← w + λ D (w₀ - w) - η g / (RMS + ε)             and back to where they were (Krause)
 
 g is the gradient of the segment's mean loss; w₀ are the trained weights; RMS is the root mean
-square of gradients over training text (`gradient_statistics.py`), a number per weight, and D = RMS
+square of gradients over training text (`root_mean_square`), a number per weight, and D = RMS
 over its mean, at most 1/λ (Krause et al. 2018). There the mean is over each tensor's mean; here it
 is over all weights.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+import copy
+from collections.abc import Callable
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    import torch
+import numpy as np
+import torch
 
-    from elman.adapters.flat_weights import Worker
+from elman.batches.batch import Batch
+from elman.errors import InputError
+from elman.models.neural import NeuralModel
+
+
+class Worker:
+    """A copy of a neural model to try weights on, so that the model itself stays as it is."""
+
+    def __init__(self, model: NeuralModel) -> None:
+        self.model = copy.deepcopy(model).eval().requires_grad_(True)
+        self._parameters = list(self.model.parameters())
+        self.trained = torch.cat([parameter.detach().flatten() for parameter in self._parameters])
+        self.weights = self.trained.clone()
+        for parameter, place in zip(self._parameters, self.cut(self.weights), strict=True):
+            parameter.data = place
+
+    def cut(self, row: torch.Tensor) -> list[torch.Tensor]:
+        """A number for each weight, (P,), as views in the shapes of the parameters."""
+        pieces = torch.split(row, [parameter.numel() for parameter in self._parameters])
+        shapes = [parameter.shape for parameter in self._parameters]
+        return [piece.view(shape) for piece, shape in zip(pieces, shapes, strict=True)]
+
+    def gradients(self, loss: torch.Tensor) -> list[torch.Tensor]:
+        """Of a loss with respect to each parameter.
+
+        Not gathered in one row: adding them up there would take as long as the update itself.
+        """
+        found = torch.autograd.grad(loss, self._parameters, materialize_grads=True)
+        return list(found)
+
+
+_COLUMNS = 100  # as in the authors' code
+
+
+def root_mean_square(
+    worker: Worker,
+    ids: np.ndarray,
+    steps: int,
+    batches: int,
+    progress: Callable[[int, int], None] = lambda tokens, of: None,
+) -> torch.Tensor:
+    """How large the gradient of each weight usually is, over training text (Krause et al. 2018).
+
+    Over at most so many batches of 100 segments of so many steps, the state carried on. A number
+    for each weight.
+    """
+    columns = min(_COLUMNS, len(ids) // (steps + 1))
+    if columns < 1:
+        raise InputError("dynamic: the training text is too short to take gradients from")
+    per_column = len(ids) // columns
+    text = torch.from_numpy(ids[: columns * per_column]).view(columns, -1)
+    batches = min(batches, (per_column - 1) // steps)
+    squares = torch.zeros_like(worker.weights)
+    places = worker.cut(squares)
+    state = None
+    with torch.inference_mode(False):
+        for begin in range(0, batches * steps, steps):
+            seen = text[:, begin : begin + steps + 1]
+            loss, state = worker.model.loss(Batch(seen[:, :-1], seen[:, 1:]), state)
+            gradients = worker.gradients(loss.nats / loss.tokens)
+            for place, gradient in zip(places, gradients, strict=True):
+                place.addcmul_(gradient, gradient)
+            progress(columns * steps, columns * steps * batches)
+    return (squares / batches).sqrt()
 
 
 class UpdateRule(Protocol):

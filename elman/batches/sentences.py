@@ -5,7 +5,7 @@
     lengths   (B,)
 
 Takes sentences, gives `Sentences` for one pass and `Examples`, batches of them with what is to be
-learned, bucketed by length as in `lines.py`; called by the tasks.
+learned, bucketed by length as in `buckets.py`; called by the tasks.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ import numpy as np
 import torch
 
 from elman.batches.buckets import Buckets
-from elman.text.spelling import spell
-from elman.text.word_list import WordList
+from elman.text.word_list import WordList, spell
 
 LONGEST = 50  # bytes of a word that are seen
 

@@ -1,4 +1,4 @@
-"""Recurrences, one per file, and the engine that runs any of them over time.
+"""Recurrences, each with its equations, and the engine that runs any of them over time.
 
 Takes weights, inputs (B, T, input_size) and a state, gives outputs and the state after them; called
 by the layers.

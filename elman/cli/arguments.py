@@ -10,8 +10,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from elman.errors import InputError
-from elman.text.named_columns import columns_setting
+from elman.text.tables import columns_setting
 
 
 def _whole(_: Any, tokens: Sequence[Any]) -> int:
@@ -19,11 +18,6 @@ def _whole(_: Any, tokens: Sequence[Any]) -> int:
         return int(tokens[0].value)  # of "1.5" an error, where int(1.5) would drop the half
     except ValueError:
         raise ValueError(f"{tokens[0].value!r} is not a whole number") from None
-
-
-def _at_least_one(_: Any, value: int) -> None:
-    if value < 1:
-        raise InputError(f"--batch-size {value}: must be at least 1")
 
 
 def with_columns(settings: tuple[str, ...], columns: str | None) -> tuple[str, ...]:
@@ -93,12 +87,4 @@ Threads = Annotated[
 ]
 RunToWrite = Annotated[str, Parameter(help="The run folder to write.")]
 Overwrite = Annotated[bool, Parameter(help="Replace what is there already.")]
-SideBySide = Annotated[
-    WholeNumber,
-    Parameter(
-        name="--batch-size",
-        validator=_at_least_one,
-        help="How many are read side by side. Never changes the result.",
-    ),
-]
 Json = Annotated[bool, Parameter(help="Print the result as JSON.")]

@@ -40,58 +40,58 @@ from elman.text.reader import Document, read_standard_input
 _FILE = " A file, or - for standard input."
 
 
-def find_question(name: str) -> Question:
-    """A question by its name, whichever task answers it."""
-    entry = next(TASKS[task] for task in TASKS if name in TASKS[task].questions)
-    question: Question = entry.load_questions()[name]
-    return question
-
-
 def make_command(name: str) -> Callable[..., None]:
     """The command that asks a question of a run."""
-    question = find_question(name)
+    entry = next(TASKS[task] for task in TASKS if name in TASKS[task].questions)
+    question: Question = entry.load_questions()[name]
     request = question.request
-    of_text = field_of_kind(request, TEXT, TEXTS)
-    argument = field_of_kind(request, ARGUMENT)
-    reads_files = of_text is not None or hasattr(request, "from_document")
+    # What only some language models answer, they do not answer with adapters around them.
+    of_any_model = question.able is Question.able and name in TASKS["language-modelling"].questions
+    signature = _signature(request, adapters=of_any_model)
 
     def command(*placed: Any, **given: Any) -> None:
         bound = signature.bind(*placed, **given)
         bound.apply_defaults()
-        run, json = bound.arguments["run"], bound.arguments["json"]
-        values = given_values(bound.arguments.get("flags"))
-        if argument is not None:
-            values[argument.name] = bound.arguments[argument.name]
-        file, text = (bound.arguments.get(name) for name in ("file", "text"))
-        document = _read(request, file, text, values) if reads_files else None
-        trained = open_run(run, name, bound.arguments.get("with_", ()))
-        print_answer(ask(trained, name, values, document), json)
+        arguments = bound.arguments
+        values = given_values(arguments.get("flags"))
+        if argument := field_of_kind(request, ARGUMENT):
+            values[argument.name] = arguments[argument.name]
+        document = None
+        if _reads_files(request):
+            document = _read(request, arguments["file"], arguments.get("text"), values)
+        trained = open_run(arguments["run"], name, arguments.get("with_", ()))
+        print_answer(ask(trained, name, values, document), arguments["json"])
 
-    made = make_flags(request)
-    places = [_place("run", Run)]
-    flags = [_flag("flags", made | None, None)] if fields(made) else []
-    if reads_files:
-        about = of_text.metadata["about"] if of_text else "The questions."
-        of_file = Annotated[InputFile | None, Parameter(help=about + _FILE)]
-        places.append(_place("file", of_file, None))
-    if of_text is not None:
-        flags.insert(0, _flag("text", GivenText, None))
-    if argument is not None:
-        about = Parameter(help=argument.metadata["about"])
-        places.append(_place(argument.name, Annotated[str, about], argument.default))
-    if question.able is Question.able and "language-modelling" in tasks_of(name):
-        flags.append(_flag("with_", Adapters, ()))
-    signature = Signature([*places, *flags, _flag("json", Json, False)])
     command.__signature__ = signature  # type: ignore[attr-defined]  # read by cyclopts
     command.__annotations__ = {one.name: one.annotation for one in signature.parameters.values()}
     command.__name__ = name
-    command.__doc__ = _help_text(name, request, reads_files)
+    command.__doc__ = _help_text(name, request)
     return command
 
 
-def tasks_of(name: str) -> list[str]:
-    """The tasks that answer a question."""
-    return [task for task in TASKS if name in TASKS[task].questions]
+def _signature(request: type, *, adapters: bool) -> Signature:
+    """The arguments of a command: the run, what is read, the flags of the request."""
+    places, flags, made = [_place("run", Run)], [], make_flags(request)
+    of_text, argument = field_of_kind(request, TEXT, TEXTS), field_of_kind(request, ARGUMENT)
+    if of_text is not None:
+        flags.append(_flag("text", GivenText, None))
+    if _reads_files(request):
+        about = of_text.metadata["about"] if of_text else "Everything that is asked."
+        of_file = Annotated[InputFile | None, Parameter(help=about + _FILE)]
+        places.append(_place("file", of_file, None))
+    if argument is not None:
+        helped = Annotated[str, Parameter(help=argument.metadata["about"])]
+        places.append(_place(argument.name, helped, argument.default))
+    if fields(made):
+        flags.append(_flag("flags", made | None, None))
+    if adapters:
+        flags.append(_flag("with_", Adapters, ()))
+    return Signature([*places, *flags, _flag("json", Json, False)])
+
+
+def _reads_files(request: type) -> bool:
+    """Whether what is asked may be in a file."""
+    return hasattr(request, "from_document") or field_of_kind(request, TEXT, TEXTS) is not None
 
 
 def field_of_kind(request: type, *kinds: str) -> Field[Any] | None:
@@ -209,13 +209,13 @@ def print_answer(answer: Answer, json: bool) -> None:
         print(line)
 
 
-def _help_text(name: str, request: type, reads_files: bool) -> str:
+def _help_text(name: str, request: type) -> str:
     """The docstring of the request, with examples if it has none."""
     text = getdoc(request) or ""
     if "For example:" in text:
         return text
     examples = [f"elman {name} runs/mine FILE", f"cat FILE | elman {name} runs/mine - --json"]
-    if not reads_files:
+    if not _reads_files(request):
         examples = [f"elman {name} runs/mine --json"]
     return "\n  ".join([f"{text}\n\nFor example:", *examples])
 

@@ -8,10 +8,10 @@ from cyclopts import Parameter
 from elman.cli.arguments import Adapters, Columns, Data, Json, Reset, Run, Split, WholeNumber
 from elman.cli.output import counted, note, print_json, print_table
 from elman.errors import InputError
-from elman.evaluation.task_measures import TaskMeasures
+from elman.evaluation.measures import TaskMeasures
 from elman.tasks.task import load
 from elman.tasks.trained import Trained
-from elman.text.named_columns import parse_columns
+from elman.text.tables import parse_columns
 
 _STREAM = Parameter(show_default=lambda _: "stream")
 _SHOWN = 30  # mistakes; --json has them all

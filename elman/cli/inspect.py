@@ -130,7 +130,7 @@ def inspect(
         Run folders of neural language models.
     """
     if not runs:
-        from elman.cli.cells import cells as study_cells  # it takes its flags from here
+        from elman.cli.cells import cells as study_cells
 
         note("inspect without a run is now study cells: elman study cells")
         study_cells(*cells.split(","), data=data, set=set, seed=seed, flags=flags)

@@ -9,7 +9,7 @@ from elman.errors import InputError
 from elman.experiments.lengths import Lengths, compare_lengths
 from elman.figures.files import check_file
 from elman.figures.lengths import draw_lengths
-from elman.text.named_columns import parse_columns
+from elman.text.tables import parse_columns
 
 
 def lengths(

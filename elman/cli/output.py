@@ -19,7 +19,6 @@ from rich.progress import Progress
 from elman.json_safe import json_safe
 from elman.tasks.table_lines import aligned_lines
 
-MANY_UNKNOWN = 0.05  # of the words
 _PATIENCE = 1.0  # seconds before a progress line appears
 
 

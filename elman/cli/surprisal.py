@@ -13,9 +13,9 @@ from elman.cli.output import counted, note, print_json
 from elman.errors import InputError
 from elman.tasks.language_modelling.questions import Surprisal, unknown_note
 from elman.tasks.language_modelling.stimuli import join as join_stimuli
-from elman.text.named_columns import check_columns, parse_columns
 from elman.text.reader import Document
 from elman.text.stimuli import read_stimuli
+from elman.text.tables import check_columns, parse_columns
 
 SurprisalFlags: Any = make_flags(Surprisal)
 

@@ -4,7 +4,7 @@
                                  └────────── distance in tokens ─────┘
 
 Takes a model and texts whose last token stands in them once before, gives the mean probability of
-that token for every distance. Called by `cells_compared.py`.
+that token for every distance. Called by `experiments/cells.py`.
 """
 
 from __future__ import annotations

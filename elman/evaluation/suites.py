@@ -18,8 +18,8 @@ import numpy as np
 
 from elman.errors import choose
 from elman.evaluation.pair_accuracy import ANY, DIFFERING, EXCLUSIONS, Judgement
-from elman.evaluation.parts import Part, part_surprisals
 from elman.evaluation.reading import Progress, silent
+from elman.evaluation.surprisal import Part, part_surprisals
 from elman.models.contract import LanguageModel
 from elman.text.formulas import Place
 from elman.text.syntax_suites import Condition, Suite

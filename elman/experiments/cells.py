@@ -1,7 +1,7 @@
 """Small networks that differ only in their cell, trained in a few minutes and compared.
 
 Takes names of cells and a corpus, gives trained models with the records of their training; called
-by `elman inspect` without a run. On the `tickets` corpus it also measures after every epoch how
+by `elman study cells`. On the `tickets` corpus it also measures after every epoch how
 likely each network finds the last word of stories that it has not seen, by distance; a network that
 knows it at every distance stops early.
 
@@ -24,7 +24,7 @@ from elman.tasks.gradient_task import build_trainer
 from elman.tasks.language_modelling.inspection import Records
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.task import read_lesson, train
-from elman.text.tickets import THINGS, TICKET_SENTENCE, Tickets
+from elman.text.recall import THINGS, TICKET_SENTENCE, Tickets
 from elman.text.tokenizer import Tokenizer
 from elman.training.loop import Loop
 from elman.training.machine import Machine

@@ -2,7 +2,7 @@
 
 Takes names of regimes, gives a `RegimeResult` for each: small models, alike but for the regime, the
 same text, seeds and number of steps, measured on text that none has seen. Called by
-`elman regimes`.
+`elman study regimes`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Takes a recipe, data, and settings with several values each; gives a `Variant` for each combination:
 its runs, one per seed, with the measure that matters of whatever is trained (perplexity, accuracy,
 F1). Every run is a folder of its own; those that are finished are not trained again, and one that
-was stopped goes on. Called by `elman vary`.
+was stopped goes on. Called by `elman study vary`.
 """
 
 from __future__ import annotations

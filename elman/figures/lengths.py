@@ -1,7 +1,8 @@
 """Scores by the length of the source as a picture: one curve per run.
 
-Takes the result of `lengths.py`, writes PNG or SVG. Called by `elman lengths`. What deck 003 shows
-of attention: without it the curve falls where sentences are long (Bahdanau et al. 2015, figure 2).
+Takes the result of `lengths.py`, writes PNG or SVG. Called by `elman study lengths`. What deck 003
+shows of attention: without it the curve falls where sentences are long (Bahdanau et al. 2015,
+figure 2).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The regimes side by side as a picture: exposure bias, and how it grows within a sentence.
 
-Takes the results of `regimes.py`, writes a PNG. Called by `elman regimes`.
+Takes the results of `regimes.py`, writes a PNG. Called by `elman study regimes`.
 """
 
 from __future__ import annotations

@@ -13,8 +13,7 @@ import numpy as np
 import torch
 
 from elman.errors import InputError
-from elman.insight.insight import Drawing, Insight, Subject, numbers
-from elman.insight.rows import inputs_of
+from elman.insight.insight import Drawing, Insight, Subject, inputs_of, numbers
 
 _NAME = "recent words"
 NONE = "(none of them)"  # the sentinel: the vocabulary instead of a word read lately

@@ -18,9 +18,16 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
-from elman.insight.insight import Drawing, Insight, Subject, numbers
+from elman.insight.insight import (
+    Drawing,
+    Insight,
+    Subject,
+    inputs_of,
+    losses,
+    numbers,
+    parts_of_rows,
+)
 from elman.insight.recording import Watched, watch
-from elman.insight.rows import inputs_of, losses, parts_of_rows
 
 WHOLE = "state"  # all tensors of all layers together
 _DEEPEST = 1e-8  # of the largest norm; whatever is smaller has one colour

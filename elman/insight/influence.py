@@ -1,10 +1,5 @@
-"""Which earlier words a prediction depended on, by gradient × input.
-
-    influence[i][t] = x_i · ∂log p(x_{t+1} | …)/∂x_i          x_i: the word vector that was read
-
-To first order this is how much log p would fall if the word vector were taken away (set to zero);
-positive: the word spoke for what came. Cheap and signed, but of the first order only:
-`leave_one_out.py` measures instead.
+"""Which earlier words a prediction depended on: by gradient × input, or by leaving each of them
+out.
 """
 
 from __future__ import annotations
@@ -15,14 +10,29 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
-from elman.insight.insight import Drawing, Insight, Subject, numbers
+from elman.insight.insight import (
+    Drawing,
+    Insight,
+    Subject,
+    in_parts,
+    inputs_of,
+    losses,
+    numbers,
+    parts_of_rows,
+)
 from elman.insight.recording import twin_of
-from elman.insight.rows import inputs_of, losses, parts_of_rows
 
 
 @dataclass(frozen=True)
 class Influence(Insight):
-    """In nats; row i: a token that was read, column t: a token that was predicted."""
+    """In nats; row i: a token that was read, column t: a token that was predicted.
+
+        influence[i][t] = x_i · ∂log p(x_{t+1} | …)/∂x_i          x_i: the word vector that was read
+
+    To first order this is how much log p would fall if the word vector were taken away (set to
+    zero); positive: the word spoke for what came. Cheap and signed, but of the first order only:
+    `LeaveOneOut` measures instead.
+    """
 
     about: ClassVar[str] = "which earlier words each prediction depended on, by gradient × input"
 
@@ -105,3 +115,48 @@ def above(values: np.ndarray) -> np.ndarray:
 
 def _gradient(vectors: torch.Tensor) -> torch.Tensor:
     return torch.zeros_like(vectors) if vectors.grad is None else vectors.grad
+
+
+_AT_ONCE = 20_000_000  # probabilities of one batch
+
+
+@dataclass(frozen=True)
+class LeaveOneOut(Influence):
+    """In nats; row i: the token that was left out, column t: a token that was predicted.
+
+    Which earlier words a prediction depended on, by leaving each of them out.
+
+        influence[i][t] = log p(x_{t+1} | all before) − log p(x_{t+1} | all before but x_i)
+
+    Measured, not estimated, and for any model that keeps the contract; one more reading of the text
+    per word. The word is taken out of the text, so later ones move up by one.
+    """
+
+    about: ClassVar[str] = "which earlier words each prediction depended on, by leaving them out"
+
+    @classmethod
+    @torch.inference_mode()
+    def look(cls, subject: Subject) -> LeaveOneOut:
+        model, ids = subject.model, torch.from_numpy(subject.ids)
+        time = len(ids)
+        whole = model.score(ids[None], model.start(1))[0][0].double()  # (T,)
+        values = np.zeros((time, time))
+        places = torch.arange(time)
+        rows = max(1, _AT_ONCE // (time * subject.model.vocabulary_size))
+        for some in in_parts(torch.arange(time - 1), rows):  # what is read last changes nothing
+            shorter = torch.stack([ids[places != place] for place in some])
+            scores = model.score(shorter, model.start(len(some)))[0].double()  # (rows, T - 1)
+            for place, own in zip(some.tolist(), scores, strict=True):
+                # Read as the token after the start is number 1; it was read before all later ones.
+                values[place + 1, place + 1 :] = (whole[place + 1 :] - own[place:]).numpy()
+        return cls(subject.read, subject.tokens, values)
+
+    def to_data(self) -> dict[str, Any]:
+        return {**super().to_data(), "method": "leave-one-out"}
+
+    def drawings(self) -> list[Drawing]:
+        title = "Influence of each word on each later one: leaving it out"
+        return [influence_map(self, title)]
+
+    def summary(self) -> list[str]:
+        return [influence_sentence(self, "leaving words out")]

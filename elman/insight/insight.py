@@ -2,10 +2,10 @@
 
     look       a subject (a model and a text it reads) → the insight
     to_data    plain data, as `--json`, the server and the studio have it
-    drawings   what shows it: a kind of picture and its data, for `draw.js` and `figures.py` alike
+    drawings   what shows it: a kind of picture and its data, for `draw.js` and `figures/` alike
     summary    sentences with the numbers that matter
 
-An insight is a class in a file of its own and a line in `INSIGHTS` (`__init__.py`).
+An insight is a class and a line in `INSIGHTS` (`__init__.py`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import torch
 
 START = "<start>"  # what stands before the first token
 
@@ -84,3 +85,39 @@ def numbers(array: np.ndarray) -> Any:
     shaped = np.empty(listed.size, dtype=object)
     shaped[:] = rounded
     return shaped.reshape(listed.shape).tolist()
+
+
+_AT_ONCE = 40_000_000  # numbers that one way back may keep
+
+
+def inputs_of(subject: Subject) -> torch.Tensor:
+    """What is read before each token is predicted, (T,): a line end, then all but the last."""
+    start = torch.tensor([subject.model.eos_id])
+    return torch.cat([start, torch.from_numpy(subject.ids[:-1])])
+
+
+def losses(
+    model: Any, inputs: torch.Tensor, targets: torch.Tensor, rows: torch.Tensor
+) -> torch.Tensor:
+    """The sum over the rows, each of which counts the loss of one place of the text.
+
+    So the gradients of all losses come of one way back, row by row.
+    """
+    text = inputs.expand(len(rows), -1)
+    evidence, _ = model.advance(text, model.begin(len(rows)))
+    own = torch.arange(len(rows))
+    before = tuple(part[own, rows].unsqueeze(1) for part in evidence)
+    scores: torch.Tensor = model.score_from(before, targets[rows].unsqueeze(1))
+    return -scores.sum()
+
+
+def parts_of_rows(subject: Subject) -> list[torch.Tensor]:
+    """The places of the text, in parts that fit into memory."""
+    time = len(subject.ids)
+    kept = sum(parameter.shape[0] for parameter in subject.model.parameters())
+    return in_parts(torch.arange(time), max(1, min(time, _AT_ONCE // (time * kept))))
+
+
+def in_parts(values: torch.Tensor, size: int) -> list[torch.Tensor]:
+    """The same, so many at a time."""
+    return [values[first : first + size] for first in range(0, len(values), size)]

@@ -18,9 +18,8 @@ import numpy as np
 import torch
 
 from elman.errors import InputError
-from elman.insight.insight import Drawing, Insight, Subject, numbers
+from elman.insight.insight import Drawing, Insight, Subject, inputs_of, numbers
 from elman.insight.recording import is_recurrent, twin_of
-from elman.insight.rows import inputs_of
 from elman.state import State, map_state, tensors
 
 _LARGEST = 1000  # numbers in a state; the work grows with the cube of it

@@ -15,11 +15,13 @@ import copy
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
 from elman.cells.cell import Cell, States, Step
 from elman.errors import InputError
+from elman.insight.insight import Subject
 from elman.layers.recurrent import Recurrent
 from elman.layers.wrapped_cells import WrappedCell
 
@@ -126,3 +128,30 @@ def twin_of(model: nn.Module) -> Any:
     shared = {id(parameter): parameter.detach() for parameter in model.parameters()}
     shared |= {id(buffer): buffer for buffer in model.buffers()}
     return copy.deepcopy(model, shared).eval()
+
+
+NOT_GATES = ("hidden", "cell", "candidate", "state")  # everything else lies between 0 and 1
+
+
+def activations(subject: Subject) -> dict[str, np.ndarray]:
+    """Every value that the cells name while a text is read: gates, cells, candidates, hidden units.
+
+    "layer 1 hidden", "layer 1 forget", … to (T, units); row t is what token t left behind.
+    """
+    watched = watch(subject.model)
+    with torch.inference_mode():
+        model = watched.model
+        state = model.start(1)  # reads the end of the line before
+        watched.clear()
+        model.read(torch.from_numpy(subject.ids)[None], state)
+    found: dict[str, np.ndarray] = {}
+    for record in watched.records:
+        for name in record.values[0]:
+            steps = [values[name][0] for values in record.values]
+            found[f"{record.name} {name}"] = torch.stack(steps).numpy(force=True)
+    return found
+
+
+def is_gate(name: str, values: np.ndarray) -> bool:
+    """Whether these are numbers between 0 and 1 that let something through."""
+    return not name.endswith(NOT_GATES) and bool(values.min() >= 0 and values.max() <= 1)

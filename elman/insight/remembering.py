@@ -1,7 +1,7 @@
 """How likely a network finds a word that it read long before: by distance, after every epoch.
 
-Filled by `cells_compared.py` while networks are trained on `tickets`, drawn beside the gradients of
-`elman inspect`. A network that has forgotten which of the choices it was is right by chance.
+Filled by `experiments/cells.py` while networks are trained on `tickets`, drawn beside the gradients
+of `elman inspect`. A network that has forgotten which of the choices it was is right by chance.
 """
 
 from __future__ import annotations

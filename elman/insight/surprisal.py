@@ -14,8 +14,7 @@ from typing import Any, ClassVar
 
 import torch
 
-from elman.insight.insight import Drawing, Insight, Subject
-from elman.insight.rows import in_parts
+from elman.insight.insight import Drawing, Insight, Subject, in_parts
 
 _WINDOW = 64  # tokens whose whole distributions are held at once
 _EXPECTED = 3  # likeliest tokens that are named

@@ -4,11 +4,11 @@
     h_0 = tanh(W c + b)                         the source's summary c only starts it
     r_i = tanh(W [y_{i-1}; h_i; c_i] + b)       what the next word is predicted from
 
-With attention c_i = Σ_j α_ij v_j (`attentions/`), else c_i = c. It attends *before* the step, with
-the first layer's state h_{i-1} (Bahdanau et al. 2015), or *after* it, with the last layer's h_i
-(Luong et al. 2015); then c_i reaches the next step by input feeding of r_i, if at all. What need
-not wait for a step is computed for all of them at once: the layers above the first one before, all
-of it after without input feeding, and r_i but for input feeding.
+With attention c_i = Σ_j α_ij v_j (`attentions.py`), else c_i = c. It attends *before* the step,
+with the first layer's state h_{i-1} (Bahdanau et al. 2015), or *after* it, with the last layer's
+h_i (Luong et al. 2015); then c_i reaches the next step by input feeding of r_i, if at all. What
+need not wait for a step is computed for all of them at once: the layers above the first one before,
+all of it after without input feeding, and r_i but for input feeding.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from torch.nn.functional import embedding
 from elman.errors import InputError
 from elman.layers.dropout import embedding_dropout
 from elman.registry import Registry
-from elman.text.spelling import NOTHING, SYMBOLS, spell
+from elman.text.word_list import NOTHING, SYMBOLS, spell
 
 
 @dataclass(frozen=True)

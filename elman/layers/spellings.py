@@ -11,7 +11,7 @@ from torch import nn
 from elman.layers.poolings import LastState
 from elman.layers.stack import Stack, StackConfig
 from elman.registry import Registry
-from elman.text.spelling import SYMBOLS
+from elman.text.word_list import SYMBOLS
 
 
 class Spelling(nn.Module, ABC):

@@ -1,4 +1,4 @@
-"""Model families, one per file.
+"""Model families.
 
 Language models are all behind the contract (`contract.py`), the encoder–decoder too once it has a
 source; models of whole sentences have a loss and errors (`sentence_model.py`). `task` says which
@@ -11,8 +11,8 @@ MODELS = Registry(
     "model",
     {
         "ngram": "elman.models.ngram:NGram",
-        "feed-forward": "elman.models.feed_forward:FeedForward",
-        "log-bilinear": "elman.models.log_bilinear:LogBilinear",
+        "feed-forward": "elman.models.window:FeedForward",
+        "log-bilinear": "elman.models.window:LogBilinear",
         "recurrent": "elman.models.recurrent:RecurrentModel",
         "tagger": "elman.models.tagger:Tagger",
         "classifier": "elman.models.classifier:Classifier",

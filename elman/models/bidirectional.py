@@ -29,7 +29,7 @@ from elman.layers.outputs.sampled import SampledSoftmax
 from elman.layers.recurrent import Recurrent
 from elman.layers.softmax import softmax_loss, softmax_scores
 from elman.models.loss import Loss
-from elman.models.saved_weights import Kept
+from elman.models.weights import Kept
 from elman.text.task_config import LinesConfig
 
 

@@ -27,8 +27,8 @@ from elman.layers.outputs.output import Evidence, Output
 from elman.layers.outputs.pointer import Copying
 from elman.layers.padding import real_tokens
 from elman.layers.stack import StackConfig
+from elman.models.network import NeuralConfig
 from elman.models.neural import NeuralModel
-from elman.models.neural_config import NeuralConfig
 from elman.state import State, replace_rows
 from elman.text.task_config import PairConfig
 from elman.text.tokenizer import UNKNOWN

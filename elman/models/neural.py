@@ -16,11 +16,8 @@ import torch
 from elman.layers.inputs import Material
 from elman.layers.outputs.output import Evidence
 from elman.models.contract import LanguageModel
-from elman.models.eight_bits import is_packed, step_in_eight_bits
-from elman.models.network import Network, rows
-from elman.models.neural_config import NeuralConfig
-from elman.models.saved_weights import NotFinite
-from elman.models.shapes import check_counts
+from elman.models.network import Network, NeuralConfig, rows
+from elman.models.weights import NotFinite, check_counts, is_packed, step_in_eight_bits
 from elman.state import State, replace_rows
 
 

@@ -17,8 +17,8 @@ from elman.layers.inputs import Material
 from elman.layers.padding import real_tokens
 from elman.layers.stack import Stack, StackConfig, StackRun
 from elman.layers.topics import TopicContext
+from elman.models.network import NeuralConfig
 from elman.models.neural import NeuralModel
-from elman.models.neural_config import NeuralConfig
 from elman.state import State
 
 

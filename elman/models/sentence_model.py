@@ -12,7 +12,7 @@ import torch
 
 from elman.batches.sentences import ExampleBatch
 from elman.models.loss import Loss
-from elman.models.saved_weights import Kept
+from elman.models.weights import Kept
 
 
 class SentenceModel(Kept, ABC):

@@ -1,8 +1,4 @@
-"""What models of the last few words share: the feed-forward and the log-bilinear one.
-
-What is carried along is the ids of the last n words; before a text they are all `<eos>`. A family
-says in `features` what it makes of their vectors.
-"""
+"""Models of the last few words: the feed-forward and the log-bilinear language model."""
 
 from __future__ import annotations
 
@@ -11,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import torch
+from torch import nn
 
 from elman.errors import InputError
-from elman.layers.dropout import check_rate
+from elman.layers.dropout import check_rate, dropout
 from elman.layers.inputs import Material
+from elman.models.network import NeuralConfig
 from elman.models.neural import NeuralModel
-from elman.models.neural_config import NeuralConfig
 from elman.state import State
 
 
@@ -63,3 +60,98 @@ class WindowModel(NeuralModel):
 
     def describe(self) -> dict[str, Any]:
         return {"order": self.config.order, **super().describe()}
+
+
+@dataclass(kw_only=True)
+class FeedForwardConfig(WindowConfig):
+    """Bengio's model: a hidden layer over the word vectors of a window."""
+
+    tied: bool = False
+    hidden_size: int = 100  # units of the hidden layer
+    direct: bool = False  # connections from word vectors straight to the output
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.hidden_size < 1:
+            raise InputError(f"model.hidden_size={self.hidden_size}: must be at least 1")
+        if self.direct and self.tied:
+            raise InputError(
+                "model.direct=true: the output reads more than word vectors; tied=false"
+            )
+
+
+class FeedForward(WindowModel):
+    """The feed-forward language model (Bengio et al. 2003): a hidden layer over a window of words.
+
+    x = [e_1; …; e_n]                      word vectors of the last n words
+    h = tanh(d + H x)
+    y = b + U h (+ W x)                    W: direct connections, optional
+    p = softmax(y)
+    """
+
+    about = "a hidden layer over the last few words (Bengio et al. 2003)"
+    config_class = FeedForwardConfig
+    config: FeedForwardConfig
+
+    def __init__(self, config: FeedForwardConfig, material: Material) -> None:
+        super().__init__(config, material)
+        seen = self.seen * self.input.size
+        self.hidden = nn.Linear(seen, config.hidden_size)
+        # U h + W x is one product with [h; x].
+        self.add_output(config.hidden_size + (seen if config.direct else 0))
+
+    def features(self, words: torch.Tensor) -> torch.Tensor:
+        words = dropout(words, self.config.dropout, self.training)
+        hidden = dropout(torch.tanh(self.hidden(words)), self.config.dropout, self.training)
+        return torch.cat([hidden, words], dim=-1) if self.config.direct else hidden
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "model": "feed-forward",
+            "hidden_size": self.config.hidden_size,
+        } | super().describe()
+
+
+@dataclass(kw_only=True)
+class LogBilinearConfig(WindowConfig):
+    """A prediction of the next word's vector."""
+
+    embedding_size: int = 100
+    order: int = 6
+    diagonal: bool = False  # one number per dimension and place, instead of a matrix per place
+
+
+class LogBilinear(WindowModel):
+    """The log-bilinear language model (Mnih and Hinton 2007): a window without a hidden layer.
+
+        r̂ = Σ_i C_i r_{w_i}                    the vector of the next word, from those of the last n
+        p(w) ∝ exp(r̂ · r_w + b_w)              how well each word's vector fits
+
+    The C_i are matrices, or vectors of weights (`diagonal`), which is far fewer to learn.
+    """
+
+    about = "the next word's vector as a sum of the last few (Mnih and Hinton 2007)"
+    config_class = LogBilinearConfig
+    config: LogBilinearConfig
+
+    def __init__(self, config: LogBilinearConfig, material: Material) -> None:
+        super().__init__(config, material)
+        size, seen = self.input.size, self.seen
+        if config.diagonal:
+            self.places = nn.Parameter(torch.full((seen, size), 1 / seen))
+        else:
+            eye = torch.eye(size).repeat(1, seen) / seen
+            self.places = nn.Parameter(eye)  # (size, n · size): the C_i side by side
+        self.add_output(size)
+
+    def features(self, words: torch.Tensor) -> torch.Tensor:
+        config = self.config
+        if config.diagonal:
+            windows = words.view(*words.shape[:2], self.seen, self.input.size)
+            predicted = torch.einsum("btnd,nd->btd", windows, self.places)
+        else:
+            predicted = words @ self.places.t()
+        return dropout(predicted, config.dropout, self.training)
+
+    def describe(self) -> dict[str, Any]:
+        return {"model": "log-bilinear", "diagonal": self.config.diagonal} | super().describe()

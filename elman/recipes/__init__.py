@@ -128,6 +128,6 @@ def _training_settings(family: Any, data: Any) -> Any:
         if data is not None:
             raise InputError("section 'training': a count model is not trained in steps; remove it")
         return None
-    from elman.training.settings import TrainingConfig  # with torch
+    from elman.training.settings import TrainingConfig
 
     return build(TrainingConfig, data or {}, "training")

@@ -12,17 +12,18 @@ them waits (`recover`). What killed processes left behind goes at the next claim
 
 from __future__ import annotations
 
+import ctypes
 import errno
+import functools
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from elman.atomic import flush
 from elman.errors import ElmanError, InputError
-from elman.runs.exchange import exchange
 from elman.runs.lock import LOCK, Lock, is_being_trained, lock_folder, take_lock
 
 MANIFEST = "manifest.json"
@@ -258,3 +259,27 @@ def _remove_empty(folders: list[Path]) -> None:
     with suppress(OSError):
         for folder in folders:
             folder.rmdir()
+
+
+_HERE = -100  # AT_FDCWD: names are relative to the working directory
+_EXCHANGE = 2  # RENAME_EXCHANGE
+
+
+def exchange(first: Path, second: Path) -> bool:
+    """Let two folders change names at one moment; False, and nothing done, if that cannot be."""
+    rename = _renameat2()
+    if rename is None:
+        return False
+    return rename(_HERE, os.fsencode(first), _HERE, os.fsencode(second), _EXCHANGE) == 0
+
+
+@functools.cache
+def _renameat2() -> Callable[..., int] | None:
+    try:
+        function = ctypes.CDLL(None).renameat2
+    except (OSError, TypeError, AttributeError):  # not this system, or an old one
+        return None
+    name = (ctypes.c_int, ctypes.c_char_p)
+    function.argtypes = [*name, *name, ctypes.c_uint]
+    found: Callable[..., int] = function
+    return found

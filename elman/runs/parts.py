@@ -7,18 +7,108 @@ is pickled. Called by `folder.py`.
 from __future__ import annotations
 
 import json
+import math
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from safetensors.numpy import save
 
 from elman.atomic import flush
 from elman.errors import InputError
-from elman.runs.arrays import Shapes, read_array, read_arrays, read_shapes
-from elman.runs.regular import parse_json, read_text
+from elman.runs.regular import open_regular, parse_json, read_text
+
+Shapes = dict[str, tuple[int, ...]]
+_LONGEST_HEADER = 10_000_000  # bytes; a name and a shape take some 120
+_TYPES = {
+    "F64": np.float64, "F32": np.float32, "F16": np.float16, "BOOL": np.bool_,
+    "I64": np.int64, "I32": np.int32, "I16": np.int16, "I8": np.int8,
+    "U64": np.uint64, "U32": np.uint32, "U16": np.uint16, "U8": np.uint8,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Entry:
+    kind: np.dtype[Any]
+    shape: tuple[int, ...]
+    begin: int  # from the beginning of the file
+    size: int  # bytes
+
+
+def read_shapes(path: Path) -> Shapes:
+    """The shapes of the arrays in a file, without the arrays."""
+    with open_regular(path) as file:
+        return {name: entry.shape for name, entry in _entries(file).items()}
+
+
+def read_array(path: Path, name: str) -> np.ndarray:
+    """One of the arrays in a file."""
+    with open_regular(path) as file:
+        return _read(file, _entries(file)[name])
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """All arrays in a file.
+
+    Arrays out of a safetensors file, with everything checked before anything is allocated.
+
+        8 bytes     the length of the header, little-endian
+        header      JSON: name → dtype, shape, where its numbers begin and end
+        numbers     one array after the other, without gaps
+
+    The library's own reader panics when memory ends; this one raises MemoryError. A file that is
+    not as described is a ValueError.
+    """
+    with open_regular(path) as file:
+        return {name: _read(file, entry) for name, entry in _entries(file).items()}
+
+
+def _entries(file: BinaryIO) -> dict[str, _Entry]:
+    """Where every array of a file is; a ValueError if they do not fill it exactly."""
+    size = os.fstat(file.fileno()).st_size
+    length = int.from_bytes(file.read(8), "little")
+    if length > min(_LONGEST_HEADER, size - 8):
+        raise ValueError(f"a header of {length:,} bytes in a file of {size:,}")
+    header = parse_json(file.read(length).decode("utf-8"))
+    if not isinstance(header, dict):
+        raise ValueError("the header is not a table of arrays")
+    header.pop("__metadata__", None)
+    found = {name: _entry(name, written, 8 + length) for name, written in header.items()}
+    end = 8 + length
+    for entry in sorted(found.values(), key=lambda entry: (entry.begin, entry.size)):
+        if entry.begin != end:
+            raise ValueError("the arrays overlap, or there are gaps between them")
+        end += entry.size
+    if end != size:
+        raise ValueError(f"the arrays end after {end:,} bytes, the file after {size:,}")
+    return found
+
+
+def _entry(name: str, written: Any, start: int) -> _Entry:
+    kind, shape, offsets = (written[key] for key in ("dtype", "shape", "data_offsets"))
+    if kind not in _TYPES:
+        raise ValueError(f"{name} has numbers of the unknown type {kind!r}")
+    numbers = [*shape, *offsets]
+    if len(offsets) != 2 or any(type(n) is not int or not 0 <= n < 2**60 for n in numbers):
+        raise ValueError(f"{name} has no shape or no place in the file")
+    kept = np.dtype(_TYPES[kind])
+    size = math.prod(shape) * kept.itemsize
+    if offsets[1] - offsets[0] != size:
+        raise ValueError(f"{name} of shape {tuple(shape)} takes {size:,} bytes")
+    return _Entry(kept, tuple(shape), start + offsets[0], size)
+
+
+def _read(file: BinaryIO, entry: _Entry) -> np.ndarray:
+    array = np.empty(math.prod(entry.shape), entry.kind)
+    file.seek(entry.begin)
+    if entry.size and file.readinto(array.view(np.uint8)) != entry.size:  # type: ignore[attr-defined]
+        raise ValueError("the file is shorter than it was")
+    return array.reshape(entry.shape)
+
 
 Content = dict[str, Any] | Mapping[str, np.ndarray] | str
 

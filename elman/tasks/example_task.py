@@ -18,10 +18,10 @@ import torch
 from torch import nn
 
 from elman.errors import InputError
-from elman.evaluation.task_measures import SEEN, TaskMeasures
-from elman.models.shapes import outline
+from elman.evaluation.measures import SEEN, TaskMeasures
+from elman.models.weights import outline
 from elman.recipes import RunConfig
-from elman.runs.arrays import Shapes
+from elman.runs.parts import Shapes
 from elman.tasks.gradient_task import GradientTask
 from elman.tasks.task import Lesson, Told
 from elman.tasks.trained import Trained

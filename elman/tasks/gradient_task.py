@@ -20,12 +20,11 @@ from torch import nn
 
 from elman.batches.batch import Batches
 from elman.errors import InputError
-from elman.evaluation.task_measures import MeasureTable
-from elman.models.shapes import compare_shapes, outline
+from elman.evaluation.measures import MeasureTable
+from elman.models.weights import compare_shapes, outline
 from elman.recipes import RunConfig
-from elman.runs.arrays import Shapes
 from elman.runs.lock import Lock
-from elman.runs.parts import part_shapes
+from elman.runs.parts import Shapes, part_shapes
 from elman.tasks.planning import measure_plan
 from elman.tasks.saved_runs import require_facts
 from elman.tasks.task import Lesson, Order, Plan, Task, same_corpus, saved_run

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, TypedDict, TypeVar, Unpack, overload
 
 from elman.errors import InputError
-from elman.evaluation.task_measures import MeasureTable
+from elman.evaluation.measures import MeasureTable
 from elman.models import MODELS
 from elman.recipes import RunConfig, load_recipe, saved_config
 from elman.runs.claim import refuse_existing

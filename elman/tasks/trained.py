@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from elman.errors import InputError
+from elman.evaluation.measures import MeasureTable
 from elman.evaluation.reading import Progress, silent
-from elman.evaluation.task_measures import MeasureTable
 from elman.models import MODELS
 from elman.recipes import RunConfig
 from elman.runs.folder import write_run

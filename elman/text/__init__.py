@@ -19,7 +19,7 @@ TOKENIZERS = Registry(
         "words": "elman.text.words:Words",
         "raw-words": "elman.text.raw_words:RawWords",
         "characters": "elman.text.characters:Characters",
-        "bytes": "elman.text.bytes:Bytes",
+        "bytes": "elman.text.characters:Bytes",
         "bpe": "elman.text.subwords:BytePairs",
         "unigram": "elman.text.subwords:Unigram",
     },

@@ -1,4 +1,4 @@
-"""One token per character, over arrays."""
+"""Tokenizers of one token per character, or per byte of UTF-8."""
 
 from __future__ import annotations
 
@@ -9,13 +9,22 @@ from typing import Any, Self
 import numpy as np
 
 from elman.data_checks import flag, texts
-from elman.text.tokenizer import EOS, UNKNOWN, Spans, TextConfig, Tokenizer, count_vocabulary
+from elman.text.tokenizer import (
+    EOS,
+    UNKNOWN,
+    Spans,
+    TextConfig,
+    Tokenizer,
+    count_vocabulary,
+    refuse_min_count,
+    require_size,
+)
 
 _UNKNOWN_ID = 1
 
 
 class Characters(Tokenizer):
-    """Every character seen in training is a token."""
+    """One token per character, over arrays."""
 
     name = "characters"
     about = "one token per character"
@@ -58,3 +67,42 @@ class Characters(Tokenizer):
     def from_data(cls, data: dict[str, Any]) -> Self:
         characters = texts(data["characters"], "characters")
         return cls(characters, flag(data["lowercase"], "lowercase"))
+
+
+class Bytes(Tokenizer):
+    """One token per byte of UTF-8: 256 tokens, nothing unknown; the newline byte is `<eos>`."""
+
+    name = "bytes"
+    about = "one token per byte of UTF-8"
+    loses = ""
+    eos_id = ord("\n")
+
+    def __init__(self, lowercase: bool = False) -> None:
+        super().__init__(lowercase)
+        self.tokens = [chr(b) if 32 <= b < 127 else f"<0x{b:02X}>" for b in range(256)]
+        self.tokens[self.eos_id] = EOS
+
+    @classmethod
+    def _train(cls, text: str, config: TextConfig) -> Self:
+        require_size(config, 256, "bytes")
+        refuse_min_count(config, "bytes")
+        return cls(config.lowercase)
+
+    def _encode(self, text: str) -> np.ndarray:
+        return np.frombuffer(text.encode(), dtype=np.uint8).astype(np.int64)
+
+    def decode(self, ids: Iterable[int]) -> str:
+        return bytes(int(number) for number in ids).decode(errors="replace")
+
+    def _spans(self, text: str) -> Spans:
+        ids = self._encode(text)
+        # A byte of the form 10xxxxxx goes on with a character; any other begins one.
+        starts = np.cumsum((ids & 0xC0) != 0x80) - 1
+        return Spans(ids, starts, starts + 1)
+
+    def to_data(self) -> dict[str, Any]:
+        return {"lowercase": self.lowercase}
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> Self:
+        return cls(flag(data["lowercase"], "lowercase"))

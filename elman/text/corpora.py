@@ -16,7 +16,8 @@ from pathlib import Path
 from elman.config import apply_overrides, build
 from elman.errors import InputError, nearest
 from elman.registry import Registry
-from elman.text.built_in import BuiltInCorpus
+from elman.text.drawn_lines import BuiltInCorpus
+from elman.text.file_shapes import refuse_other_shapes
 from elman.text.reader import Document, read_document
 
 CORPORA = Registry(
@@ -24,13 +25,13 @@ CORPORA = Registry(
     {
         "grammar": "elman.text.grammar:GrammarCorpus",
         "python-docs": "elman.text.python_docs:PythonDocs",
-        "arithmetic": "elman.text.arithmetic:Arithmetic",
-        "xml": "elman.text.xml:Xml",
-        "copy": "elman.text.symbols:Copy",
-        "reverse": "elman.text.symbols:Reverse",
-        "sort": "elman.text.symbols:Sort",
-        "number-words": "elman.text.number_words:NumberWords",
-        "tickets": "elman.text.tickets:Tickets",
+        "arithmetic": "elman.text.recall:Arithmetic",
+        "xml": "elman.text.recall:Xml",
+        "copy": "elman.text.rewriting:Copy",
+        "reverse": "elman.text.rewriting:Reverse",
+        "sort": "elman.text.rewriting:Sort",
+        "number-words": "elman.text.rewriting:NumberWords",
+        "tickets": "elman.text.recall:Tickets",
     },
     group="corpora",
 )
@@ -210,3 +211,14 @@ def _ends_of_words(text: str) -> list[int]:
     between = re.compile(r"\s(?=\S)")
     matches = [between.search(text, round(share * len(text))) for share in _SPLIT_ENDS]
     return [match.end() if match else len(text) for match in matches]
+
+
+def open_running_text(data: str, *, labelled: bool = False, plain: bool = False) -> Corpus:
+    """A corpus; files that look like tables or annotation are refused, unless `plain`."""
+    corpus = open_corpus(data, labelled=labelled)
+    if plain or labelled or data.partition(":")[0] in CORPORA:
+        return corpus
+    documents = [corpus.whole] if corpus.whole else [*corpus.documents.values()]
+    for document in documents:
+        refuse_other_shapes(document)
+    return corpus

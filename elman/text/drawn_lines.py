@@ -9,12 +9,30 @@ from __future__ import annotations
 
 import random
 import zlib
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from elman.errors import InputError, choose
-from elman.text.built_in import BuiltInCorpus
+
+
+class BuiltInCorpus(ABC):
+    """What a built-in corpus is: text by split, without a file.
+
+    A corpus is a dataclass and a line in `CORPORA` (`corpora.py`); its
+    settings, as in `arithmetic:digits=3`, are its fields.
+    """
+
+    about: ClassVar[str]  # one line for lists
+
+    @abstractmethod
+    def text(self, split: str) -> str:
+        """The text of a split: train, valid or test."""
+
+    @abstractmethod
+    def details(self) -> str:
+        """One line: what someone who uses it should know, the settings among it."""
+
 
 # Of 20 lines drawn, how many go to which split.
 _SHARES = {"train": range(2, 20), "valid": range(1), "test": range(1, 2)}

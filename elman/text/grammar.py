@@ -14,7 +14,7 @@ from functools import cache
 from typing import NamedTuple
 
 from elman.errors import choose
-from elman.text.built_in import BuiltInCorpus
+from elman.text.drawn_lines import BuiltInCorpus
 from elman.text.look_ahead import END, Rules
 from elman.text.probabilistic_grammar import Grammar
 

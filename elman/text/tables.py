@@ -2,22 +2,81 @@
 
 Takes a document, gives a `TextTable`; called by the readers of labelled texts and of pairs. Which
 format a file has is seen from its name and its content (`file_shapes.py`). What the columns hold is
-decided elsewhere (`labelled_columns.py`).
+decided elsewhere (`tasks/classification/columns.py`).
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from elman.errors import InputError
+from elman.errors import InputError, nearest
 from elman.text.file_shapes import csv_separator
-from elman.text.json_lines import read_json_lines
 from elman.text.reader import Document
+
+
+def parse_columns(written: str) -> dict[str, str]:
+    """`text=utterance,label=intent` as a dict.
+
+    From what is read (text, label, source, target …) to the column that has it: a name in the
+    header, a key of JSON lines, or a number, the first column being 1.
+    """
+    columns: dict[str, str] = {}
+    for word in written.split(","):
+        role, separator, column = (part.strip() for part in word.partition("="))
+        if not (role and separator and column):
+            raise InputError(
+                f"--columns {written}: write what each column has, like text=utterance,label=intent"
+            )
+        if role in columns:
+            raise InputError(f"--columns {written}: {role} is named twice; name one column for it")
+        columns[role] = column
+    return columns
+
+
+def columns_setting(written: str) -> str:
+    """What was written after `--columns` as a setting, `text.columns={…}`."""
+    pairs = [f"{json.dumps(k)} = {json.dumps(v)}" for k, v in parse_columns(written).items()]
+    return f"text.columns={{{', '.join(pairs)}}}"
+
+
+def check_columns(columns: dict[Any, Any], roles: Sequence[str]) -> dict[str, str]:
+    """Columns whose roles are all known, each with a column of its own."""
+    for role in columns:
+        if role not in roles:
+            raise InputError(
+                f"columns: {role!r} is not read from such a table; {nearest(str(role), roles)}"
+            )
+    found = {str(role): str(column) for role, column in columns.items()}
+    if len({*found.values()}) < len(found):
+        raise InputError(f"columns: {', '.join(found)} need a column each; name different ones")
+    return found
+
+
+def read_json_lines(document: Document, form: str) -> Iterator[tuple[str, dict[str, Any] | None]]:
+    """Of every line its place and its object; None of a line without anything."""
+    for number, line in enumerate(document.text.removesuffix("\n").split("\n"), 1):
+        where = f"{document.name}, line {number}"
+        yield where, _parse(where, line, form) if line.strip() else None
+
+
+def _parse(where: str, line: str, form: str) -> dict[str, Any]:
+    try:
+        entry: Any = json.loads(line)
+    except json.JSONDecodeError as error:
+        reason = f"is not JSON ({error.msg}); write one object per line, like {form}"
+        raise InputError(f"{where}: {reason}") from None
+    except RecursionError:
+        raise InputError(f"{where}: is nested too deeply; write {form}") from None
+    if not isinstance(entry, dict):
+        raise InputError(f"{where}: must be an object like {form}")
+    return entry
+
 
 _JSON = "{"
 _FORMATS = {_JSON: "JSON lines", "\t": "tab-separated", ",": "comma-separated", ";": "CSV with ;"}

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from elman.config import check_types, convert
 from elman.errors import InputError, choose
 from elman.text.example_splits import ORDERED, SHUFFLED, WAYS
-from elman.text.named_columns import check_columns
 from elman.text.normalising import FORMS
+from elman.text.tables import check_columns
 from elman.text.tag_schemes import SCHEMES
 from elman.text.tokenizer import TextConfig
 

@@ -1,6 +1,6 @@
 """What a training needs of memory at least, and how much there is.
 
-Estimated from a model without numbers (`models/shapes.py`), before anything is built. A training
+Estimated from a model without numbers (`models/weights.py`), before anything is built. A training
 that cannot fit is refused; one that may fit is tried.
 """
 

@@ -9,9 +9,7 @@ import torch
 from elman.adapters import adapt
 from elman.adapters.dynamic import DynamicEvaluation
 from elman.adapters.fit_context import FitContext
-from elman.adapters.flat_weights import Worker
-from elman.adapters.gradient_statistics import root_mean_square
-from elman.adapters.update_rules import Rms, Sgd
+from elman.adapters.update_rules import Rms, Sgd, Worker, root_mean_square
 from elman.errors import InputError
 from elman.evaluation.scoring import score_ids
 from elman.models.neural import NeuralModel

@@ -58,7 +58,7 @@ def shouting(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setitem(sys.modules, "shouting.questions", module)
     trained = SimpleNamespace(questions={"shout": QUESTION}, config=SimpleNamespace(kind="shouter"))
     monkeypatch.setattr("elman.cli.ask.load", lambda path: trained)
-    TASKS["shouting"] = TaskEntry("shouts", "shouting", "Shouting", {"shout": "Say it louder."})
+    TASKS["shouting"] = TaskEntry("shouts", "shouting.task:Shouting", {"shout": "Say it louder."})
     yield
     del TASKS["shouting"]
 

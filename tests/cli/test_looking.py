@@ -1,4 +1,4 @@
-"""--attention, --alignments and --mix of the commands that translate; `elman lengths`."""
+"""--attention, --alignments and --mix of the commands that translate; `elman study lengths`."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ import pytest
         ("evaluate words --data data --with cash", "did you mean 'cache'"),
         ("evaluate words --data data --with mix:run=letters", "another vocabulary"),
         ("train ngarm --data data --out x", "did you mean 'ngram'"),
-        ("generate words --top-p 2", "top_p is 2.0"),
+        ("generate words --top-p 2", "--top-p is 2.0"),
         ("generate words --temperature hot", "temperature"),
         ("generate words --prompt the --beam 2 --samples 2", "beam search draws no samples"),
         ("generate words --ban zebra", "--ban zebra: is not a single token"),
@@ -69,6 +69,6 @@ def test_an_interruption_is_no_traceback(call: Any, monkeypatch: pytest.MonkeyPa
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("elman.tasks.language_modelling.trained.load", interrupt)
+    monkeypatch.setattr("elman.cli.ask.load", interrupt)
     result = call("suggest", "words", "the")
     assert (result.code, result.err) == (130, "elman: stopped\n")

@@ -25,6 +25,7 @@ def process(*arguments: str, place: Path, **options: Any) -> subprocess.Popen[by
     [
         ["--help"],
         ["train", "--help"],
+        ["study", "--help"],
         ["list", "recipes"],
         ["train", "ngram", "--data", "data", "--out", "without-torch"],
         ["data", "data"],
@@ -62,3 +63,15 @@ def test_what_a_terminal_cannot_show_is_no_reason_to_fail(place: Path) -> None:
     shown, errors = running.communicate(timeout=60)
     assert (running.returncode, errors) == (0, b"")
     assert b"probability" in shown
+
+
+def test_only_the_called_command_is_imported(place: Path) -> None:
+    script = (
+        "import sys\nfrom elman.cli import run\nassert run(['data', 'data']) == 0\n"
+        "commands = {name for name in sys.modules if name.startswith('elman.cli.')}\n"
+        "assert 'elman.cli.data' in commands\n"
+        "assert not commands & {'elman.cli.train', 'elman.cli.list', 'elman.cli.ask'}, commands\n"
+    )
+    running = process("-c", script, place=place)
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode == 0, errors.decode()

@@ -1,4 +1,4 @@
-"""`elman regimes`, on a small text."""
+"""`elman study regimes`, on a small text."""
 
 import json
 from pathlib import Path

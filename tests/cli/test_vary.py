@@ -1,4 +1,4 @@
-"""`elman vary`: one table of all variants, as text, JSON and Markdown."""
+"""`elman study vary`: one table of all variants, as text, JSON and Markdown."""
 
 import json
 from pathlib import Path

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from elman.evaluation.attention_map import AttentionMap, map_words, starts_of, words_of
-from elman.text.bytes import Bytes
-from elman.text.characters import Characters
+from elman.text.characters import Bytes, Characters
 from elman.text.subwords import BytePairs
 from elman.text.tokenizer import TextConfig, Tokenizer
 from elman.text.words import Words

@@ -11,9 +11,8 @@ import torch
 from elman.cells import CELLS
 from elman.errors import InputError
 from elman.insight.gradient_flow import GradientFlow, side_by_side
-from elman.insight.insight import Subject
+from elman.insight.insight import Subject, inputs_of
 from elman.insight.recording import Record, WatchedCell, watch
-from elman.insight.rows import inputs_of
 
 IDS = [3, 1, 4, 1, 5, 9]
 STEP = 1e-5
@@ -123,7 +122,7 @@ def test_parts_of_rows_make_no_difference(
 ) -> None:
     given = subject(IDS, cell="gru")
     whole = GradientFlow.look(given).norms["state"]
-    monkeypatch.setattr("elman.insight.rows._AT_ONCE", 1)
+    monkeypatch.setattr("elman.insight.insight._AT_ONCE", 1)
     np.testing.assert_allclose(GradientFlow.look(given).norms["state"], whole, rtol=1e-12)
 
 

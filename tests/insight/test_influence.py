@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from elman.insight.influence import Influence
-from elman.insight.insight import Subject
-from elman.insight.leave_one_out import LeaveOneOut
-from elman.insight.rows import inputs_of
+from elman.insight.influence import Influence, LeaveOneOut
+from elman.insight.insight import Subject, inputs_of
 
 IDS = [3, 1, 4, 7, 5, 9]
 KINDS = [

@@ -8,9 +8,8 @@ import torch
 
 from elman.errors import InputError
 from elman.insight.gradient_flow import GradientFlow
-from elman.insight.insight import Subject
+from elman.insight.insight import Subject, inputs_of
 from elman.insight.jacobians import Jacobians, step_jacobians
-from elman.insight.rows import inputs_of
 from elman.state import tensors
 
 IDS = [3, 1, 4, 1, 5]

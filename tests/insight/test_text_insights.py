@@ -11,8 +11,7 @@ import torch
 from elman.errors import InputError
 from elman.insight.attention import NONE, Attention
 from elman.insight.insight import Subject, numbers
-from elman.insight.nearest_contexts import NearestContexts
-from elman.insight.nearest_words import NearestWords
+from elman.insight.nearest import NearestContexts, NearestWords
 from elman.insight.surprisal import Surprisal
 from elman.insight.training_record import TrainingRecord
 

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from elman.insight.activations import activations
-from elman.insight.followers import Followers
+from elman.insight.followers import Followers, signals
 from elman.insight.insight import Subject
-from elman.insight.saturation import Saturation
-from elman.insight.signals import signals
-from elman.insight.units import SHOWN, Units
+from elman.insight.recording import activations
+from elman.insight.units import SHOWN, Saturation, Units
 
 IDS = [3, 1, 4, 1, 5, 9, 2, 6]
 

@@ -5,7 +5,7 @@ import torch
 
 from elman.errors import InputError
 from elman.layers.elmo_characters import PADDING, ElmoCharacters
-from elman.text.spelling import spell
+from elman.text.word_list import spell
 
 
 def encoder(**changes) -> ElmoCharacters:

@@ -11,7 +11,7 @@ import torch
 from tiny import train_tiny, write_recipe
 
 from elman.errors import InputError
-from elman.models.shapes import compare_shapes, outline
+from elman.models.weights import compare_shapes, outline
 from elman.tasks import planning
 from elman.tasks.task import plan, read_lesson
 from elman.training import memory

@@ -6,9 +6,14 @@ from typing import Any
 import pytest
 
 from elman.errors import InputError
-from elman.text.agreement_pairs import agreement_pairs
 from elman.text.grammar import agreement_points, verbs
-from elman.text.minimal_pairs import MinimalPair, PairFile, prepare_pair, read_minimal_pairs
+from elman.text.minimal_pairs import (
+    MinimalPair,
+    PairFile,
+    agreement_pairs,
+    prepare_pair,
+    read_minimal_pairs,
+)
 from elman.text.reader import Document
 from elman.text.syntax_suites import read_suite
 

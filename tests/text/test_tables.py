@@ -4,7 +4,14 @@ import pytest
 
 from elman.errors import InputError
 from elman.text.reader import Document
-from elman.text.tables import TextTable, read_table, table_separator
+from elman.text.tables import (
+    TextTable,
+    check_columns,
+    columns_setting,
+    parse_columns,
+    read_table,
+    table_separator,
+)
 
 
 def read(name: str, text: str) -> TextTable:
@@ -50,3 +57,24 @@ def test_rows_must_have_as_many_cells() -> None:
         read("a.csv", "a,b\nc,d\ne,f,g\n")
     with pytest.raises(InputError, match="a.csv, line 2: a quoted cell is not closed"):
         read("a.csv", 'a,b\nc,"d\n')
+
+
+def test_names_are_read() -> None:
+    assert parse_columns("text=utterance, label=intent") == {"text": "utterance", "label": "intent"}
+    assert parse_columns("text=2,label=1") == {"text": "2", "label": "1"}
+    assert columns_setting('text=a "b"') == 'text.columns={"text" = "a \\"b\\""}'
+
+
+@pytest.mark.parametrize("written", ["", "utterance", "text=", "=a", "text=a,,label=b"])
+def test_what_is_not_written_so_is_refused(written: str) -> None:
+    with pytest.raises(InputError, match="like text=utterance,label=intent"):
+        parse_columns(written)
+
+
+def test_a_column_has_one_role() -> None:
+    with pytest.raises(InputError, match="text is named twice"):
+        parse_columns("text=a,text=b")
+    with pytest.raises(InputError, match="need a column each"):
+        check_columns({"text": "a", "label": "a"}, ("text", "label"))
+    with pytest.raises(InputError, match="'txt' is not read from such a table; did you mean"):
+        check_columns({"txt": "a"}, ("text", "label"))

@@ -1,4 +1,4 @@
-"""Output layers, one per file: from a hidden vector to a distribution over the vocabulary.
+"""Output layers: from a hidden vector to a distribution over the vocabulary.
 
 Called by the models (`models/network.py`), which know no more of them than `output.py` says.
 """

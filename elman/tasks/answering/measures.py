@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from elman.evaluation.labels import make_score
-from elman.evaluation.task_measures import TaskMeasures
+from elman.evaluation.measures import TaskMeasures, make_score
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)

@@ -13,8 +13,8 @@ from elman.tasks.classification.trained import Classified, Contribution, Trained
 from elman.tasks.embed import EMBED
 from elman.tasks.question import TEXTS, Question, asked, make_request
 from elman.tasks.table_lines import aligned_lines
-from elman.text.named_columns import parse_columns
 from elman.text.reader import Document
+from elman.text.tables import parse_columns
 
 
 @dataclass(frozen=True, kw_only=True)

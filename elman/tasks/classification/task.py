@@ -19,7 +19,7 @@ import numpy as np
 from elman import data_checks as checked
 from elman.batches.sentences import Examples
 from elman.errors import InputError
-from elman.evaluation.labels import unseen_notes
+from elman.evaluation.measures import unseen_notes
 from elman.models.classifier import Classifier
 from elman.recipes import RunConfig
 from elman.tasks.classification.reader import (

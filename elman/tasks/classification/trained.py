@@ -16,9 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from elman.errors import InputError
-from elman.evaluation.labels import LabelMeasures, Score, measure_labels, unseen_notes
+from elman.evaluation.measures import (
+    LabelMeasures,
+    Score,
+    TaskMeasures,
+    measure_labels,
+    unseen_notes,
+)
 from elman.evaluation.reading import Progress, silent
-from elman.evaluation.task_measures import TaskMeasures
 from elman.models.classifier import Classifier
 from elman.tasks.classification.reader import Example, has_columns, labelled
 from elman.tasks.sentence_task import TrainedSentenceTask

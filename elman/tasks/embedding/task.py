@@ -16,15 +16,14 @@ import torch
 
 from elman.batches.sentences import Examples
 from elman.data_checks import whole
-from elman.evaluation.task_measures import TaskMeasures
+from elman.evaluation.measures import TaskMeasures
 from elman.models.bidirectional import BidirectionalModel
 from elman.recipes import RunConfig
 from elman.tasks.embedding.reader import read_plain_lines
 from elman.tasks.sentence_task import SentenceTask, TrainedSentenceTask, learn_words
 from elman.tasks.vectors import layers_of, type_vectors_of
-from elman.text.corpora import Corpus
+from elman.text.corpora import Corpus, open_running_text
 from elman.text.reader import Document
-from elman.text.running_text import open_running_text
 from elman.text.tokenizer import UNKNOWN
 from elman.text.word_list import WordList
 

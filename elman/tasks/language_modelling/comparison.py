@@ -17,7 +17,7 @@ from elman.evaluation.bootstrap import PairedBootstrap, paired_bootstrap
 from elman.evaluation.measurement import Measurement
 from elman.evaluation.reading import Reading
 from elman.tasks.language_modelling.trained import TrainedModel
-from elman.text.running_text import open_running_text
+from elman.text.corpora import open_running_text
 
 FEWEST_LINES = 10  # drawing from fewer lines again and again says nothing
 

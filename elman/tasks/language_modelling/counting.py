@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from elman.errors import InputError
-from elman.evaluation.task_measures import MeasureTable
+from elman.evaluation.measures import MeasureTable
 from elman.models import MODELS
 from elman.recipes import RunConfig
 from elman.runs.claim import claimed

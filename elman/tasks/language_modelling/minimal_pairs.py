@@ -102,7 +102,7 @@ def flat(item: JudgedPair | JudgedItem) -> dict[str, Any]:
 def read_materials(path: str) -> Materials:
     """The pairs and suites of a file, a folder with its subfolders, or the built-in language."""
     if path == BUILT_IN and not Path(path).exists():
-        from elman.text.agreement_pairs import agreement_pairs
+        from elman.text.minimal_pairs import agreement_pairs
 
         return Materials(([*agreement_pairs()],))
     if not Path(path).is_dir():

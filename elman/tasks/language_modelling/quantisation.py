@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from elman.errors import InputError
-from elman.models.eight_bits import pack
 from elman.models.neural import NeuralModel
+from elman.models.weights import pack
 from elman.runs.folder import write_run
 from elman.tasks.language_modelling.trained import TrainedModel
 

@@ -15,9 +15,8 @@ from elman.errors import InputError
 from elman.layers.inputs import Material
 from elman.models import MODELS
 from elman.models.neural import NeuralModel
-from elman.models.shapes import check_counts, outline
-from elman.runs.arrays import Shapes
-from elman.runs.parts import part_array
+from elman.models.weights import check_counts, outline
+from elman.runs.parts import Shapes, part_array
 from elman.tasks.gradient_task import GradientTask
 from elman.tasks.language_modelling.text_task import TextTask
 from elman.tasks.trained import Trained

@@ -16,9 +16,8 @@ from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.task import Lesson, Task, Told
 from elman.tasks.trained import Trained
 from elman.text import tokenizer_from_data, tokenizer_to_data, train_tokenizer
-from elman.text.corpora import Corpus, open_corpus
+from elman.text.corpora import Corpus, open_corpus, open_running_text
 from elman.text.reader import named
-from elman.text.running_text import open_running_text
 from elman.text.tokenizer import Tokenizer
 
 

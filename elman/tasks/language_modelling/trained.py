@@ -112,7 +112,7 @@ class TrainedModel(Trained):
         self, document: Document, reading: Reading = STREAM, progress: Progress = silent
     ) -> Measurement:
         """Measure on one document."""
-        from elman.evaluation.perplexity import measure_document
+        from elman.evaluation.measurement import measure_document
 
         return measure_document(self.model, self.tokenizer, document, reading, progress)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from elman.evaluation.labels import Score, make_score
+from elman.evaluation.measures import Score, make_score
 from elman.text.tag_schemes import find_entities
 
 

@@ -12,8 +12,13 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from elman.evaluation.labels import LabelMeasures, Score, measure_labels, unseen_notes
-from elman.evaluation.task_measures import TaskMeasures
+from elman.evaluation.measures import (
+    LabelMeasures,
+    Score,
+    TaskMeasures,
+    measure_labels,
+    unseen_notes,
+)
 from elman.tasks.tagging.entities import EntityMeasures, measure_entities
 from elman.text.tag_schemes import is_scheme
 

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from elman.errors import InputError, choose
-from elman.evaluation.task_measures import MeasureTable, TaskMeasures
+from elman.evaluation.measures import MeasureTable, TaskMeasures
 from elman.tasks.translation.rouge import rouge_l, rouge_n, rouge_words
 
 TOKENIZATIONS = ("13a", "none", "intl", "char", "zh")  # of sacrebleu, those that need nothing else

@@ -20,9 +20,8 @@ import numpy as np
 
 from elman.errors import InputError, nearest
 from elman.text.file_shapes import csv_separator
-from elman.text.json_lines import read_json_lines
 from elman.text.reader import Document
-from elman.text.tables import read_table
+from elman.text.tables import read_json_lines, read_table
 from elman.text.task_config import PairConfig
 
 

@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from elman.evaluation.labels import make_score
+from elman.evaluation.measures import make_score
 
 _WORD = re.compile(r"\w+")
 

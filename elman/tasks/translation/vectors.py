@@ -6,7 +6,7 @@
     .npz         one array of these; or an array per example, (F,), (S, F) or (H, W, F), by number
 
 Takes a file, gives an array (S, F) of 32-bit floats per example; called by `parallel.py` and by
-`elman caption`. Nothing in a file is executed; what does not fit is refused in one line.
+`elman translate`. Nothing in a file is executed; what does not fit is refused in one line.
 """
 
 from __future__ import annotations

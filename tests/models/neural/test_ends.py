@@ -8,8 +8,8 @@ import torch
 from elman.errors import InputError
 from elman.layers.inputs import Material
 from elman.models import MODELS
+from elman.models.network import INITIALISERS
 from elman.models.neural import NeuralModel
-from elman.models.neural_config import INITIALISERS
 from elman.recipes import load_recipe
 
 SIZE, EOS = 11, 0  # vocabulary, line end

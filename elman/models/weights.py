@@ -1,0 +1,164 @@
+"""Weights of networks: as arrays of a run folder, in eight bits, and their shapes before all is
+built.
+
+Weights of eight bits: a quarter of the bytes on disk, and less to read per generated token.
+
+A matrix W becomes whole numbers from -127 to 127 and a scale per row (`quantise_rows`):
+
+    W[i, j] ≈ scale[i] · number[i, j],      scale[i] = max_j |W[i, j]| / 127
+
+Vectors (biases, gains) and counts stay as they are. `pack` is called by `elman quantise`, `unpack`
+by whatever loads weights. A network whose weights came in eight bits computes whole texts with the
+unpacked numbers; single steps, as in generating, multiply by the eight bits (`step_in_eight_bits`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from elman.cells.stepping import quantise_rows
+from elman.errors import ElmanError, InputError
+from elman.layers.outputs.output import SoftmaxOutput
+from elman.layers.recurrent import Recurrent
+
+_SCALES = ".scales"
+
+
+def pack(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The same arrays, every matrix of real numbers in eight bits, with its scales beside it."""
+    packed: dict[str, np.ndarray] = {}
+    for name, array in arrays.items():
+        if array.ndim == 2 and np.issubdtype(array.dtype, np.floating):
+            numbers, scales = quantise_rows(torch.from_numpy(array))
+            packed[name], packed[name + _SCALES] = numbers.numpy(), scales.numpy()
+        else:
+            packed[name] = array
+    return packed
+
+
+def is_packed(arrays: Mapping[str, np.ndarray]) -> bool:
+    """Whether any of these are in eight bits."""
+    return any(name.endswith(_SCALES) for name in arrays)
+
+
+def unpack(arrays: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
+    """The arrays as a network has them; those that are not packed are given back untouched."""
+    if not is_packed(arrays):
+        return arrays
+    unpacked = {}
+    for name, array in arrays.items():
+        if name.endswith(_SCALES):
+            continue
+        scales = arrays.get(name + _SCALES)
+        if scales is not None and scales.shape != array.shape[:1]:
+            raise ValueError(f"{name} has {len(array)} rows, but {scales.size} scales")
+        unpacked[name] = array if scales is None else array * scales[:, None]
+    return unpacked
+
+
+def step_in_eight_bits(network: nn.Module, table: torch.Tensor | None) -> None:
+    """Let single steps use eight-bit products; `table`: the word vectors, if the output is tied."""
+    for module in network.modules():
+        if isinstance(module, Recurrent):
+            module.step_in_eight_bits()
+        elif isinstance(module, SoftmaxOutput):
+            module.step_in_eight_bits(table)
+
+
+class NotFinite(ElmanError):
+    """Weights with which nothing can be computed, as a training that diverged leaves them."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what} NaN or infinity: the training diverged; train again with a lower "
+            "training.learning_rate"
+        )
+
+
+class Kept(nn.Module):
+    """A module whose weights go to disk and come back."""
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Everything that was learned, by name."""
+        return {name: value.numpy(force=True) for name, value in self.state_dict().items()}
+
+    def load_arrays(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Take over arrays; every name and shape must fit."""
+        own, arrays = self.state_dict(), unpack(arrays)
+        if own.keys() != arrays.keys():
+            different = ", ".join(sorted(own.keys() ^ arrays.keys()))
+            raise ValueError(f"these weights are not the model's: {different}")
+        for name, value in own.items():
+            if value.shape != arrays[name].shape:
+                raise ValueError(f"{name} is {arrays[name].shape}, not {tuple(value.shape)}")
+            if not np.isfinite(arrays[name]).all():
+                raise NotFinite(f"the weights {name} hold")
+            value.copy_(torch.from_numpy(arrays[name]))
+
+    def count_parameters(self) -> int:
+        """How many numbers it has."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+
+Shapes = dict[str, tuple[int, ...]]
+_MOST_OPERATIONS = 20_000  # of building; our deepest model takes some hundreds
+
+
+class _Counted(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Ends what would go on for ever, like a million layers."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._operations = 0
+
+    def __torch_dispatch__(
+        self, operation: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        self._operations += 1
+        if self._operations > _MOST_OPERATIONS:
+            raise InputError("the model has too many parts; lower its number of layers")
+        return operation(*args, **(kwargs or {}))
+
+
+def outline(build: Callable[[], nn.Module]) -> nn.Module | None:
+    """A model without numbers; None if it cannot be built without them.
+
+    It is made on torch's device `meta`, where tensors have shapes and no numbers. So settings that
+    ask for terabytes cost nothing, and those of a run folder can be compared with its file first.
+    """
+    try:
+        with torch.random.fork_rng(devices=[]), torch.device("meta"), _Counted():
+            return build()
+    except (RuntimeError, TypeError, OverflowError) as error:
+        if "overflow" in str(error).lower():
+            raise InputError("the model is too large for any machine; lower its sizes") from None
+        if isinstance(error, RuntimeError):  # a part that computes with its numbers at once
+            return None
+        raise
+
+
+def compare_shapes(model: nn.Module, found: Mapping[str, tuple[int, ...]]) -> None:
+    """A ValueError if arrays of these shapes are not those of a model."""
+    own = {name: tuple(value.shape) for name, value in model.state_dict().items()}
+    names = {name for name in found if not name.endswith(_SCALES)}
+    if own.keys() != names:
+        different = sorted(own.keys() ^ names)
+        more = f" and {len(different) - 3:,} more" if len(different) > 3 else ""
+        raise ValueError(f"these weights are not the model's: {', '.join(different[:3])}{more}")
+    for name, shape in own.items():
+        if found[name] != shape:
+            raise ValueError(f"{name} is {found[name]} in the file, but {shape} in the settings")
+
+
+def check_counts(counts: torch.Tensor) -> torch.Tensor:
+    """Counts of the tokens (V,), or a ValueError if they are something else."""
+    right = counts.dtype == torch.int64 and counts.dim() == 1 and len(counts) > 0
+    if not right or int(counts.min()) < 0 or int(counts.max()) > 2**62 // len(counts):
+        raise ValueError("the counts of the tokens are not counts")
+    return counts

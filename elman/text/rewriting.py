@@ -1,0 +1,160 @@
+"""Corpora of sequences to rewrite: symbols to copy, reverse or sort, and numbers in words to
+digits.
+"""
+
+from __future__ import annotations
+
+import random
+import string
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from elman.errors import InputError
+from elman.text.drawn_lines import DrawnLines, Line
+
+
+@dataclass(kw_only=True)
+class _Symbols(DrawnLines):
+    """Sequences of symbols to copy, to reverse or to sort: tasks whose answer is known exactly.
+
+        c a b    c a b        copy         reverse   b a c        sort   a b c
+
+    A source of `shortest` to `longest` symbols, every length as likely, and its target, with a tab
+    between them. A model without attention must keep the whole source in one vector, and the longer
+    the source, the less it can; with attention it looks at one symbol after the other. Sutskever,
+    Vinyals and Le (2014) and Bahdanau, Cho and Bengio (2015) are about that difference.
+    """
+
+    symbols: int = 26  # how many letters there are to draw from
+    shortest: int = 1
+    longest: int = 20
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.at_least("symbols", 2)
+        self.at_least("shortest", 1)
+        self.at_least("longest", self.shortest)
+        if self.symbols > len(string.ascii_lowercase):
+            raise InputError(f"symbols={self.symbols}: there are {len(string.ascii_lowercase)}")
+        if self.symbols**self.longest < 1000:
+            raise InputError(
+                f"symbols={self.symbols}, longest={self.longest}: there are too few sequences for "
+                "three splits; take more symbols, or longer sequences"
+            )
+
+    @abstractmethod
+    def answer(self, sequence: Sequence[str]) -> Sequence[str]:
+        """The target of a source."""
+
+    def draw(self, chance: random.Random) -> Line:
+        length = chance.randint(self.shortest, self.longest)
+        sequence = chance.choices(string.ascii_lowercase[: self.symbols], k=length)
+        source = " ".join(sequence)
+        return Line(f"{source}\t{' '.join(self.answer(sequence))}", source)
+
+    def details(self) -> str:
+        return (
+            f"pairs of {self.shortest} to {self.longest} symbols out of {self.symbols}, source and "
+            "target with a tab between them; no source is in two splits"
+        )
+
+
+@dataclass(kw_only=True)
+class Copy(_Symbols):
+    """The source once more."""
+
+    about = "pairs: symbols and the same symbols: copy:longest=20,symbols=26"
+
+    def answer(self, sequence: Sequence[str]) -> Sequence[str]:
+        return sequence
+
+
+@dataclass(kw_only=True)
+class Reverse(_Symbols):
+    """The source from its end to its beginning."""
+
+    about = "pairs: symbols and the same from the end: reverse:longest=20,lines=50000"
+
+    def answer(self, sequence: Sequence[str]) -> Sequence[str]:
+        return sequence[::-1]
+
+
+@dataclass(kw_only=True)
+class Sort(_Symbols):
+    """The source in alphabetical order."""
+
+    about = "pairs: symbols and the same in alphabetical order: sort:longest=10"
+
+    def answer(self, sequence: Sequence[str]) -> Sequence[str]:
+        return sorted(sequence)
+
+
+_SMALL = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen"),
+    *("eighteen", "nineteen"),
+)
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_GROUPS = ("", "thousand", "million", "billion")
+_MOST_DIGITS = 3 * len(_GROUPS)
+
+
+@dataclass(kw_only=True)
+class NumberWords(DrawnLines):
+    """Numbers in words, and their digits: a small translation that is always right or wrong.
+
+        three hundred and forty two    3 4 2
+        five thousand and seven        5 0 0 7
+
+    The target has one digit per word; a zero is written where no word stands for it, so a model
+    must count places and not only translate words. Every number of digits up to `digits` is as
+    likely.
+    """
+
+    about = "pairs: numbers in words and their digits: number-words:digits=6"
+
+    digits: int = 6  # of the longest numbers
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.at_least("digits", 3)
+        if self.digits > _MOST_DIGITS:
+            raise InputError(f"digits={self.digits}: there are words for {_MOST_DIGITS} at most")
+
+    def draw(self, chance: random.Random) -> Line:
+        length = chance.randint(1, self.digits)
+        number = chance.randrange(10 ** (length - 1) if length > 1 else 0, 10**length)
+        words = in_words(number)
+        return Line(f"{words}\t{' '.join(str(number))}", words)
+
+    def details(self) -> str:
+        return (
+            f"numbers of one to {self.digits} digits in words and in digits, with a tab between "
+            "them; no number is in two splits"
+        )
+
+
+def in_words(number: int) -> str:
+    """A number as people say it."""
+    if number == 0:
+        return _SMALL[0]
+    words: list[str] = []
+    for place in reversed(range(len(_GROUPS))):
+        group = number // 1000**place % 1000
+        if group:
+            joined = bool(words) and place == 0 and group < 100
+            words += [*(["and"] if joined else []), *_below_thousand(group)]
+            words += [_GROUPS[place]] if place else []
+    return " ".join(words)
+
+
+def _below_thousand(number: int) -> list[str]:
+    hundreds, rest = divmod(number, 100)
+    words = [_SMALL[hundreds], "hundred"] if hundreds else []
+    if hundreds and rest:
+        words.append("and")
+    if rest >= len(_SMALL):
+        words.append(_TENS[rest // 10 - 2])
+        rest %= 10
+    return words + ([_SMALL[rest]] if rest else [])
