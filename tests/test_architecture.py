@@ -73,6 +73,15 @@ def test_imports_point_downwards(path: Path) -> None:
         assert other == own or floor(other) < floor(own), f"{path} may not import {imported}"
 
 
+@pytest.mark.parametrize("path", [p for p in MODULES if p.parts[0] == "tasks"], ids=str)
+def test_folders_of_tasks_do_not_import_one_another(path: Path) -> None:
+    folders = {other.parts[1] for other in MODULES if other.parts[0] == "tasks" and other.parts[2:]}
+    own = path.parts[1] if path.parts[2:] else None
+    for imported in imports(path, top_level_only=False) if own else ():
+        room, *inside = imported.split(".")[1:]
+        assert room != "tasks" or not inside or inside[0] in {own} | {inside[0]} - folders, imported
+
+
 def test_no_import_cycle() -> None:
     graph = {module_name(p): imports(p, top_level_only=True) for p in MODULES}
     done: set[str] = set()
