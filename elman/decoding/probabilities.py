@@ -27,13 +27,18 @@ def refuse_broken(log_probs: torch.Tensor) -> None:
 
 def normalise(log_probs: torch.Tensor) -> torch.Tensor:
     """The same proportions, summing to one; refuses a row where nothing is possible. (B, V)"""
+    refuse_impossible(log_probs)
+    return log_probs.log_softmax(dim=-1)
+
+
+def refuse_impossible(log_probs: torch.Tensor) -> None:
+    """Raise when a row (B, V) is broken, or when nothing is possible in it."""
     refuse_broken(log_probs)
     if log_probs.isneginf().all(dim=-1).any():
         raise ElmanError(
             "no token can come next: all have probability zero, as after a context that a count "
             "model without smoothing has never seen; ban fewer tokens, or train it with a smoother"
         )
-    return log_probs.log_softmax(dim=-1)
 
 
 def largest(values: torch.Tensor, count: int) -> torch.Tensor:

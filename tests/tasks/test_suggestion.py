@@ -8,6 +8,7 @@ import pytest
 
 import elman
 from elman.errors import InputError
+from elman.tasks.language_modelling.arpa import import_arpa
 from elman.tasks.language_modelling.generation import read_prompt
 from elman.tasks.language_modelling.trained import TrainedModel
 
@@ -79,6 +80,18 @@ def test_words_have_the_model_s_probabilities(words: TrainedModel) -> None:
         sorted(expected.values(), reverse=True)[:6]
     )
     assert found[0].token == "cat"
+
+
+def test_probabilities_of_an_arpa_file_stay_as_they_are(tmp_path: Path) -> None:
+    """The file's probabilities sum to 0.9; suggestions are those of surprisal all the same."""
+    lines = ["\\data\\", "ngram 1=4", "", "\\1-grams:"]
+    lines += ["-99\t<s>", "-0.69897\t</s>", "-0.69897\t<unk>", "-0.30103\tdog", "", "\\end\\", ""]
+    (tmp_path / "short.arpa").write_text("\n".join(lines))
+    model = import_arpa(tmp_path / "short.arpa")
+    (first,) = model.suggest("", top=1)
+    assert first.token == "dog"
+    assert first.probability == pytest.approx(0.5, abs=1e-5)
+    assert model.surprisal("dog")[0].surprisal == pytest.approx(1.0, abs=1e-4)
 
 
 def test_a_mark_is_one_suggestion_with_a_space_before_it_or_without(tmp_path: Path) -> None:

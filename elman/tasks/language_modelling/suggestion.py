@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from elman.decoding.probabilities import normalise
+from elman.decoding.probabilities import refuse_impossible
 from elman.errors import InputError
 from elman.state import State, select
 from elman.tasks.language_modelling.continuation import HALF_CHARACTER
@@ -56,7 +56,9 @@ def _take_last_word(text: str) -> tuple[str, str]:
 def _whole_words(trained: TrainedModel, text: str, begun: str, top: int) -> list[Suggestion]:
     tokenizer = trained.tokenizer
     state = read_prompt(trained, tokenizer.encode_typed(text))
-    probabilities = normalise(trained.model.predict(state))[0].exp()  # refuses where there are none
+    log_probs = trained.model.predict(state)
+    refuse_impossible(log_probs)
+    probabilities = log_probs[0].exp()
     found: dict[str, float] = {}
     for number, probability in enumerate(probabilities.tolist()):
         word = _word_of(trained, number)  # a mark is one word, with a space before it or without
