@@ -12,16 +12,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import torch
+
+from elman.adapters.fit_context import FitContext
 from elman.adapters.mixture import Mixture, mix
 from elman.errors import InputError
 from elman.models.contract import LanguageModel
-
-if TYPE_CHECKING:
-    import torch
-
-    from elman.adapters.fit_context import FitContext
 
 ABOUT = "words of the recent past come again (Kuhn and De Mori 1990)"
 

@@ -15,19 +15,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import torch
 
+from elman.adapters.fit_context import FitContext
 from elman.adapters.mixture import log
 from elman.adapters.moments import NOTHING, distribution, fit, probabilities
 from elman.adapters.wrapper import Wrapper
 from elman.errors import InputError
-
-if TYPE_CHECKING:
-    from elman.adapters.fit_context import FitContext
-    from elman.models.contract import LanguageModel
-    from elman.state import State
+from elman.models.contract import LanguageModel
+from elman.state import State
 
 ABOUT = "words that came after similar moments come again (Grave et al. 2017)"
 

@@ -15,17 +15,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import torch
 
+from elman.adapters.fit_context import FitContext
 from elman.adapters.wrapper import Wrapper
 from elman.errors import InputError
+from elman.models.contract import LanguageModel
 from elman.state import State, replace_rows
-
-if TYPE_CHECKING:
-    from elman.adapters.fit_context import FitContext
-    from elman.models.contract import LanguageModel
 
 ABOUT = "forgets what was read when a document ends"
 

@@ -16,19 +16,17 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import torch
 
+from elman.adapters.fit_context import FitContext
 from elman.adapters.update_rules import Rms, Sgd, UpdateRule, Worker, root_mean_square
 from elman.adapters.wrapper import Wrapper
 from elman.errors import ElmanError, InputError, choose
+from elman.models.contract import LanguageModel
 from elman.models.neural import NeuralModel
 from elman.state import State, detach, join, map_state, select
-
-if TYPE_CHECKING:
-    from elman.adapters.fit_context import FitContext
-    from elman.models.contract import LanguageModel
 
 ABOUT = "goes on learning from the text it reads (Mikolov et al. 2010, Krause et al. 2018)"
 INNERMOST = True

@@ -9,19 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import torch
 
+from elman.adapters.fit_context import FitContext
 from elman.adapters.wrapper import require_distributions
 from elman.errors import InputError
 from elman.models.contract import LanguageModel
-
-if TYPE_CHECKING:
-    import torch
-
-    from elman.adapters.fit_context import FitContext
-    from elman.state import State
+from elman.state import State
 
 
 class Mixture(LanguageModel):

@@ -11,18 +11,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 
+from elman.adapters.fit_context import FitContext
 from elman.adapters.mixture import fit_weights, log
 from elman.adapters.wrapper import Wrapper
-
-if TYPE_CHECKING:
-    from elman.adapters.fit_context import FitContext
-    from elman.models.contract import LanguageModel
-    from elman.state import State
+from elman.models.contract import LanguageModel
+from elman.state import State
 
 NOTHING = -1  # where no word was read yet
 _AT_ONCE = 256  # words compared with what is remembered at a time

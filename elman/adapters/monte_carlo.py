@@ -14,19 +14,17 @@ import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import torch
 
+from elman.adapters.fit_context import FitContext
 from elman.adapters.wrapper import Wrapper
 from elman.errors import InputError
 from elman.layers.dropout import one_network
+from elman.models.contract import LanguageModel
 from elman.models.neural import NeuralModel
 from elman.state import State
-
-if TYPE_CHECKING:
-    from elman.adapters.fit_context import FitContext
-    from elman.models.contract import LanguageModel
 
 ABOUT = "the average of networks thinned by dropout (Gal and Ghahramani 2016)"
 INNERMOST = True

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 
+from elman.adapters.fit_context import FitContext
 from elman.adapters.wrapper import Wrapper
 from elman.errors import InputError
-
-if TYPE_CHECKING:
-    from elman.adapters.fit_context import FitContext
-    from elman.models.contract import LanguageModel
-    from elman.state import State
+from elman.models.contract import LanguageModel
+from elman.state import State
 
 ABOUT = "a flatter or steeper distribution, fitted on validation text (Guo et al. 2017)"
 

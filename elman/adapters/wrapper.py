@@ -6,15 +6,13 @@ One with a state of its own says the rest too.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from elman.errors import InputError
 from elman.models.contract import LanguageModel
-
-if TYPE_CHECKING:
-    import torch
-
-    from elman.state import State
+from elman.state import State
 
 
 def require_distributions(model: LanguageModel) -> None:

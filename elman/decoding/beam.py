@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import torch
 
@@ -25,11 +24,8 @@ from elman.decoding.hypotheses import Ended, Hypothesis, Live, begin
 from elman.decoding.options import DecodingOptions
 from elman.decoding.probabilities import likeliest, refuse_broken
 from elman.errors import InputError
-from elman.state import tensors
-
-if TYPE_CHECKING:
-    from elman.models.contract import LanguageModel
-    from elman.state import State
+from elman.models.contract import LanguageModel
+from elman.state import State, tensors
 
 
 def beam_search(

@@ -12,17 +12,13 @@ where c_i is the attention that place i of the source got over all steps: Wu et 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import torch
 
+from elman.decoding.options import DecodingOptions
 from elman.errors import ElmanError, InputError
-from elman.state import select, tensors
-
-if TYPE_CHECKING:
-    from elman.decoding.options import DecodingOptions
-    from elman.models.contract import LanguageModel
-    from elman.state import State
+from elman.models.contract import LanguageModel
+from elman.state import State, select, tensors
 
 _LEAST_COVERAGE = 1e-9  # a place that got nothing at all must not make every score minus infinity
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy
 import torch
@@ -11,11 +10,8 @@ import torch
 from elman.decoding.distribution import next_distribution
 from elman.decoding.options import DecodingOptions
 from elman.errors import InputError
-from elman.state import select, tensors
-
-if TYPE_CHECKING:
-    from elman.models.contract import LanguageModel
-    from elman.state import State
+from elman.models.contract import LanguageModel
+from elman.state import State, select, tensors
 
 
 def sample(

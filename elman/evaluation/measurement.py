@@ -10,20 +10,18 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from elman.errors import ElmanError, InputError
+from elman.evaluation.accuracy import Accuracy
 from elman.evaluation.measures import SEEN, TaskMeasures
 from elman.evaluation.reading import STREAM, Progress, Reading, silent
 from elman.evaluation.scoring import each_token, score_ids
 from elman.models.contract import LanguageModel
 from elman.text.reader import Document, named
 from elman.text.tokenizer import Tokenizer, no_surrogates
-
-if TYPE_CHECKING:
-    from elman.evaluation.accuracy import Accuracy
 
 _MANY_UNKNOWN = 0.05  # of the tokens
 

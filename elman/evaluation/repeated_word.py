@@ -10,16 +10,13 @@ that token for every distance. Called by `experiments/cells.py`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from elman.errors import InputError
-
-if TYPE_CHECKING:
-    from elman.models.contract import LanguageModel
-    from elman.text.tokenizer import Tokenizer
+from elman.models.contract import LanguageModel
+from elman.text.tokenizer import Tokenizer
 
 
 def rows_by_distance(tokenizer: Tokenizer, texts: Iterable[str]) -> dict[int, torch.Tensor]:

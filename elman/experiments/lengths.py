@@ -10,14 +10,12 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elman.errors import InputError, choose
 from elman.tasks.translation.measures import NAMES, TranslationMeasures, bands_of
-
-if TYPE_CHECKING:
-    from elman.tasks.translation.pairs import Pair
-    from elman.tasks.translation.trained import TrainedTranslator
+from elman.tasks.translation.pairs import Pair
+from elman.tasks.translation.trained import TrainedTranslator
 
 
 @dataclass(frozen=True)

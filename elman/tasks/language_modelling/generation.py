@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,9 +22,7 @@ from elman.evaluation.generated import GeneratedText, measure_generated
 from elman.evaluation.reading import Progress, silent
 from elman.state import State, select
 from elman.tasks.language_modelling.continuation import Continuation
-
-if TYPE_CHECKING:
-    from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.language_modelling.trained import TrainedModel
 
 
 @dataclass(frozen=True)

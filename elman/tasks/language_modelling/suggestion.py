@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 
@@ -17,10 +16,8 @@ from elman.errors import InputError
 from elman.state import State, select
 from elman.tasks.language_modelling.continuation import HALF_CHARACTER
 from elman.tasks.language_modelling.generation import read_prompt
+from elman.tasks.language_modelling.trained import TrainedModel
 from elman.text.tokenizer import lower
-
-if TYPE_CHECKING:
-    from elman.tasks.language_modelling.trained import TrainedModel
 
 _BEAM = 48  # words spelled side by side
 _LONGEST = 24  # tokens of a spelled word

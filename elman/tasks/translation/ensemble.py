@@ -7,14 +7,11 @@ itself is the adapter for language models (`adapters/mixture.py`), since a decod
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from elman.adapters.mixture import Mixture
 from elman.errors import InputError
-
-if TYPE_CHECKING:
-    from elman.tasks.translation.sides import Side
-    from elman.tasks.translation.trained import TrainedTranslator
+from elman.tasks.translation.sides import Side
+from elman.tasks.translation.trained import TrainedTranslator
 
 
 def mix_translators(runs: Sequence[TrainedTranslator]) -> TrainedTranslator:
