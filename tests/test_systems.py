@@ -37,4 +37,4 @@ def test_every_module_can_be_imported_without_what_only_unix_has() -> None:
         capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 400
+    assert int(done.stdout) > 300

@@ -85,7 +85,10 @@ QUESTION = ("--question", "Who?")
         (["run", *QUESTION, "--passage", " "], "the passage of question is empty"),
         (["run", "nowhere.json"], "nowhere.json: no such file"),
         (["run", "-x"], "unknown option -x"),
-        (["words", *QUESTION, "--passage", "x"], "words: is an ngram, not an answerer"),
+        (
+            ["words", *QUESTION, "--passage", "x"],
+            "words: is a run of the model 'ngram', not for elman answer",
+        ),
         (["nowhere", *QUESTION, "--passage", "x"], "nowhere: "),
     ],
 )

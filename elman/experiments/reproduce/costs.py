@@ -14,6 +14,7 @@ from elman.experiments.reproduce.registry import PublishedRow, PublishedTable, T
 from elman.experiments.reproduce.results import Cost, Kept, Result, keep, read_kept
 from elman.experiments.reproduce.trainings import Training, is_finished, trainings_of
 from elman.experiments.reproduce.workshop import Workshop
+from elman.tasks.task import plan
 
 _SECONDS_PER_CHARACTER = 1e-6  # of counting; a 5-gram of the Penn Treebank takes about two seconds
 
@@ -37,8 +38,6 @@ def _plan(workshop: Workshop, training: Training, data: str) -> Cost:
     if training.config().training is None:
         length = len(open_data(data).split("train").text)
         return Cost(seconds=round(length * _SECONDS_PER_CHARACTER, 1))
-    from elman.tasks.task import plan
-
     planned = plan(
         training.recipe, data=data, overrides=training.settings, machine=workshop.machine
     )
