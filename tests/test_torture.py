@@ -14,7 +14,7 @@ SCRIPT = Path(__file__).parents[1] / "benchmarks" / "torture.py"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("promise", ["writers", "resume", "hostile", "disk", "memory"])
+@pytest.mark.parametrize("promise", ["writers", "resume", "numbers", "hostile", "disk", "memory"])
 def test_a_few_trials(promise: str, tmp_path: Path) -> None:
     if promise == "disk" and os.geteuid():
         pytest.skip("needs the right to mount a small disk")

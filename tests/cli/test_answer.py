@@ -87,7 +87,7 @@ QUESTION = ("--question", "Who?")
         (["run", "-x"], "unknown option -x"),
         (
             ["words", *QUESTION, "--passage", "x"],
-            "words: is a run of the model 'ngram', not for elman answer",
+            "words: is a run of the model 'ngram', not for",
         ),
         (["nowhere", *QUESTION, "--passage", "x"], "nowhere: "),
     ],

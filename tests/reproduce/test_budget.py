@@ -56,7 +56,6 @@ def test_what_fits_before_but_not_after(workshop) -> None:
 
 
 def test_plans_are_made_once(workshop, monkeypatch) -> None:
-    from elman.experiments.reproduce import costs
     from elman.tasks import planning
 
     monkeypatch.setattr(planning, "_PROBE_SECONDS", 0.05)
@@ -66,6 +65,6 @@ def test_plans_are_made_once(workshop, monkeypatch) -> None:
     assert costs["toy-tiny"].teraflop
     assert costs["toy-tiny"].parameters
     assert costs["toy-ngram-2-words"].teraflop is None
-    monkeypatch.setattr(costs, "plan", None)
+    monkeypatch.setattr("elman.experiments.reproduce.costs.plan", None)
     plan_rows(workshop, rows(workshop))
     assert not workshop.runs.exists()
