@@ -59,8 +59,8 @@ def lengths(
     limits = _whole_numbers(bounds)
     with stages() as progress:
         runs = [open_run(each, "translate") for each in (run, *others)]
-        for each, name in zip(runs, _names((run, *others)), strict=True):
-            each.name = name
+        names = _names((run, *others))
+        runs = [each.named(name) for each, name in zip(runs, names, strict=True)]
         if columns is not None:
             runs = [each.with_columns(parse_columns(columns)) for each in runs]
         found = compare_lengths(

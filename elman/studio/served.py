@@ -15,7 +15,6 @@ from typing import Any
 from elman.errors import InputError
 from elman.runs.manifest import MANIFEST
 from elman.studio.errors import Refused
-from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.question import Question
 from elman.tasks.task import load
 
@@ -49,7 +48,7 @@ class ServedModel:
         trained = self.trained
         tokenizer = getattr(trained, "tokenizer", None)
         model = trained.facts.get("model", {})
-        described = trained.model.describe() if isinstance(trained, TrainedModel) else {}
+        described = trained.describe_model()
         short = {"cell", "layers", "order", "smoothing", "context", "embedding_size", "tied"}
         return {
             "id": self.id,
@@ -120,10 +119,8 @@ def load_served(runs: Sequence[str]) -> Served:
 def as_served(name: str, trained: Any, path: Path | None = None) -> ServedModel:
     """A trained model under a name, ready to be asked."""
     created = 0 if path is None else int((path / MANIFEST).stat().st_mtime)
-    trained.name = name  # messages call it so, and say nothing of where it lies
-    if isinstance(trained, TrainedModel) and hasattr(trained.model, "double"):
-        trained.model.double().eval()
-    return ServedModel(name, trained, created, trained.questions, path)
+    served = trained.for_serving(name)  # messages call it so, and say nothing of where it lies
+    return ServedModel(name, served, created, served.questions, path)
 
 
 def last_part(place: Any) -> str | None:

@@ -6,6 +6,7 @@ what only it can do (`TrainedModel`, `TrainedTagger`, `TrainedTranslator` …).
 
 from __future__ import annotations
 
+from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -54,6 +55,16 @@ class Trained:
             raise InputError(f"{self.name}: cannot answer {question!r}; it can: {known}")
         asked = questions[question]
         return asked.ask(self, make_request(asked.request, fields), progress)
+
+    def named(self, name: str) -> Self:
+        """The same under another name."""
+        again = copy(self)
+        again.name = name
+        return again
+
+    def for_serving(self, name: str) -> Self:
+        """The same under a name, ready to be asked by many at once."""
+        return self.named(name)
 
     def evaluate(self, data: str, *, split: str | None = None) -> Any:
         """How well it does on the test split of a folder or a built-in corpus, or on a file."""

@@ -8,8 +8,9 @@ plain data. Knows the contract, never the kind of model.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from elman.errors import InputError
 from elman.evaluation.reading import STREAM, Progress, Reading, silent
@@ -236,6 +237,15 @@ class TrainedModel(Trained):
         """What a person wants to know about it, as plain data."""
         tokenizer = {"tokenizer": self.tokenizer.name, "loses": self.tokenizer.loses}
         return {"name": self.name, **tokenizer, **self.describe_model(), "training": self.facts}
+
+    def for_serving(self, name: str) -> Self:
+        """With a network in double precision: a row of a batch then says the same whatever stands
+        beside it, since what rounding changes is far below what a draw can see.
+        """
+        again = self.named(name)
+        if hasattr(self.model, "double"):
+            again.model = deepcopy(self.model).double().eval()
+        return again
 
     def describe_model(self) -> dict[str, Any]:
         return self.model.describe()
