@@ -24,7 +24,8 @@ from elman.tasks.classification.trained import Classified, TrainedClassifier
 from elman.tasks.gradient_task import fit_lesson
 from elman.tasks.tagging.reader import TaggedSentence, Word
 from elman.tasks.tagging.task import TrainedTagger, refuse_features, refuse_lengths
-from elman.tasks.task import Order, task_of
+from elman.tasks.task import Order, check_kind, task_of
+from elman.tasks.trained import Trained
 from elman.text.tag_schemes import check_scheme
 from elman.training.machine import Machine
 
@@ -33,7 +34,7 @@ class Estimator(ABC):
     """A task that is not trained yet; `fit` trains it."""
 
     recipe: str  # of the kind, unless another is given
-    kind: str  # of its model
+    trained_class: type[Trained]  # of what it trains
 
     def __init__(
         self,
@@ -142,8 +143,7 @@ class Estimator(ABC):
         ]
         given = self._parameters
         config = load_recipe(given["recipe"], overrides, given["seed"])
-        if config.kind != self.kind:
-            raise InputError(f"recipe {config.recipe}: trains a {config.kind}, not a {self.kind}")
+        check_kind(f"recipe {config.recipe}", config.kind, self.trained_class)
         return config
 
 
@@ -154,7 +154,7 @@ class Tagger(Estimator):
     """
 
     recipe = "tagger"
-    kind = "tagger"
+    trained_class = TrainedTagger
     trained_: TrainedTagger
 
     def predict(self, X: Sequence[Sequence[Word]]) -> list[list[str]]:
@@ -181,7 +181,7 @@ class Classifier(Estimator):
     """Labels of texts: X has texts, or pairs of them; y has a label for each."""
 
     recipe = "classifier"
-    kind = "classifier"
+    trained_class = TrainedClassifier
     trained_: TrainedClassifier
 
     def predict(self, X: Sequence[str | Sequence[str]]) -> list[str]:

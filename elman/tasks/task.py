@@ -213,7 +213,7 @@ def train(
     if place is not None and machine.processes.rank == 0:
         refuse_existing(place, overwrite)  # before the work, not after it
     task = task_of(config.kind)
-    _check_kind(f"recipe {recipe}", config.kind, task.trained_class, kind)
+    check_kind(f"recipe {recipe}", config.kind, kind)
     before = None if start_from is None else load(start_from)
     order = Order(machine, progress, place, overwrite, before)
     return task.fit(config, str(data), order)
@@ -242,7 +242,7 @@ def resume(
     """Go on with a run where it stopped, bit for bit; `data` if the text has moved."""
     order = Order(machine or Machine(), progress, Path(path))
     found = kind_in(read_run(Path(path), ("config.json",)))  # is refused if there is none
-    _check_kind(str(path), found, task_of(found).trained_class, kind)
+    check_kind(str(path), found, kind)
     if order.machine.processes.rank:
         return _resume(Path(path), data, order, None)
     with only_writer(Path(path)) as lock:
@@ -293,14 +293,15 @@ def load(path: str | Path, kind: type[Trained] = Trained) -> Trained:
 
     def check(name: str, file: Path, contents: dict[str, Any]) -> None:
         found = kind_in(contents)
-        _check_kind(str(path), found, task_of(found).trained_class, kind)  # before weights are read
+        check_kind(str(path), found, kind)  # before weights are read
         check_arrays(name, file, contents)
 
     return saved_run(Path(path), read_run(Path(path), _PARTS, check))
 
 
-def _check_kind(what: str, found: str, is_a: type[Trained], wanted: type[Trained]) -> None:
-    if not issubclass(is_a, wanted):
+def check_kind(what: str, found: str, wanted: type[Trained]) -> None:
+    """Refuse a kind of model whose trained class is not the one that is wanted."""
+    if not issubclass(task_of(found).trained_class, wanted):
         article = "an" if found.startswith(("a", "e", "n")) else "a"
         commands = [f"elman {name}" for name in (*TASKS[MODELS[found].task].questions, "evaluate")]
         raise InputError(

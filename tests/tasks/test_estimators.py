@@ -67,7 +67,7 @@ def test_what_is_wrong_is_said(tagger: elman.Tagger) -> None:
         elman.Tagger(epochs=3)
     with pytest.raises(InputError, match="unknown"):
         elman.Tagger(training__epoch=3).fit(sentences, tags)
-    with pytest.raises(InputError, match="recipe quick: trains a recurrent, not a tagger"):
+    with pytest.raises(InputError, match="recipe quick: is a recurrent, not a tagger"):
         elman.Tagger("quick").fit(sentences, tags)
     with pytest.raises(InputError, match="this Tagger is not trained yet; call fit first"):
         tagger.predict(sentences)

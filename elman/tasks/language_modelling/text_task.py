@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
-from elman.errors import InputError
 from elman.models import MODELS
 from elman.recipes import RunConfig
 from elman.tasks.language_modelling.trained import TrainedModel
-from elman.tasks.task import Lesson, Task, Told
+from elman.tasks.task import Lesson, Task, Told, check_kind
 from elman.tasks.trained import Trained
 from elman.text import tokenizer_from_data, tokenizer_to_data, train_tokenizer
 from elman.text.corpora import Corpus, open_corpus, open_running_text
@@ -85,9 +84,8 @@ class TextTask(Task):
     @classmethod
     def known_from(cls, before: Trained, config: RunConfig) -> Self:
         """The task with the tokenizer of a language model."""
-        if not isinstance(before, TrainedModel):
-            raise InputError(f"--from {before.name}: is not a language model; begin with one")
-        return cls(replace(config, text=before.config.text), before.tokenizer)
+        check_kind(f"--from {before.name}", before.config.kind, TrainedModel)
+        return cls(replace(config, text=before.config.text), before.task.tokenizer)
 
     def kept(self) -> dict[str, Any]:
         return tokenizer_to_data(self.tokenizer)
