@@ -136,3 +136,11 @@ def test_the_picture_shows_every_room_on_its_floor() -> None:
 def test_no_grab_bags() -> None:
     forbidden = {"utils", "helpers", "common", "misc", "manager"}
     assert not forbidden & {path.stem for path in MODULES}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=str)
+def test_files_that_a_docstring_names_are_there(path: Path) -> None:
+    names = {other.name for other in MODULES}
+    text = (PACKAGE / path).read_text(encoding="utf-8")
+    for named in re.findall(r"`(?:[\w/]+/)?(\w+\.py)`", text):
+        assert named in names, f"{path} names {named}, which is not there"

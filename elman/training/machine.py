@@ -1,6 +1,6 @@
 """Where and how a training runs: device, threads, processes, and who is told about it.
 
-Made by the commands, asked by `neural_training.py` and `planning.py`. Of no consequence for what a
+Made by the commands, asked by `gradient_task.py`. Of no consequence for what a
 training is, so it is no part of a recipe.
 """
 

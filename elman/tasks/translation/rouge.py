@@ -4,7 +4,7 @@
     ROUGE-L   F1 of the longest common subsequence of words
 
 Lin (2004). Words are runs of letters and digits in lower case, without stemming. Takes two texts,
-gives a share from 0 to 1; called by `translation.py`.
+gives a share from 0 to 1; called by `measures.py`.
 """
 
 from __future__ import annotations

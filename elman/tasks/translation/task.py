@@ -2,7 +2,7 @@
 
 `Translation` is the task of everything that reads one thing and writes another: translations,
 summaries, captions of pictures (whose sources are vectors), sequences in another order. What
-`elman.train` and `elman.load` give of it is in `trained_translator.py`.
+`elman.train` and `elman.load` give of it is in `trained.py`.
 """
 
 from __future__ import annotations
