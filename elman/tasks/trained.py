@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from elman.errors import InputError
-from elman.evaluation.measures import MeasureTable
+from elman.evaluation.measures import MeasureTable, TaskMeasures
 from elman.evaluation.reading import Progress, silent
 from elman.models import MODELS
 from elman.recipes import RunConfig
@@ -66,7 +66,7 @@ class Trained:
         """The same under a name, ready to be asked by many at once."""
         return self.named(name)
 
-    def evaluate(self, data: str, *, split: str | None = None) -> Any:
+    def evaluate(self, data: str, *, split: str | None = None) -> TaskMeasures:
         """How well it does on the test split of a folder or a built-in corpus, or on a file."""
         raise NotImplementedError
 
