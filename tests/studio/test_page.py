@@ -256,6 +256,7 @@ def test_a_tagger_can_be_tried(opening: Open) -> None:
 
 def test_questions_without_a_view_have_a_form(opening: Open) -> None:
     page = opening("try")
+    page.locator("form").nth(3).wait_for()
     assert page.locator("form").count() == 4  # explain twice, embed, tag
     words = card(page, "words")
     words.locator("textarea").fill("the cat")
