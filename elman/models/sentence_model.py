@@ -13,23 +13,28 @@ import torch
 from elman.batches.sentences import ExampleBatch
 from elman.models.loss import Loss
 from elman.models.weights import Kept
+from elman.text.task_config import SentenceConfig
 
 
 class SentenceModel(Kept, ABC):
-    """Reads sentences, and is judged by its errors."""
+    """Reads sentences, and is judged by its errors.
+
+    A model that predicts numbers instead of labels overrides `judge` and `judged_by`.
+    """
 
     about: ClassVar[str]
     task: ClassVar[str]  # that trains it
     config_class: ClassVar[type]
+    text_class: ClassVar[type] = SentenceConfig  # the settings of the section text
     judged_by: ClassVar[str] = "error"  # the share of what is wrong, in validation
 
     @abstractmethod
     def loss(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:
         """Nats of what is right; nothing is carried from batch to batch."""
 
-    @abstractmethod
     def errors(self, batch: ExampleBatch) -> int:
         """How much of a batch it gets wrong."""
+        raise NotImplementedError
 
     def judge(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:
         """Errors in place of nats."""

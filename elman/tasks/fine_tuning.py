@@ -44,8 +44,8 @@ def begin_with(
     encoder = getattr(model, "encoder", None)
     if encoder is None or encoder.stack is None:
         raise InputError(
-            f"--from {name}: only a tagger or classifier with recurrent layers can begin with a "
-            "language model"
+            f"--from {name}: a {config.kind} without recurrent layers over words cannot begin with "
+            "a language model"
         )
     table = language_model.input.table
     if table is None:

@@ -102,14 +102,17 @@ def draw_curves(records: list[Record], path: Path) -> None:
     from matplotlib.figure import Figure
 
     train = [record for record in records if "train_perplexity" in record]
-    judged_by = "error" if any("valid_error" in record for record in records) else "perplexity"
+    names = [name for record in records for name in record if name.startswith("valid_")]
+    judged_by = names[0].removeprefix("valid_") if names else "perplexity"
     valid = [record for record in records if f"valid_{judged_by}" in record]
     if not train:
         return
     figure = Figure(figsize=(8, 6), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2, 1])
     _plot(above, train, "train_perplexity", label="training", color="tab:blue", linewidth=0.8)
-    label = "validation" if judged_by == "perplexity" else "validation, share of errors"
+    label = {"perplexity": "validation", "error": "validation, share of errors"}.get(
+        judged_by, f"validation, {judged_by.replace('_', ' ')}"
+    )
     _plot(above, valid, f"valid_{judged_by}", label=label, color="tab:orange", marker="o")
     above.set_yscale("log")
     above.yaxis.set_major_formatter("{x:g}")

@@ -146,7 +146,7 @@ def test_stops_leave_no_trace(place: Path, tmp_path: Path, average: str) -> None
         ),
         ((*FITTING, "model.embedding_size=9"), "add --set model.embedding_size=8$"),
         ((*FITTING, "model.cell=gru"), "add --set model.cell=lstm$"),
-        (("model.encoder=window",), "only a tagger or classifier with recurrent layers"),
+        (("model.encoder=window",), "without recurrent layers over words"),
     ],
 )
 def test_what_does_not_fit_is_refused(place: Path, settings: tuple[str, ...], message: str) -> None:

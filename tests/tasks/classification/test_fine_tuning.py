@@ -104,7 +104,7 @@ def test_what_does_not_fit_is_refused(data: str, words: Path) -> None:
     problems: dict[str, Any] = {
         "model.embedding_size=9": "add --set model.embedding_size=8$",
         "model.num_layers=2": "add --set model.num_layers=1$",
-        "model.encoder=window": "only a tagger or classifier with recurrent layers",
+        "model.encoder=window": "without recurrent layers over words",
     }
     for setting, problem in problems.items():
         with pytest.raises(InputError, match=problem):
