@@ -131,7 +131,7 @@ def _walk(decay: torch.Tensor, added: torch.Tensor) -> torch.Tensor:
 class _Scan(torch.autograd.Function):
     """The gradient of a scan is a scan from the end: db_t = dh_t + a_{t+1} ∘ db_{t+1}.
 
-    So the rounds are not recorded: only a and h are kept, whatever T is.
+    So autograd need not record the rounds: only a and h are stored, for any T.
     """
 
     @staticmethod

@@ -95,7 +95,7 @@ def _reads_files(request: type) -> bool:
 
 
 def field_of_kind(request: type, *kinds: str) -> Field[Any] | None:
-    """The field of a request that is of one of these kinds."""
+    """Find the first field of a request with one of these kinds."""
     return next((one for one in fields(request) if one.metadata["kind"] in kinds), None)
 
 

@@ -71,7 +71,7 @@ class ReportFlags:
         return read_given(self.file, self.text).text if given else sentence_for(data)
 
     def report(self, look: Callable[[Callable[[str], None]], SideBySide]) -> None:
-        """Look, write the files that were asked for, and print what there is to say."""
+        """Inspect the runs, write the requested files and print a summary."""
         with stages() as progress:
             seen = look(progress)
             files = self._write(seen, progress)

@@ -80,6 +80,9 @@ class ExampleTask(GradientTask):
     def learn(cls, examples: Sequence[Any], config: RunConfig) -> Self:
         """The task of training examples."""
 
+    def complete(self) -> None:
+        """Add what the settings name and examples cannot teach, like a frozen language model."""
+
     @abstractmethod
     def facts(self, examples: Sequence[Any]) -> dict[str, Any]:
         """What is worth knowing of the training examples: labels, schemes."""
@@ -114,8 +117,10 @@ class ExampleTask(GradientTask):
         config: RunConfig,
         known: Self | None = None,
     ) -> Lesson:
-        """Examples that were read already; `data`: facts on where they come from."""
-        task = cls.learn(train, config) if known is None else known
+        """A lesson of examples in memory; `data` says where they come from."""
+        task = known or cls.learn(train, config)
+        if known is None:
+            task.complete()
         unseen = [f"validation: {note}" for note in task.notes(valid)]
 
         def facts() -> dict[str, Any]:

@@ -20,7 +20,6 @@ from elman.recipes import RunConfig
 from elman.tasks.elmo import Elmo
 from elman.tasks.example_task import ExampleTask, TrainedTask
 from elman.tasks.fine_tuning import begin_with
-from elman.tasks.task import Lesson
 from elman.tasks.trained import Trained
 from elman.text.corpus_form import CorpusForm
 from elman.text.word_list import WordList
@@ -44,20 +43,10 @@ class SentenceTask(ExampleTask):
     def from_data(cls, data: dict[str, Any], config: RunConfig) -> Self:
         """The task that gave this data."""
 
-    @classmethod
-    def lesson_of(
-        cls,
-        train: list[Any],
-        valid: list[Any],
-        data: dict[str, Any],
-        config: RunConfig,
-        known: Self | None = None,
-    ) -> Lesson:
-        lesson = super().lesson_of(train, valid, data, config, known)
-        named = getattr(config.model, "elmo", "")
-        if known is None and named:
-            lesson.task.elmo = Elmo.read(named)
-        return lesson
+    def complete(self) -> None:
+        """Read the frozen language model that the settings name."""
+        if named := getattr(self.config.model, "elmo", ""):
+            self.elmo = Elmo.read(named)
 
     def vocabulary(self) -> dict[str, int]:
         return {"words": len(self.words)}

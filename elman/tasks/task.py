@@ -132,7 +132,7 @@ class Task(ABC):
 
     @abstractmethod
     def training_lines(self, facts: dict[str, Any]) -> list[str | MeasureTable]:
-        """What the facts of a run say of its training."""
+        """Describe a training by the facts of its run."""
 
     @classmethod
     @abstractmethod
