@@ -39,13 +39,13 @@ def count_ngrams(
     ids: Ints, *, order: int, vocabulary_size: int, eos_id: int, context: str
 ) -> list[Level]:
     """Levels 1 to `order` of a text; level 1 has an entry for every word of the vocabulary."""
-    stream = np.concatenate([[eos_id], ids]).astype(np.int64)
+    stream = np.concatenate([[eos_id], ids]).astype(np.int32)
     reach = _reach(stream, eos_id, context)
-    everything = np.arange(vocabulary_size)
+    everything = np.arange(vocabulary_size, dtype=np.int32)
     counts = np.bincount(stream[1:], minlength=vocabulary_size)
-    nothing = np.zeros(vocabulary_size, dtype=np.int64)
+    nothing = np.zeros(vocabulary_size, dtype=np.int32)
     levels = [Level(nothing, nothing, everything, everything, counts)]
-    numbers = stream.astype(np.int32)  # of the n-gram that ends at each position, one order down
+    numbers = stream  # of the n-gram that ends at each position, one order down
     for length in range(2, order + 1):
         ends = np.flatnonzero(reach >= length - 1)  # where an n-gram of this length ends
         level, numbers = _count_level(stream, numbers, ends, vocabulary_size, levels[-1])
@@ -55,11 +55,12 @@ def count_ngrams(
 
 def _reach(stream: Ints, eos_id: int, context: str) -> Ints:
     """How many tokens before each position its context may hold."""
-    positions = np.arange(len(stream))
+    positions = np.arange(len(stream), dtype=np.int32)
     if context == "stream":
         return positions
-    line_starts = np.maximum.accumulate(np.where(stream == eos_id, positions, 0))
-    return positions - np.concatenate([[0], line_starts[:-1]])
+    line_starts = np.maximum.accumulate(np.where(stream == eos_id, positions, np.int32(0)))
+    positions[1:] -= line_starts[:-1]
+    return positions
 
 
 def _count_level(
@@ -68,25 +69,27 @@ def _count_level(
     keys = numbers[ends - 1].astype(np.int64)
     keys *= vocabulary_size
     keys += stream[ends]
-    distinct, inverse, counts = _distinct(keys)
-    prefixes, words = np.divmod(distinct, vocabulary_size)
-    suffixes = np.empty_like(distinct)
-    suffixes[inverse] = numbers[ends]
+    one_of_each, inverse, counts = _distinct(keys)
+    places = ends[one_of_each]
+    prefixes = numbers[places - 1]
     numbers_here = np.full(len(stream), -1, dtype=np.int32)
     numbers_here[ends] = inverse
-    return Level(prefixes, suffixes, words, below.firsts[prefixes], counts), numbers_here
+    level = Level(prefixes, numbers[places], stream[places], below.firsts[prefixes], counts)
+    return level, numbers_here
 
 
 def _distinct(keys: Ints) -> tuple[Ints, Ints, Ints]:
-    """Sorted distinct keys, for each key its place among them, and how often each occurs."""
+    """Where each distinct key is found, smallest first; for each key its place among the distinct
+    ones; and how often each of them occurs.
+    """
     ordered, order = _sort(keys)
-    is_first = np.ones(len(keys), dtype=bool)
-    is_first[1:] = ordered[1:] != ordered[:-1]
-    firsts = np.flatnonzero(is_first)
-    counts = np.diff(firsts, append=len(keys))
+    is_bound = np.ones(len(keys) + 1, dtype=bool)  # a key that differs from the last, or the end
+    is_bound[1:-1] = ordered[1:] != ordered[:-1]
+    bounds = np.flatnonzero(is_bound)
+    counts = np.diff(bounds)
     inverse = np.empty(len(keys), dtype=np.int32)
-    inverse[order] = np.repeat(np.arange(len(firsts), dtype=np.int32), counts)
-    return ordered[firsts], inverse, counts
+    inverse[order] = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+    return order[bounds[:-1]], inverse, counts
 
 
 def _sort(keys: Ints) -> tuple[Ints, Ints]:

@@ -159,26 +159,27 @@ class _Builder:
 
     def finish(self) -> Tables:
         """The tables without what was cut off, renumbered."""
-        renumbered = np.zeros(1, dtype=np.int64)
-        for index, (table, kept) in enumerate(zip(self.tables, self.kept, strict=False)):
-            prefixes = renumbered[table.prefixes] if index > 0 else table.prefixes
-            renumbered = np.cumsum(kept) - 1
-            if kept.all() and (index == 0 or self.kept[index - 1].all()):
-                continue
-            assert table.counts is not None
-            self.tables[index] = OrderTable(
-                prefixes[kept],
-                table.words[kept],
-                table.log_probs[kept],
-                table.log_backoffs[kept],
-                table.counts[kept],
-            )
+        if self.config.cutoffs:
+            self._renumber()
         for note, orders in self.fallbacks.items():
             self.notes.append(f"order {', '.join(orders)}: {note}")
         empty = [str(order) for order, table in enumerate(self.tables, 1) if len(table) == 0]
         if empty:
             self.notes.append(f"no n-grams of order {', '.join(empty)} are left or were seen")
         return Tables(self.tables, self.vocabulary_size, self.eos_id, self.notes, self.discounts)
+
+    def _renumber(self) -> None:
+        renumbered = np.zeros(1, dtype=np.int64)
+        for index, (table, kept) in enumerate(zip(self.tables, self.kept, strict=True)):
+            assert table.counts is not None
+            self.tables[index] = OrderTable(
+                renumbered[table.prefixes[kept]],
+                table.words[kept],
+                table.log_probs[kept],
+                table.log_backoffs[kept],
+                table.counts[kept],
+            )
+            renumbered = np.cumsum(kept) - 1
 
 
 def _log(values: Array) -> Array:

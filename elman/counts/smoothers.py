@@ -20,6 +20,7 @@ modeling"; Heafield et al. (2013) for Kneser-Ney as one pass over adjusted count
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -52,6 +53,10 @@ class Counts:
 
     def totals(self) -> Array:
         """How often each context was followed by anything."""
+        return self._totals
+
+    @cached_property
+    def _totals(self) -> Array:
         return self.sum(self.counts)
 
     def shares(self) -> Array:

@@ -49,7 +49,8 @@ class Tables:
 
     @cached_property
     def _keys(self) -> list[Array]:
-        return [table.prefixes * self.vocabulary_size + table.words for table in self.tables]
+        size = np.int64(self.vocabulary_size)  # an int32 could not hold the product
+        return [table.prefixes * size + table.words for table in self.tables]
 
     @cached_property
     def _children(self) -> list[Array]:

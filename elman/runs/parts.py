@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from safetensors.numpy import save
 
 from elman.atomic import flush
 from elman.errors import InputError
@@ -24,10 +23,11 @@ from elman.runs.regular import open_regular, parse_json, read_text
 
 Shapes = dict[str, tuple[int, ...]]
 _LONGEST_HEADER = 10_000_000  # bytes; a name and a shape take some 120
-_TYPES = {
-    "F64": np.float64, "F32": np.float32, "F16": np.float16, "BOOL": np.bool_,
-    "I64": np.int64, "I32": np.int32, "I16": np.int16, "I8": np.int8,
-    "U64": np.uint64, "U32": np.uint32, "U16": np.uint16, "U8": np.uint8,
+_TYPES = {  # as they follow each other in a file: the widest first, so that arrays are aligned
+    "U64": np.uint64, "I64": np.int64, "F64": np.float64,
+    "F32": np.float32, "U32": np.uint32, "I32": np.int32,
+    "F16": np.float16, "U16": np.uint16, "I16": np.int16,
+    "I8": np.int8, "U8": np.uint8, "BOOL": np.bool_,
 }  # fmt: skip
 
 
@@ -116,13 +116,29 @@ Content = dict[str, Any] | Mapping[str, np.ndarray] | str
 def write_part(path: Path, content: Content) -> None:
     """Write a part; it is on the disk afterwards."""
     if path.suffix == ".safetensors":
-        arrays = {name: np.asarray(array, order="C") for name, array in content.items()}  # type: ignore[union-attr]
-        path.write_bytes(save(arrays))
+        _write_arrays(path, content)  # type: ignore[arg-type]
     elif path.suffix == ".json":
         path.write_text(as_json(content), encoding="utf-8")
     else:
         path.write_text(str(content), encoding="utf-8")
     flush(path)
+
+
+def _write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write the bytes that the safetensors library would, without a copy of them in memory."""
+    kinds = {np.dtype(kind): (place, name) for place, (name, kind) in enumerate(_TYPES.items())}
+    found = [(*kinds[array.dtype], name, array) for name, array in arrays.items()]
+    found.sort(key=lambda entry: entry[:3])
+    header, end = {}, 0
+    for _, kind, name, array in found:
+        begin, end = end, end + array.nbytes
+        header[name] = {"dtype": kind, "shape": array.shape, "data_offsets": [begin, end]}
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with path.open("wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for *_, array in found:
+            file.write(np.ascontiguousarray(array).data)
 
 
 def read_part(path: Path) -> Any:

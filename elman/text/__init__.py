@@ -4,6 +4,7 @@ Takes files, gives `Document`s; takes text, gives ids (numpy, int64). Called by 
 """
 
 import re
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ TOKENIZERS = Registry(
 # In tokenized English, abbreviations alone end in a mark: 3 % of Penn Treebank's words. In raw
 # English every clause does: about 15 %.
 _MOST_ATTACHED_MARKS = 0.06
+_ATTACHED_MARK = re.compile(r"\w[.,;:!?\"')\]]+$")
 _LONGEST_MEAN_WORD = 15  # characters; German and Finnish stay below nine
 
 
@@ -42,12 +44,11 @@ def train_tokenizer(text: str, config: TextConfig) -> tuple[Tokenizer, np.ndarra
 
 def guess_tokenizer(text: str) -> str:
     """`words` if punctuation stands apart, `bpe` if words do not, else `raw-words`."""
-    sample = text[:1_000_000]
-    if len("".join(sample.split())) > _LONGEST_MEAN_WORD * len(sample.split()):
+    words = Counter(text[:1_000_000].split())
+    if sum(len(word) * count for word, count in words.items()) > _LONGEST_MEAN_WORD * words.total():
         return "bpe"  # a script without spaces between words
-    attached = len(re.findall(r"\w[.,;:!?\"')\]]+(?!\S)", sample))
-    words = len(sample.split())
-    return "words" if attached <= _MOST_ATTACHED_MARKS * words else "raw-words"
+    attached = sum(count for word, count in words.items() if _ATTACHED_MARK.search(word))
+    return "words" if attached <= _MOST_ATTACHED_MARKS * words.total() else "raw-words"
 
 
 def tokenizer_to_data(tokenizer: Tokenizer) -> dict[str, Any]:

@@ -6,7 +6,9 @@ the text is that same word, as these corpora mean it.
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, Self
@@ -30,6 +32,8 @@ from elman.text.tokenizer import (
 
 # Markers that elman or the ARPA format adds itself; in the text they would mean two things.
 RESERVED = (EOS, "<s>", "</s>")
+# The marker is looked for first, and then what is around it: ten times as fast as the other order.
+_WRITTEN_UNKNOWN = re.compile(rf"{UNKNOWN}(?<!\S{UNKNOWN})(?!\S)")
 
 
 class Words(Tokenizer):
@@ -55,8 +59,8 @@ class Words(Tokenizer):
         # Looking words up takes longest, so each is looked up once: numbered as they come, counted,
         # renumbered by frequency.
         words = split_words(text)
-        first_seen = Ids(dict.fromkeys(words), unknown=-1)
-        numbers = first_seen.of(words)
+        first_seen: dict[str, int] = defaultdict(itertools.count().__next__)
+        numbers = np.fromiter(map(first_seen.__getitem__, words), np.int64, len(words))
         counts = dict(zip(first_seen, np.bincount(numbers).tolist(), strict=True))
         counts.pop(EOS, None)
         counts.pop(UNKNOWN, None)
@@ -81,7 +85,7 @@ class Words(Tokenizer):
 
     def count_unknown(self, text: str, ids: np.ndarray) -> int:
         # A <unk> that is written in the text is known: it is that word.
-        written = text.split().count(UNKNOWN) if UNKNOWN in text else 0
+        written = len(_WRITTEN_UNKNOWN.findall(text))
         return super().count_unknown(text, ids) - written
 
     def normalise(self, text: str) -> str:
