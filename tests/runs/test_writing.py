@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import save
 
 from elman.errors import ElmanError, InputError
 from elman.runs import claim
 from elman.runs.folder import write_run
+from elman.runs.parts import write_part
 
 Parts = dict[str, Any]
 Holds = Callable[[Path, Parts], None]
@@ -33,6 +35,16 @@ def test_a_run_is_overwritten_only_when_asked(
     write_run(run, {"new.json": {}}, overwrite=True)
     assert_holds(run, {"new.json": {}})
     assert [path.name for path in run.parent.iterdir()] == ["one"]
+
+
+def test_arrays_are_written_as_the_library_writes_them(tmp_path: Path) -> None:
+    kinds = "u8 i8 f8 f4 u4 i4 f2 u2 i2 i1 u1 ?".split()
+    arrays = {f"{kind} é": np.arange(6).reshape(2, 3).astype(kind) for kind in kinds}
+    arrays |= {f'"{kind}"': np.ones((3, 2), kind).T for kind in kinds}  # in another order in memory
+    arrays |= {"nothing": np.zeros((0, 4)), "one number": np.array(1.5)}
+    write_part(tmp_path / "a.safetensors", arrays)
+    expected = save({name: np.asarray(array, order="C") for name, array in arrays.items()})
+    assert (tmp_path / "a.safetensors").read_bytes() == expected
 
 
 def test_an_empty_folder_is_free(tmp_path: Path, contents: Parts, assert_holds: Holds) -> None:
