@@ -15,8 +15,16 @@ from dataclasses import dataclass
 
 import torch
 
-from elman.cells.cell import Cell, Product, States, Weights
-from elman.cells.checks import check_inputs, check_lengths, check_state, check_weights
+from elman.cells.cell import (
+    Cell,
+    Product,
+    States,
+    Weights,
+    check_inputs,
+    check_lengths,
+    check_state,
+    check_weights,
+)
 from elman.cells.products import Packed, Plain, defer, lay_out
 
 # Shorter sequences than this do not pay for the set-up of all steps in one call on a CPU.

@@ -1,12 +1,4 @@
-"""The gated recurrent unit as it was published (Cho et al. 2014) and as lectures write it.
-
-    u_t = σ(W_u x_t + U_u h_{t-1} + b_u)             update gate: 0 keeps, 1 replaces
-    r_t = σ(W_r x_t + U_r h_{t-1} + b_r)             reset gate
-    h̃_t = tanh(W_h x_t + U_h (r_t ∘ h_{t-1}) + b_h)
-    h_t = (1 - u_t) ∘ h_{t-1} + u_t ∘ h̃_t
-
-PyTorch's GRU is another cell (`torch_gru.py`): it resets after the product, and its gate z = 1 - u.
-"""
+"""The gated recurrent unit as it was published, and as PyTorch computes it."""
 
 from __future__ import annotations
 
@@ -29,7 +21,17 @@ from elman.cells.through_time import (
 
 
 class GRU(Cell):
-    """Two gates, no separate memory."""
+    """The gated recurrent unit as it was published (Cho et al. 2014) and as lectures write it.
+
+        u_t = σ(W_u x_t + U_u h_{t-1} + b_u)             update gate: 0 keeps, 1 replaces
+        r_t = σ(W_r x_t + U_r h_{t-1} + b_r)             reset gate
+        h̃_t = tanh(W_h x_t + U_h (r_t ∘ h_{t-1}) + b_h)
+        h_t = (1 - u_t) ∘ h_{t-1} + u_t ∘ h̃_t
+
+    PyTorch's GRU is another cell, below: it resets after the product, and its gate z = 1 - u.
+
+    Two gates, no separate memory.
+    """
 
     about = "gated recurrent unit (Cho et al. 2014): reset before the product"
 
@@ -131,5 +133,147 @@ class _GRUSequence(torch.autograd.Function):
             d_hidden,
             weight_gradient(d_gates, states[:-1]) if gates_wanted else None,
             weight_gradient(d_candidates, read) if candidate_wanted else None,
+            None,
+        )
+
+
+class TorchGRU(Cell):
+    """The gated recurrent unit as PyTorch and cuDNN compute it: the reset comes after the product.
+
+        r_t = σ(W_r x_t + U_r h_{t-1} + b_r)
+        z_t = σ(W_z x_t + U_z h_{t-1} + b_z)             1 keeps, 0 replaces
+        n_t = tanh(W_n x_t + b_n + r_t ∘ (U_n h_{t-1} + b'_n))
+        h_t = (1 - z_t) ∘ n_t + z_t ∘ h_{t-1}
+
+    So all three products with h_{t-1} are one. Rows in the order r, z, n.
+
+    Two gates, one product per step.
+    """
+
+    about = "gated recurrent unit as in PyTorch: reset after the product"
+
+    def __init__(self, input_size: int, hidden_size: int) -> None:
+        super().__init__(input_size, hidden_size)
+        self.products = {
+            # W feeds the two gates only; the candidate's input part must stay apart from its
+            # recurrent part, because the reset gate stands between them.
+            "gates": Product(3 * hidden_size, 2 * hidden_size, hidden_size),
+            "candidate": Product(hidden_size, hidden_size, 0),
+        }
+
+    def step(self, step: Step, state: States) -> States:
+        (hidden,) = state
+        # Cut once: the way back puts the pieces together with one copy.
+        product = step.product("gates", hidden).view(-1, 3, self.hidden_size)
+        reset, keep, recurrent = product.unbind(1)
+        reset, keep = torch.sigmoid(reset), torch.sigmoid(keep)
+        candidate = torch.tanh(torch.addcmul(step.product("candidate"), reset, recurrent))
+        new = torch.lerp(candidate, hidden, keep)
+        step.record(hidden=new, reset=reset, keep=keep, candidate=candidate)
+        return (new,)
+
+    def fused(self, inputs: torch.Tensor, state: States, weights: Weights) -> Run | None:
+        if inputs.is_cuda:
+            return self.run_kernel(inputs, state, weights)
+        return run_torch_gru(inputs, state[0], weights)  # faster than the kernel on a CPU
+
+    def run_kernel(self, inputs: torch.Tensor, state: States, weights: Weights) -> Run:
+        """All steps by `torch.gru`."""
+        size = 2 * self.hidden_size
+        bias, candidate_bias = weights["gates_bias"], weights["candidate_bias"]
+        # Two biases there: the gates' in the first, the candidate's recurrent one in the second.
+        none = torch.zeros_like(bias[:size])
+        flat = [
+            torch.cat([weights["gates_input"], weights["candidate_input"]]),
+            weights["gates_state"],
+            torch.cat([bias[:size], candidate_bias]),
+            torch.cat([none, bias[size:]]),
+        ]
+        settings = (True, 1, 0.0, torch.is_grad_enabled(), False, True)
+        outputs, final = torch.gru(inputs, state[0].unsqueeze(0), flat, *settings)
+        return Run(outputs, (final.squeeze(0),))
+
+
+def run_torch_gru(inputs: torch.Tensor, start: torch.Tensor, weights: Weights) -> Run:
+    """PyTorch's gated recurrent unit over a whole sequence, with its way back written out.
+
+        a_t = U h_{t-1} + b                               three parts: of r_t, z_t, and m_t
+        r_t, z_t = σ(W_g x_t + the first two of a_t)
+        m_t = the third of a_t                            U_n h_{t-1} + b'_n
+        n_t = tanh(c_t + r_t ∘ m_t)                       c_t = W_n x_t + b_n
+        h_t = (1 - z_t) ∘ n_t + z_t ∘ h_{t-1}
+
+    Back, with dh_t from the output and from step t + 1 together:
+
+        dc_t     = dh_t ∘ (1 - z_t) ∘ (1 - n_t²)
+        da_t     = [dc_t ∘ m_t ∘ r_t (1 - r_t), dh_t ∘ (h_{t-1} - n_t) ∘ z_t (1 - z_t), dc_t ∘ r_t]
+        dh_{t-1} = Uᵀ da_t + dh_t ∘ z_t + its own output's
+
+    The gradient of W_g x_t is that of the first two parts of a_t.
+
+    All steps. inputs: (B, T, input_size); start h_0: (B, H).
+    """
+    by_time = time_first(inputs)
+    gates = linear(by_time, weights["gates_input"])
+    candidates = linear(by_time, weights["candidate_input"], weights["candidate_bias"])
+    recurrent, bias = weights["gates_state"], weights["gates_bias"]
+    matrix = lay_out(recurrent, *by_time.shape[:2])
+    return finished(_TorchGRUSequence.apply(gates, candidates, start, recurrent, bias, matrix))  # type: ignore[no-untyped-call]
+
+
+class _TorchGRUSequence(torch.autograd.Function):
+    """Input parts of all steps (T, B, 2H) and (T, B, H), h_0, U and b to h_1 … h_T (T, B, H)."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        gate_parts: torch.Tensor,
+        candidate_parts: torch.Tensor,
+        start: torch.Tensor,
+        recurrent: torch.Tensor,
+        bias: torch.Tensor,
+        matrix: Plain,
+    ) -> torch.Tensor:
+        size = start.shape[1]
+        states = states_from(start, len(gate_parts))
+        candidates = torch.empty_like(candidate_parts)
+        biases = bias.expand(len(start), -1).contiguous()  # (B, 3H)
+        products = []  # a_t, the gates' part replaced by r_t and z_t
+        for t in range(len(candidates)):
+            product = matrix.forward(biases, states[t])
+            product[:, : 2 * size].add_(gate_parts[t]).sigmoid_()
+            reset, keep, read = product.chunk(3, dim=1)
+            torch.tanh(torch.addcmul(candidate_parts[t], reset, read), out=candidates[t])
+            torch.lerp(candidates[t], states[t], keep, out=states[t + 1])
+            products.append(product)
+        ctx.save_for_backward(states, candidates, recurrent, *products)
+        ctx.matrix = matrix
+        return states[1:]
+
+    @staticmethod
+    def backward(ctx: Any, d_outputs: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        refuse_second_derivative()
+        states, candidates, _, *products = ctx.saved_tensors
+        d_candidates = torch.empty_like(candidates)  # dc_t
+        d_products = candidates.new_empty(*candidates.shape[:2], 3 * states.shape[2])  # da_t
+        d_reset, d_keep, d_read = d_products.chunk(3, dim=2)
+        d_hidden = torch.zeros_like(states[0])
+        for t in reversed(range(len(candidates))):
+            reset, keep, read = products[t].chunk(3, dim=1)
+            d_hidden += d_outputs[t]
+            d_kept = d_hidden * keep
+            tanh_derivative(d_hidden - d_kept, candidates[t], grad_input=d_candidates[t])
+            sigmoid_derivative(d_candidates[t] * read, reset, grad_input=d_reset[t])
+            d_hidden *= states[t] - candidates[t]
+            sigmoid_derivative(d_hidden, keep, grad_input=d_keep[t])
+            torch.mul(d_candidates[t], reset, out=d_read[t])
+            d_hidden = d_kept.add_(ctx.matrix.backward(d_products[t]))
+        recurrent_wanted, bias_wanted = ctx.needs_input_grad[3:5]
+        return (
+            d_products[:, :, : 2 * states.shape[2]],
+            d_candidates,
+            d_hidden,
+            weight_gradient(d_products, states[:-1]) if recurrent_wanted else None,
+            d_products.sum((0, 1)) if bias_wanted else None,
             None,
         )

@@ -2,7 +2,7 @@
 
 Recording every step for autograd costs a tenth of the time, so the classical cells do without: all
 their steps are one function to autograd, and the equations of back-propagation through time are its
-gradient (`elman_rnn.py`, `gru.py`, `torch_gru.py`, `lstm.py`). The input part of all steps is
+gradient (`elman_rnn.py`, `gru.py`, `lstm.py`). The input part of all steps is
 computed before the function, and autograd finds its gradient; the gradient of U is one product
 after the loop. Inside, time comes first: values of all steps are then tall matrices, and outputs
 are the states that the next steps read, without copies.

@@ -12,9 +12,9 @@ from torch import nn
 from elman.cells.cell import Cell, States, Weights
 from elman.cells.elman_rnn import ElmanRNN
 from elman.cells.engine import Run, run
+from elman.cells.gru import TorchGRU
 from elman.cells.lstm import LSTM
 from elman.cells.stepping import Frozen, Stepper
-from elman.cells.torch_gru import TorchGRU
 from elman.errors import InputError
 from elman.layers.dropout import check_rate, in_one_network
 from elman.layers.wrapped_cells import RecurrentDropout, Zoneout

@@ -17,8 +17,7 @@ import torch
 from torch import nn
 
 from elman.cells import CELLS
-from elman.cells.cell import Cell, States
-from elman.cells.checks import check_inputs
+from elman.cells.cell import Cell, States, check_inputs
 from elman.config import check_types
 from elman.errors import InputError
 from elman.layers.connections import CONNECTIONS

@@ -6,6 +6,7 @@ import torch
 
 from elman.cells import CELLS
 from elman.cells.by_hand import (
+    BY_HAND,
     ELMAN,
     Array,
     Forward,
@@ -17,7 +18,6 @@ from elman.cells.by_hand import (
     jacobian_norms,
     sigmoid,
 )
-from elman.cells.by_hand_gates import BY_HAND
 from elman.cells.cell import Cell
 from elman.cells.engine import run
 from elman.cells.lstm import LSTM

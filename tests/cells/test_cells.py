@@ -11,7 +11,7 @@ from elman.cells.cell import Cell
 from elman.cells.elman_rnn import ElmanRNN
 from elman.cells.engine import Run, run
 from elman.cells.lstm import LSTM
-from elman.cells.mogrifier import Mogrifier
+from elman.cells.lstm_variants import Mogrifier
 
 BATCH, TIME, INPUT, HIDDEN = 3, 4, 3, 3  # MUT1 and MUT2 want inputs of the hidden size
 

@@ -5,7 +5,7 @@ import torch
 
 from elman.cells.engine import run
 from elman.cells.lstm import LSTM
-from elman.cells.lstm_ablations import BiasedLSTM, NoForgetLSTM, NoInputLSTM, NoOutputLSTM
+from elman.cells.lstm_variants import BiasedLSTM, NoForgetLSTM, NoInputLSTM, NoOutputLSTM
 from elman.errors import InputError
 
 INPUT, HIDDEN = 2, 3

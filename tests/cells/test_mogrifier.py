@@ -5,7 +5,7 @@ import torch
 
 from elman.cells.engine import run
 from elman.cells.lstm import LSTM
-from elman.cells.mogrifier import Mogrifier
+from elman.cells.lstm_variants import Mogrifier
 from elman.errors import InputError
 
 INPUT, HIDDEN = 2, 3

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from elman.cells.mut import MUT1, MUT2, MUT3
+from elman.cells.searched import MUT1, MUT2, MUT3
 from elman.errors import InputError
 
 SIZE = 3

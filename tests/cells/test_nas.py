@@ -2,7 +2,7 @@
 
 import torch
 
-from elman.cells.nas import NAS
+from elman.cells.searched import NAS
 
 INPUT, HIDDEN = 2, 3
 ORDER = [1, 3, 6, 8, 5, 7, 2, 4]  # of the rows of the product

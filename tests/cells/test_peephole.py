@@ -2,7 +2,7 @@
 
 import torch
 
-from elman.cells.peephole import Peephole
+from elman.cells.lstm_variants import Peephole
 
 INPUT, HIDDEN = 2, 3
 
