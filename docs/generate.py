@@ -49,8 +49,8 @@ FLOORS = [
         {"counts": "n-grams, no torch", "cells": "recurrences", "batches": "ids to tensors"},
     ),
     ("text and files", "#e8e8e8", {"text": "tokenizers, corpora", "runs": "run folders"}),
-    ("settings", "#e8e8e8", {"options": "arguments of a class"}),
-    ("", "#e8e8e8", {"config": "TOML and overrides", "registry": "names to places"}),
+    ("settings", "#e8e8e8", {"registry": "names to classes, and their options"}),
+    ("", "#e8e8e8", {"config": "TOML and overrides"}),
     (
         "the ground",
         "#e8e8e8",

@@ -13,8 +13,8 @@ PACKAGE = Path(elman.__file__).parent
 # From the ground up; a module may import from lower floors and from its own room.
 FLOORS = [
     {"errors", "version", "state", "atomic", "data_checks", "json_safe"},
-    {"config", "registry"},
-    {"options"},
+    {"config"},
+    {"registry"},
     {"text", "runs"},
     {"counts", "cells", "batches"},
     {"layers"},

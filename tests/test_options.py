@@ -9,7 +9,7 @@ from elman.counts.smoothers import SMOOTHERS
 from elman.errors import InputError
 from elman.layers.inputs import INPUTS
 from elman.layers.outputs import OUTPUTS
-from elman.options import check_options, convert_options, known_options
+from elman.registry import check_options, convert_options, known_options
 
 
 def test_options_are_the_arguments_with_a_default() -> None:

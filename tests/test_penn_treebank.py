@@ -10,7 +10,7 @@ import pytest
 import elman
 from elman.counts.estimate import NgramConfig
 from elman.counts.tables import NOTHING
-from elman.evaluation.reading import Reading
+from elman.evaluation.measures import Reading
 from elman.evaluation.scoring import score_ids
 from elman.models.ngram import NGram
 from elman.text.reader import read_document

@@ -9,10 +9,12 @@ Each is a file that has `ABOUT`, the dataclass of its settings as `Config`, and
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
 
-from elman.adapters.fit_context import FitContext
+import numpy as np
+
 from elman.config import apply_overrides, build
 from elman.errors import InputError
 from elman.models.contract import LanguageModel
@@ -57,3 +59,36 @@ def _read(written: str) -> tuple[Any, Any]:
 
 def _is_outer(adapter: tuple[Any, Any]) -> bool:
     return not getattr(adapter[0], "INNERMOST", False)
+
+
+def _nothing(*asked: object) -> NoReturn:
+    raise InputError("this adapter needs more than is known here")
+
+
+@dataclass
+class FitContext:
+    """What an adapter may need besides a model and its settings: texts to fit on, other runs.
+
+    Made by the task that owns the model (`tasks/language_modelling/adapter_fitting.py`), asked by
+    the adapters. Scoring the validation text may take minutes, so it is done once for each model.
+    """
+
+    score: Callable[[LanguageModel], np.ndarray]  # log probabilities of the validation text
+    load_model: Callable[[str], LanguageModel]  # the model of another run, same tokenizer
+    training_ids: Callable[[], np.ndarray] = _nothing  # the training text
+    token_id: Callable[[str], int] = _nothing
+    eos_id: int = 0
+    progress: Callable[[int, int], None] = lambda tokens, of: None  # tokens done just now, of all
+    _known: list[tuple[LanguageModel, np.ndarray]] = field(default_factory=list)
+
+    def score_validation(self, model: LanguageModel) -> np.ndarray:
+        """Log probabilities of the validation text's tokens."""
+        for known, log_probs in self._known:
+            if known is model:
+                return log_probs
+        return self.remember(model, self.score(model))
+
+    def remember(self, model: LanguageModel, log_probs: np.ndarray) -> np.ndarray:
+        """Keep a model's log probabilities of the validation text."""
+        self._known.append((model, log_probs))
+        return log_probs

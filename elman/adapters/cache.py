@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from elman.adapters.fit_context import FitContext
+from elman.adapters import FitContext
 from elman.adapters.mixture import Mixture, mix
 from elman.errors import InputError
 from elman.models.contract import LanguageModel

@@ -4,8 +4,7 @@
 
 h is the vector the model predicts the next word from, h_i the one it predicted an earlier word w_i
 from; i runs over the last `window` words, fewer at the beginning, when no more were read. Nothing
-is learned: θ and λ are all there is, and what is not given is fitted on validation
-text. How p_cache is computed, and fitted, is in `moments.py`.
+is learned: θ and λ are all there is, and what is not given is fitted on validation text.
 
 A state is that of the model and, for each row, what is remembered: the vectors (B, window, size)
 and the words (B, window), -1 where nothing was read yet.
@@ -14,14 +13,15 @@ and the words (B, window), -1 where nothing was read yet.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+import numpy as np
 import torch
 
-from elman.adapters.fit_context import FitContext
-from elman.adapters.mixture import log
-from elman.adapters.moments import NOTHING, distribution, fit, probabilities
+from elman.adapters import FitContext
+from elman.adapters.mixture import fit_weights, log
 from elman.adapters.wrapper import Wrapper
 from elman.errors import InputError
 from elman.models.contract import LanguageModel
@@ -124,3 +124,160 @@ class ContinuousCache(Wrapper):
 
     def settings(self) -> dict[str, Any]:
         return {"window": self.window, "theta": self.theta, "weight": self.weight}
+
+
+NOTHING = -1  # where no word was read yet
+_AT_ONCE = 256  # words compared with what is remembered at a time
+
+
+def probabilities(
+    vectors: torch.Tensor,
+    ids: torch.Tensor,
+    keys: torch.Tensor,
+    words: torch.Tensor,
+    window: int,
+    thetas: Sequence[float],
+) -> torch.Tensor:
+    """p_cache of each id for each θ, (θ, B, T), from keys and words (B, window + T) up to it.
+
+    Zero where nothing is remembered.
+    """
+    cached = torch.zeros(len(thetas), *ids.shape, dtype=torch.float64)
+    for begin in range(0, ids.shape[1], _AT_ONCE):
+        now = slice(begin, begin + _AT_ONCE)
+        wanted = ids[:, now]
+        seen = slice(begin, begin + window + wanted.shape[1] - 1)
+        outside = _outside(words[:, seen], window, keys.dtype)
+        alike = vectors[:, now] @ keys[:, seen].transpose(1, 2)
+        same = (words[:, None, seen] == wanted[..., None]) & (outside == 0)
+        places = same.nonzero(as_tuple=True)
+        for number, theta in enumerate(thetas):
+            whole = torch.add(outside, alike, alpha=theta).logsumexp(2)
+            shares = (theta * alike[places] - whole[places[:2]]).exp()
+            cached[number, :, now].index_put_(places[:2], shares.double(), accumulate=True)
+    return cached
+
+
+def distribution(
+    vectors: torch.Tensor,
+    keys: torch.Tensor,
+    words: torch.Tensor,
+    theta: float,
+    vocabulary_size: int,
+) -> torch.Tensor:
+    """p_cache of every word, (B, V), after vectors (B, size); zeros where nothing is remembered."""
+    alike = keys @ vectors[:, :, None]
+    alike = (theta * alike[:, :, 0]).masked_fill(words == NOTHING, -math.inf)
+    shares = torch.nan_to_num(alike.softmax(1).double())  # of nothing: none
+    cached = torch.zeros(len(words), vocabulary_size, dtype=torch.float64)
+    return cached.scatter_add_(1, words.clamp(min=0), shares)
+
+
+def _outside(words: torch.Tensor, window: int, dtype: torch.dtype) -> torch.Tensor:
+    """-inf for what a step cannot see of words (B, n), else 0; (B, t, n) or, alike for all, (t, n).
+
+    The first of the t = n - window + 1 steps sees the first `window` words, the next is one on.
+    """
+    steps = words.shape[1] - window + 1
+    ages = torch.arange(words.shape[1]) - torch.arange(steps)[:, None]
+    hidden = (ages < 0) | (ages >= window)
+    unread = words == NOTHING
+    if unread.any():
+        hidden = hidden | unread[:, None]
+    return torch.zeros(hidden.shape, dtype=dtype).masked_fill(hidden, -math.inf)
+
+
+_RANGE, _POINTS = (0.005, 2.0), 9  # values of θ that are tried
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """How likely the validation text is with a θ and a λ."""
+
+    theta: float
+    weight: float
+    log_probs: np.ndarray  # of every token of the text, both mixed
+
+
+def fit(
+    model: LanguageModel,
+    window: int,
+    theta: float | None,
+    weight: float | None,
+    around: FitContext,
+) -> Attempt:
+    """The best attempt; a θ or λ that is given stays as it is.
+
+    Of each θ the best λ, by expectation maximisation; the best θ by trial, on a grid and then on a
+    finer one. The model reads the text once; what is tried again and again is the cache.
+    """
+    recorder = _Recorder(model)
+    log_probs = around.remember(model, around.score(recorder))
+
+    def best_of(thetas: Sequence[float]) -> Attempt:
+        cached = np.concatenate(
+            [_of_text(*text, window, thetas) for text in recorder.texts()], axis=1
+        )
+        attempts = [
+            _weigh(tried, log_probs, of_tried, weight)
+            for tried, of_tried in zip(thetas, cached, strict=True)
+        ]
+        return max(attempts, key=lambda attempt: attempt.log_probs.sum())
+
+    if theta is not None:
+        return best_of([theta])
+    grid = np.geomspace(*_RANGE, _POINTS)
+    best = best_of(grid.tolist())
+    finer = best.theta * np.geomspace(grid[0] / grid[1], grid[1] / grid[0], _POINTS)
+    return best_of(finer.tolist())
+
+
+class _Recorder(Wrapper):
+    """A model that keeps what it is asked to score, and the vectors, a text after the other."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        super().__init__(model)
+        self.horizon = None
+        self._pieces: list[list[tuple[torch.Tensor, torch.Tensor]]] = []
+
+    def start(self, batch_size: int, source: Any = None) -> State:
+        self._pieces.append([])
+        return super().start(batch_size, source)
+
+    def score(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
+        log_probs, vectors, state = self.model.score_and_vectors(ids, state)
+        self._pieces[-1].append((ids, vectors))
+        return log_probs, state
+
+    def texts(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """Ids (1, T) and vectors (1, T, size) of each text that was read from its start."""
+        return [
+            (
+                torch.cat([ids[:1] for ids, _ in pieces], dim=1),
+                torch.cat([vectors[:1] for _, vectors in pieces], dim=1),
+            )
+            for pieces in self._pieces
+            if pieces
+        ]
+
+
+def _of_text(
+    ids: torch.Tensor, vectors: torch.Tensor, window: int, thetas: Sequence[float]
+) -> np.ndarray:
+    """log p_cache of every token of a text from its start, (θ, T); NaN where nothing is known."""
+    nothing = vectors.new_zeros(1, window, vectors.shape[2])
+    keys = torch.cat([nothing, vectors], dim=1)
+    words = torch.cat([torch.full((1, window), NOTHING), ids], dim=1)
+    log_probs = probabilities(vectors, ids, keys, words, window, thetas)[:, 0].log()
+    log_probs[:, 0] = math.nan
+    return log_probs.numpy()
+
+
+def _weigh(
+    theta: float, log_probs: np.ndarray, cached: np.ndarray, weight: float | None
+) -> Attempt:
+    """With the weight that is given, or the best one; the model alone where nothing is known."""
+    both = np.stack([log_probs, np.where(np.isnan(cached), log_probs, cached)])
+    if weight is None:
+        weight = float(fit_weights(both)[1])
+    return Attempt(theta, weight, np.logaddexp(both[0] + log(1 - weight), both[1] + log(weight)))

@@ -19,7 +19,7 @@ from typing import Any, cast
 
 import torch
 
-from elman.adapters.fit_context import FitContext
+from elman.adapters import FitContext
 from elman.adapters.wrapper import Wrapper
 from elman.errors import InputError
 from elman.models.contract import LanguageModel

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from elman.adapters.fit_context import FitContext
+from elman.adapters import FitContext
 from elman.adapters.wrapper import require_distributions
 from elman.errors import InputError
 from elman.models.contract import LanguageModel

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from elman.adapters.fit_context import FitContext
+from elman.adapters import FitContext
 from elman.adapters.wrapper import Wrapper
 from elman.errors import InputError
 from elman.layers.dropout import one_network

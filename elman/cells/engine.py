@@ -80,8 +80,8 @@ def run(
             outputs = _turned(fused.outputs, lengths) if reverse else fused.outputs
             if lengths is None:
                 return Run(outputs, fused.state)
-            within = torch.stack(_alive(lengths, time, inputs), dim=1)
-            return Run(torch.where(within, outputs, 0), ())
+            within = real_tokens(inputs, lengths)
+            return Run(torch.where(within.unsqueeze(2), outputs, 0), ())
     return _run_steps(cell, weights, inputs, state, lengths, reverse, trace)
 
 
@@ -109,7 +109,9 @@ def _run_steps(
         empty: dict[str, torch.Tensor] | None = {} if trace else None
         return Run(inputs.new_zeros(len(inputs), 0, size), state, empty)
     steps = _Steps(cell, weights, inputs, trace)
-    alive = None if lengths is None else _alive(lengths, time, inputs)
+    alive = None  # for each step, which rows still have a token there, (B, 1)
+    if lengths is not None:
+        alive = list(real_tokens(inputs, lengths).t().unsqueeze(2).unbind(0))
     outputs: list[torch.Tensor] = [inputs] * time
     for t in range(time - 1, -1, -1) if reverse else range(time):
         steps.now = t
@@ -130,15 +132,14 @@ def _turned(values: torch.Tensor, lengths: torch.Tensor | None) -> torch.Tensor:
     if lengths is None:
         return values.flip(1)
     steps, lengths = torch.arange(values.shape[1], device=values.device), lengths.to(values.device)
-    places = torch.where(steps < lengths[:, None], lengths[:, None] - 1 - steps, steps)
+    places = torch.where(real_tokens(values, lengths), lengths[:, None] - 1 - steps, steps)
     return values.gather(1, places.unsqueeze(2).expand_as(values))
 
 
-def _alive(lengths: torch.Tensor, time: int, inputs: torch.Tensor) -> list[torch.Tensor]:
-    """For each step, which rows still have a token there, (B, 1)."""
-    steps = torch.arange(time, device=inputs.device)
-    within = steps[:, None] < lengths.to(inputs.device)[None, :]  # (T, B)
-    return list(within.unsqueeze(-1).unbind(0))
+def real_tokens(values: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    """Where values (B, T, size) stand for a token and not for padding, (B, T)."""
+    steps = torch.arange(values.shape[1], device=values.device)
+    return steps < lengths.to(values.device)[:, None]
 
 
 class _Steps:

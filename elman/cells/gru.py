@@ -29,8 +29,6 @@ class GRU(Cell):
         h_t = (1 - u_t) ∘ h_{t-1} + u_t ∘ h̃_t
 
     PyTorch's GRU is another cell, below: it resets after the product, and its gate z = 1 - u.
-
-    Two gates, no separate memory.
     """
 
     about = "gated recurrent unit (Cho et al. 2014): reset before the product"
@@ -146,8 +144,6 @@ class TorchGRU(Cell):
         h_t = (1 - z_t) ∘ n_t + z_t ∘ h_{t-1}
 
     So all three products with h_{t-1} are one. Rows in the order r, z, n.
-
-    Two gates, one product per step.
     """
 
     about = "gated recurrent unit as in PyTorch: reset after the product"

@@ -12,16 +12,9 @@ from elman.errors import InputError
 
 
 class _Ablated(LSTM):
-    """The LSTM with one part taken out or changed (Józefowicz, Zaremba and Sutskever 2015).
-
-        LSTM-f, no forget gate:     c_t = c_{t-1} + i_t ∘ g_t
-        LSTM-i, no input gate:      c_t = f_t ∘ c_{t-1} + g_t
-        LSTM-o, no output gate:     h_t = tanh(c_t)
-        LSTM-b, biased to remember: b_f starts at 1 higher; the equations are the LSTM's
+    """The LSTM with one gate taken out (Józefowicz, Zaremba and Sutskever 2015).
 
     All else is as in `lstm.py`; the rows of the missing gate are missing from the product too.
-
-    An LSTM whose `gates` lack one letter.
     """
 
     def activate(self, product: torch.Tensor) -> Activated:
@@ -36,28 +29,28 @@ class _Ablated(LSTM):
 
 
 class NoForgetLSTM(_Ablated):
-    """LSTM-f: the cell only ever adds."""
+    """LSTM-f, no forget gate: the cell only ever adds, c_t = c_{t-1} + i_t ∘ g_t."""
 
     about = "LSTM without its forget gate (Józefowicz et al. 2015)"
     gates = "igo"
 
 
 class NoInputLSTM(_Ablated):
-    """LSTM-i: every candidate is written."""
+    """LSTM-i, no input gate: every candidate is written, c_t = f_t ∘ c_{t-1} + g_t."""
 
     about = "LSTM without its input gate (Józefowicz et al. 2015)"
     gates = "fgo"
 
 
 class NoOutputLSTM(_Ablated):
-    """LSTM-o: the whole cell is read."""
+    """LSTM-o, no output gate: the whole cell is read, h_t = tanh(c_t)."""
 
     about = "LSTM without its output gate (Józefowicz et al. 2015)"
     gates = "ifg"
 
 
 class BiasedLSTM(LSTM):
-    """LSTM-b: the forget gate starts open."""
+    """LSTM-b: the forget gate f_t starts open, its bias 1 higher; else the LSTM of `lstm.py`."""
 
     about = "LSTM whose forget gate starts with a bias of 1 (Józefowicz et al. 2015)"
 

@@ -13,7 +13,7 @@ from elman.counts.counting import Level, count_ngrams
 from elman.counts.smoothers import SMOOTHERS, Counts, Smoother, Weights
 from elman.counts.tables import OrderTable, Tables
 from elman.errors import InputError
-from elman.options import check_options
+from elman.registry import check_options
 
 Array = np.ndarray
 IMPORTED = "imported"  # the smoothing of a model that another program made: unknown

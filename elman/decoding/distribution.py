@@ -13,8 +13,7 @@ from collections.abc import Sequence
 import torch
 
 from elman.decoding.options import DecodingOptions
-from elman.decoding.probabilities import normalise
-from elman.decoding.transforms import TRANSFORMS
+from elman.decoding.transforms import TRANSFORMS, normalise
 from elman.errors import ElmanError
 
 

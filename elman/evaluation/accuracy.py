@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from elman.errors import InputError
-from elman.evaluation.reading import STREAM, Progress, Reading, silent
+from elman.evaluation.measures import STREAM, Progress, Reading, silent
 from elman.evaluation.scoring import cut_lines, each_distribution
 from elman.models.contract import LanguageModel
-from elman.text.marks import after_mark
-from elman.text.tokenizer import Tokenizer
+from elman.text.tokenizer import Tokenizer, after_mark
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ import numpy as np
 
 from elman.errors import ElmanError, InputError
 from elman.evaluation.accuracy import Accuracy
-from elman.evaluation.measures import SEEN, TaskMeasures
-from elman.evaluation.reading import STREAM, Progress, Reading, silent
+from elman.evaluation.measures import SEEN, STREAM, Progress, Reading, TaskMeasures, silent
 from elman.evaluation.scoring import each_token, score_ids
 from elman.models.contract import LanguageModel
 from elman.text.reader import Document, named

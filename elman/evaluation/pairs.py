@@ -20,9 +20,9 @@ from itertools import takewhile
 import numpy as np
 
 from elman.errors import choose
+from elman.evaluation.measures import Progress, silent
 from elman.evaluation.pair_accuracy import ANY, DIFFERING, EXCLUSIONS, Judgement
 from elman.evaluation.prefix_tree import score_lines
-from elman.evaluation.reading import Progress, silent
 from elman.models.contract import LanguageModel
 from elman.text.minimal_pairs import MinimalPair, Place
 from elman.text.raw_words import find_words

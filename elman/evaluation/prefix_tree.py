@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from elman.evaluation.reading import Progress, silent
+from elman.evaluation.measures import Progress, silent
 from elman.evaluation.scoring import cut_lines
 from elman.models.contract import LanguageModel
 from elman.state import select, tensors

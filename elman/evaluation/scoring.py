@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from elman.evaluation.reading import STREAM, Progress, Reading, silent
+from elman.evaluation.measures import STREAM, Progress, Reading, silent
 from elman.models.contract import LanguageModel
 from elman.state import State, join
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from elman.errors import choose
+from elman.evaluation.measures import Progress, silent
 from elman.evaluation.pair_accuracy import ANY, DIFFERING, EXCLUSIONS, Judgement
-from elman.evaluation.reading import Progress, silent
 from elman.evaluation.surprisal import Part, part_surprisals
 from elman.models.contract import LanguageModel
 from elman.text.formulas import Place

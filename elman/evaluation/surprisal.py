@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from elman.evaluation.measures import Progress, Reading, silent
 from elman.evaluation.prefix_tree import score_lines
-from elman.evaluation.reading import Progress, Reading, silent
 from elman.evaluation.scoring import each_distribution
 from elman.models.contract import LanguageModel
 from elman.text.tokenizer import EOS, Tokenizer

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 
 from elman.cells import CELLS
 from elman.errors import InputError
-from elman.evaluation.repeated_word import probability_by_distance, rows_by_distance
-from elman.insight.remembering import Remembering
+from elman.insight.remembering import Remembering, probability_by_distance, rows_by_distance
 from elman.recipes import load_recipe
 from elman.tasks.gradient_task import build_trainer
 from elman.tasks.language_modelling.inspection import Records

@@ -16,8 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from elman.errors import InputError
-from elman.evaluation.drift import Drift, measure_drift
-from elman.evaluation.exposure import IMPOSSIBLE, Exposure, measure_exposure, rows_of_text
+from elman.evaluation.exposure import (
+    IMPOSSIBLE,
+    Drift,
+    Exposure,
+    measure_drift,
+    measure_exposure,
+    rows_of_text,
+)
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.task import train
 from elman.text.grammar import elman_grammar, grammar_text

@@ -22,8 +22,7 @@ from torch import nn
 from elman.cells.cell import Cell, States, Step
 from elman.errors import InputError
 from elman.insight.insight import Subject
-from elman.layers.recurrent import Recurrent
-from elman.layers.wrapped_cells import WrappedCell
+from elman.layers.recurrent import Recurrent, WrappedCell
 
 _STATE_NAMES = ("hidden", "cell")
 

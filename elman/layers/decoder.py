@@ -24,7 +24,7 @@ from elman.errors import InputError, choose
 from elman.layers.attentions import ATTENTIONS
 from elman.layers.late_stack import LateStack, StepSums
 from elman.layers.stack import Stack, StackConfig
-from elman.options import check_options
+from elman.registry import check_options
 from elman.state import State
 
 CONTEXTS = ("every", "start")

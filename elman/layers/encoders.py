@@ -18,10 +18,10 @@ from torch import nn
 
 from elman.batches.sentences import Sentences
 from elman.batches.sources import Source
+from elman.cells.engine import real_tokens
 from elman.errors import InputError, choose
-from elman.layers.contextual import Contextual
 from elman.layers.dropout import dropout
-from elman.layers.padding import real_tokens
+from elman.layers.elmo import Contextual
 from elman.layers.stack import Stack, StackConfig
 from elman.layers.word_features import ColumnFeatures, FeatureConfig, WordFeatures
 

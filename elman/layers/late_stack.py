@@ -23,8 +23,7 @@ from torch.nn.functional import pad
 
 from elman.cells.cell import Cell, Product, States, Weights
 from elman.cells.products import Packed, defer, lay_out
-from elman.layers.connections import Plain
-from elman.layers.layer import Layer
+from elman.layers.layer import Layer, Plain
 from elman.layers.stack import Stack
 from elman.state import State
 

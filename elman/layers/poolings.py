@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import nn
 
-from elman.layers.padding import real_tokens
+from elman.cells.engine import real_tokens
 from elman.registry import Registry
 
 

@@ -20,11 +20,10 @@ from elman.cells import CELLS
 from elman.cells.cell import Cell, States, check_inputs
 from elman.config import check_types
 from elman.errors import InputError
-from elman.layers.connections import CONNECTIONS
 from elman.layers.dropout import check_rate, dropout, locked_dropout
-from elman.layers.layer import Layer, Trace
+from elman.layers.layer import CONNECTIONS, Layer, Trace
 from elman.layers.recurrent import Recurrent
-from elman.options import check_options
+from elman.registry import check_options
 from elman.state import State
 
 _RATES = ("dropout_input", "dropout_hidden", "dropout_output", "weight_drop", "recurrent_dropout")

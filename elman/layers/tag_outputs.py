@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from elman.layers.padding import real_tokens
+from elman.cells.engine import real_tokens
 from elman.registry import Registry
 
 

@@ -19,14 +19,14 @@ from torch import nn
 
 from elman.batches.featured import MatchedSentences
 from elman.batches.sentences import ExampleBatch, Sentences
+from elman.cells.engine import real_tokens
 from elman.errors import InputError
-from elman.layers.contextual import Contextual
 from elman.layers.dropout import dropout
-from elman.layers.padding import real_tokens
+from elman.layers.elmo import Contextual
 from elman.layers.poolings import AttentionPooling
 from elman.layers.stack import Stack, StackConfig
 from elman.layers.word_features import FeatureConfig, WordFeatures
-from elman.models.loss import Loss
+from elman.models.contract import Loss
 from elman.models.sentence_model import SentenceModel
 from elman.text.task_config import SentenceConfig
 

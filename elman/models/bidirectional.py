@@ -8,7 +8,7 @@ Both directions are learned together, with weights of their own but for the char
 softmax. A layer is an LSTM with projection, whose memory and output are clipped; from the second on
 its input is added to its output. Takes `Sentences`, gives nats of the words (`loss`), their log
 probabilities in both directions (`score`), or what all layers say of every word (`layers`), which
-is what a task mixes (`layers/contextual.py`).
+is what a task mixes (`layers/elmo.py`).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from elman.cells.lstm import LSTM
 from elman.config import check_types
 from elman.errors import InputError
 from elman.layers.dropout import check_rate, dropout
-from elman.layers.elmo_characters import ElmoCharacters, check_filters
+from elman.layers.elmo import ElmoCharacters, check_filters
 from elman.layers.outputs.sampled import SampledSoftmax
 from elman.layers.recurrent import Recurrent
 from elman.layers.softmax import softmax_loss, softmax_scores
-from elman.models.loss import Loss
+from elman.models.contract import Loss
 from elman.models.weights import Kept
 from elman.text.task_config import LinesConfig
 

@@ -19,7 +19,7 @@ from elman.batches.sentences import ExampleBatch, Sentences
 from elman.layers.dropout import check_rate, dropout
 from elman.layers.encoders import EncoderConfig, SentenceEncoder
 from elman.layers.poolings import POOLINGS
-from elman.models.loss import Loss
+from elman.models.contract import Loss
 from elman.models.sentence_model import SentenceModel
 from elman.text.task_config import LabelledConfig
 

@@ -13,6 +13,7 @@ written against it and never ask what kind of model they hold.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # torch takes two seconds to import; counting words does not need it
@@ -92,3 +93,12 @@ class LanguageModel(ABC):
     def describe(self) -> dict[str, Any]:
         """What a person wants to know about the model, as plain data."""
         return {"vocabulary_size": self.vocabulary_size}
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Sums and counts; the division is the loop's."""
+
+    nats: torch.Tensor  # summed over the tokens
+    tokens: int
+    penalty: torch.Tensor | float = 0.0  # per token, beside the nats

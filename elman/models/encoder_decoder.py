@@ -18,6 +18,7 @@ from typing import Any, ClassVar, cast
 import torch
 
 from elman.batches.sources import Source
+from elman.cells.engine import real_tokens
 from elman.errors import InputError
 from elman.layers.decoder import CONTEXTS, Decoder, DecoderConfig, DecoderRun, DecoderState, Encoded
 from elman.layers.dropout import draw_masks_anew, dropout, locked_dropout
@@ -25,7 +26,6 @@ from elman.layers.encoders import TextEncoder, VectorEncoder
 from elman.layers.inputs import Material, WordVectors
 from elman.layers.outputs.output import Evidence, Output
 from elman.layers.outputs.pointer import Copying
-from elman.layers.padding import real_tokens
 from elman.layers.stack import StackConfig
 from elman.models.network import NeuralConfig
 from elman.models.neural import NeuralModel

@@ -18,16 +18,16 @@ import torch
 from torch import nn
 
 from elman.batches.batch import Batch
+from elman.cells.engine import real_tokens
 from elman.config import check_types
 from elman.errors import InputError, choose
 from elman.layers.dropout import check_rate, draw_masks_anew
 from elman.layers.inputs import INPUTS, Material
 from elman.layers.outputs import OUTPUTS
 from elman.layers.outputs.output import Evidence, Output
-from elman.layers.padding import real_tokens
-from elman.models.loss import Loss
+from elman.models.contract import Loss
 from elman.models.weights import Kept
-from elman.options import check_options
+from elman.registry import check_options
 from elman.state import State, detach
 
 INITIALISERS = ("default", "uniform", "normal")

@@ -18,7 +18,7 @@ from elman.counts.estimate import NgramConfig, estimate
 from elman.counts.smoothers import SMOOTHERS
 from elman.counts.tables import NOTHING, OrderTable, Tables
 from elman.models.contract import LanguageModel
-from elman.options import known_options
+from elman.registry import known_options
 
 if TYPE_CHECKING:
     import torch

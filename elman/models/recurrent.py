@@ -11,10 +11,10 @@ from typing import Any
 
 import torch
 
+from elman.cells.engine import real_tokens
 from elman.counts.topics import learn_topics
 from elman.errors import InputError
 from elman.layers.inputs import Material
-from elman.layers.padding import real_tokens
 from elman.layers.stack import Stack, StackConfig, StackRun
 from elman.layers.topics import TopicContext
 from elman.models.network import NeuralConfig

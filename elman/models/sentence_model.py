@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import torch
 
 from elman.batches.sentences import ExampleBatch
-from elman.models.loss import Loss
+from elman.models.contract import Loss
 from elman.models.weights import Kept
 from elman.text.task_config import SentenceConfig
 

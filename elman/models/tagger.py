@@ -20,7 +20,7 @@ from elman.errors import InputError
 from elman.layers.encoders import EncoderConfig, SentenceEncoder
 from elman.layers.tag_outputs import TAG_OUTPUTS
 from elman.layers.word_features import ColumnFeatures
-from elman.models.loss import Loss
+from elman.models.contract import Loss
 from elman.models.sentence_model import SentenceModel
 from elman.text.task_config import TaggedConfig
 

@@ -17,8 +17,7 @@ from typing import Any, BinaryIO
 from elman.atomic import replacing
 from elman.errors import InputError
 from elman.runs.claim import MANIFEST, left_behind, recover
-from elman.runs.parts import as_json
-from elman.runs.regular import open_regular, parse_json, read_text
+from elman.runs.parts import as_json, open_regular, parse_json, read_text
 from elman.version import __version__
 
 __all__ = ["MANIFEST", "Entry", "checked_file", "fingerprint", "read_manifest", "write_manifest"]

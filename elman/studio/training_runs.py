@@ -15,7 +15,7 @@ from elman.errors import ElmanError
 from elman.runs.folder import read_run
 from elman.runs.lock import is_being_trained
 from elman.runs.manifest import MANIFEST
-from elman.runs.regular import open_regular
+from elman.runs.parts import open_regular
 from elman.studio.errors import Refused
 from elman.studio.served import ServedModel, last_part
 from elman.training.history import HISTORY, read_history

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from elman.errors import InputError
-from elman.evaluation.reading import Progress
+from elman.evaluation.measures import Progress
 from elman.json_safe import json_safe
 from elman.tasks.neighbours import Neighbours, Occurrence, find_neighbours
 from elman.tasks.question import TEXT, Answer, Question, asked, lines_of

@@ -22,7 +22,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Protocol
 
 from elman.errors import InputError, nearest
-from elman.evaluation.reading import Progress, silent
+from elman.evaluation.measures import Progress, silent
 from elman.text.reader import Document
 
 TEXT = "text"  # one text: a command reads it from FILE, from standard input (-) or from --text

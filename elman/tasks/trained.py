@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from elman.errors import InputError
-from elman.evaluation.measures import MeasureTable, TaskMeasures
-from elman.evaluation.reading import Progress, silent
+from elman.evaluation.measures import MeasureTable, Progress, TaskMeasures, silent
 from elman.models import MODELS
 from elman.recipes import RunConfig
 from elman.runs.folder import write_run

@@ -20,7 +20,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from elman.batches.sentences import SentenceReader
 from elman.errors import InputError
-from elman.layers.contextual import ScalarMix
+from elman.layers.elmo import ScalarMix
 from elman.models.bidirectional import BidirectionalModel
 
 _BATCH = 32  # lines side by side

@@ -14,9 +14,8 @@ from functools import cache
 from typing import NamedTuple
 
 from elman.errors import choose
-from elman.text.drawn_lines import BuiltInCorpus
-from elman.text.look_ahead import END, Rules
-from elman.text.probabilistic_grammar import Grammar
+from elman.text.corpora import BuiltInCorpus
+from elman.text.probabilistic_grammar import END, Grammar, Rules
 
 __all__ = [
     "END",

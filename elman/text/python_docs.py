@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from elman.errors import InputError, choose
-from elman.text.drawn_lines import BuiltInCorpus
+from elman.text.corpora import BuiltInCorpus
 
 SHARES = {"train": 0.8, "valid": 0.1, "test": 0.1}
 

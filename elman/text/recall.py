@@ -8,7 +8,7 @@ import random
 import string
 from dataclasses import dataclass
 
-from elman.text.drawn_lines import DrawnLines, Line
+from elman.text.corpora import DrawnLines, Line
 
 TICKET_SENTENCE = (
     "When she tried to print her tickets, she found that the printer was out of toner. "

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from elman.errors import InputError
-from elman.text.drawn_lines import DrawnLines, Line
+from elman.text.corpora import DrawnLines, Line
 
 
 @dataclass(kw_only=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from elman.errors import ElmanError
-from elman.runs.regular import open_regular, parse_json
+from elman.runs.parts import open_regular, parse_json
 
 HISTORY = "history.jsonl"
 CURVES = "curves.png"

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from elman.adapters import ADAPTERS, adapt
+from elman.adapters import ADAPTERS, FitContext, adapt
 from elman.adapters.cache import UnigramCache
-from elman.adapters.fit_context import FitContext
 from elman.adapters.mixture import Mixture
 from elman.counts.estimate import NgramConfig
 from elman.errors import InputError

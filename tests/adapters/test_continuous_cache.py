@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from elman.adapters import adapt, moments
+from elman.adapters import FitContext, adapt, continuous_cache
 from elman.adapters.continuous_cache import ContinuousCache
-from elman.adapters.fit_context import FitContext
-from elman.evaluation.reading import Reading
+from elman.evaluation.measures import Reading
 from elman.evaluation.scoring import score_ids
 from elman.models.contract import LanguageModel
 from elman.models.recurrent import RecurrentConfig, RecurrentModel
@@ -55,7 +54,7 @@ def test_every_probability_is_that_of_the_formula(
     weight: float,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(moments, "_AT_ONCE", 50)
+    monkeypatch.setattr(continuous_cache, "_AT_ONCE", 50)
     cache = ContinuousCache(network, window, theta, weight)
     if weight == 1:  # then a word that is not remembered is impossible
         found = cache.score(torch.tensor([[3, 3, 4]]), cache.start(1))[0][0].exp().tolist()

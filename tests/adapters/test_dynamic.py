@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from elman.adapters import adapt
-from elman.adapters.dynamic import DynamicEvaluation
-from elman.adapters.fit_context import FitContext
-from elman.adapters.update_rules import Rms, Sgd, Worker, root_mean_square
+from elman.adapters import FitContext, adapt
+from elman.adapters.dynamic import DynamicEvaluation, Rms, Sgd, Worker, root_mean_square
 from elman.errors import InputError
 from elman.evaluation.scoring import score_ids
 from elman.models.neural import NeuralModel

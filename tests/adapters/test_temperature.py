@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from elman.adapters import adapt
-from elman.adapters.fit_context import FitContext
+from elman.adapters import FitContext, adapt
 from elman.adapters.temperature import Temperature
 from elman.counts.estimate import NgramConfig
 from elman.evaluation.scoring import score_ids

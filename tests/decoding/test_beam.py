@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from elman.decoding.beam import beam_search
-from elman.decoding.hypotheses import length_normaliser
+from elman.decoding.beam import beam_search, length_normaliser
 from elman.decoding.options import DecodingOptions
 from elman.decoding.sampling import sample
 from elman.errors import ElmanError, InputError

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 import torch
 
-from elman.decoding.beam import beam_search, beam_search_rows
-from elman.decoding.hypotheses import Hypothesis
+from elman.decoding.beam import Hypothesis, beam_search, beam_search_rows
 from elman.decoding.options import DecodingOptions
-from elman.decoding.probabilities import likeliest
 from elman.decoding.sampling import sample
+from elman.decoding.transforms import likeliest
 from elman.errors import ElmanError, InputError
 
 STOP = 2

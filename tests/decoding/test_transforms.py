@@ -10,8 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elman.decoding.options import DecodingOptions
-from elman.decoding.probabilities import largest, normalise
-from elman.decoding.transforms import TRANSFORMS, min_p, softmax_sampling, temperature, top_k, top_p
+from elman.decoding.transforms import (
+    TRANSFORMS,
+    largest,
+    min_p,
+    normalise,
+    softmax_sampling,
+    temperature,
+    top_k,
+    top_p,
+)
 from elman.errors import ElmanError, InputError
 
 

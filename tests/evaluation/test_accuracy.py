@@ -9,7 +9,7 @@ import torch
 from elman.errors import InputError
 from elman.evaluation import scoring
 from elman.evaluation.accuracy import Accuracy, Counted, likeliest, measure_accuracy
-from elman.evaluation.reading import Reading
+from elman.evaluation.measures import Reading
 from elman.models.contract import LanguageModel
 from elman.text.characters import Characters
 from elman.text.tokenizer import TextConfig

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from elman.evaluation.drift import measure_drift
+from elman.evaluation.exposure import measure_drift
 from elman.models.contract import LanguageModel
 
 SIZE = 4

@@ -11,7 +11,7 @@ import torch
 
 from elman.errors import InputError
 from elman.evaluation.exposure import measure_exposure, places_in_sentences, rows_of_text
-from elman.evaluation.grammar_walk import LOST, GrammarWalk
+from elman.evaluation.grammar import LOST, GrammarWalk
 from elman.models.contract import LanguageModel
 from elman.text.grammar import elman_grammar, grammar_text
 from elman.text.tokenizer import TextConfig

@@ -11,8 +11,8 @@ from sentence_models import fitted
 
 import elman
 from elman.errors import InputError
+from elman.evaluation.measures import Reading
 from elman.evaluation.pairs import JudgedPair, judge_pairs
-from elman.evaluation.reading import Reading
 from elman.evaluation.scoring import score_ids
 from elman.evaluation.surprisal import word_surprisals
 from elman.models.recurrent import RecurrentConfig, RecurrentModel

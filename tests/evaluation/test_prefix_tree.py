@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from elman.adapters import adapt
-from elman.adapters.fit_context import FitContext
+from elman.adapters import FitContext, adapt
 from elman.counts.estimate import NgramConfig
+from elman.evaluation.measures import Reading
 from elman.evaluation.prefix_tree import score_lines
-from elman.evaluation.reading import Reading
 from elman.evaluation.scoring import score_ids
 from elman.models.contract import LanguageModel
 from elman.models.ngram import NGram

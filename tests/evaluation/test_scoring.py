@@ -9,12 +9,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elman.adapters import adapt
-from elman.adapters.fit_context import FitContext
+from elman.adapters import FitContext, adapt
 from elman.counts.estimate import NgramConfig
 from elman.errors import InputError
 from elman.evaluation import scoring
-from elman.evaluation.reading import Reading
+from elman.evaluation.measures import Reading
 from elman.evaluation.scoring import cut_lines, cut_stream, score_ids
 from elman.models.contract import LanguageModel
 from elman.models.ngram import NGram

@@ -8,7 +8,7 @@ import torch
 
 from elman.counts.estimate import NgramConfig
 from elman.evaluation import scoring
-from elman.evaluation.reading import Reading
+from elman.evaluation.measures import Reading
 from elman.evaluation.scoring import score_ids
 from elman.evaluation.surprisal import WordSurprisal, word_surprisals
 from elman.models.ngram import NGram

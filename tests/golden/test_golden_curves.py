@@ -37,11 +37,11 @@ from tagged import train_tagger, write_tagged
 
 from elman.cells import CELLS
 from elman.layers.attentions import ATTENTIONS
-from elman.layers.connections import CONNECTIONS
 from elman.layers.inputs import INPUTS
+from elman.layers.layer import CONNECTIONS
 from elman.layers.outputs import OUTPUTS
-from elman.layers.spellings import SPELLINGS
 from elman.layers.tag_outputs import TAG_OUTPUTS
+from elman.layers.word_features import SPELLINGS
 from elman.models import MODELS
 from elman.tasks.task import train
 from elman.training.averaging import AVERAGES

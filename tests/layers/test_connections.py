@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from elman.errors import InputError
-from elman.layers.connections import CONNECTIONS, Dense, Highway, Plain, Residual
+from elman.layers.layer import CONNECTIONS, Dense, Highway, Plain, Residual
 
 ENTERED = torch.tensor([[[1.0, 2.0]]])
 OUTPUT = torch.tensor([[[10.0, 20.0]]])

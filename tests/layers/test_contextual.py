@@ -5,7 +5,7 @@ import torch
 
 from elman.batches.sentences import ExampleBatch, SentenceReader
 from elman.errors import InputError
-from elman.layers.contextual import Contextual, ScalarMix
+from elman.layers.elmo import Contextual, ScalarMix
 from elman.models.bidirectional import BidirectionalConfig, BidirectionalModel
 from elman.models.tagger import Tagger, TaggerConfig
 from elman.text.word_list import WordList

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from elman.errors import InputError
-from elman.layers.elmo_characters import PADDING, ElmoCharacters
+from elman.layers.elmo import PADDING, ElmoCharacters
 from elman.text.word_list import spell
 
 

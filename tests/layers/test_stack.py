@@ -6,7 +6,7 @@ import torch
 from elman.cells import CELLS
 from elman.config import as_data, build
 from elman.errors import InputError
-from elman.layers.connections import CONNECTIONS
+from elman.layers.layer import CONNECTIONS
 from elman.layers.stack import Stack, StackConfig
 from elman.state import detach, select, tensors
 

@@ -14,8 +14,7 @@ import pytest
 import torch
 import translators
 
-from elman.adapters import ADAPTERS, adapt
-from elman.adapters.fit_context import FitContext
+from elman.adapters import ADAPTERS, FitContext, adapt
 from elman.cells import CELLS
 from elman.counts.smoothers import SMOOTHERS
 from elman.errors import InputError

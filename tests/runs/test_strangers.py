@@ -17,7 +17,7 @@ from elman.errors import InputError
 from elman.runs import manifest
 from elman.runs.folder import read_run, write_run
 from elman.runs.manifest import MANIFEST
-from elman.runs.regular import parse_json
+from elman.runs.parts import parse_json
 from elman.training.history import read_history
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from elman.text.corpus_form import CorpusForm
-from elman.text.detokenise import detokenise
+from elman.text.words import detokenise
 
 TYPED = "He didn't see the house, but John's dog did."
 

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from elman.errors import InputError
-from elman.text.drawn_lines import DrawnLines, Line
+from elman.text.corpora import DrawnLines, Line
 
 
 class Numbers(DrawnLines):

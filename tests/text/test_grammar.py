@@ -18,7 +18,7 @@ from elman.text.grammar import (
     grammar_text,
     verbs,
 )
-from elman.text.look_ahead import Rules
+from elman.text.probabilistic_grammar import Rules
 
 Language = dict[tuple[str, ...], float]
 

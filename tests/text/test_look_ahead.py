@@ -2,7 +2,7 @@
 
 import pytest
 
-from elman.text.look_ahead import Rules, check_one_word_decides
+from elman.text.probabilistic_grammar import Rules, check_one_word_decides
 
 
 def test_recursion_to_the_right_is_decided() -> None:

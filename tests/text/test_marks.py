@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elman.text.marks import after_mark
+from elman.text.tokenizer import after_mark
 
 EOS, MARK, UNTIL = 0, 1, 2
 

@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from elman.text.look_ahead import END, Rules
-from elman.text.probabilistic_grammar import Grammar
+from elman.text.probabilistic_grammar import END, Grammar, Rules
 
 # a's, as many b's, then c. A sentence with n a's has 2n + 1 words and probability 0.75 * 0.25^n.
 NESTED: Rules = {

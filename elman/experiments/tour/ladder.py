@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from elman.evaluation.agreement import DistanceScore, agreement_by_distance
+from elman.evaluation.grammar import DistanceScore, agreement_by_distance
 from elman.evaluation.measurement import Measurement
 from elman.evaluation.surprisal import WordSurprisal
 from elman.tasks.language_modelling.trained import TrainedModel

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from elman.errors import InputError
-from elman.evaluation.reading import Progress
+from elman.evaluation.measures import Progress
 from elman.tasks.answering.reader import read_questions
 from elman.tasks.answering.task import FoundAnswer, TrainedAnswerer
 from elman.tasks.embed import EMBED

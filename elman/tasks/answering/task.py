@@ -18,7 +18,7 @@ from elman.batches.buckets import plan_epoch
 from elman.batches.featured import IndexedMatches
 from elman.batches.sentences import Examples, IndexedSentences
 from elman.errors import InputError
-from elman.evaluation.reading import Progress, silent
+from elman.evaluation.measures import Progress, silent
 from elman.models.answerer import Answerer
 from elman.recipes import RunConfig
 from elman.tasks.answering.measures import AnswerMeasures, measure_answers

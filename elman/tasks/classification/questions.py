@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from elman.errors import InputError
-from elman.evaluation.reading import Progress
+from elman.evaluation.measures import Progress
 from elman.tasks.classification.reader import read_unlabelled
 from elman.tasks.classification.trained import Classified, Contribution, TrainedClassifier
 from elman.tasks.embed import EMBED

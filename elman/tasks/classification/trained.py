@@ -18,12 +18,13 @@ import numpy as np
 from elman.errors import InputError
 from elman.evaluation.measures import (
     LabelMeasures,
+    Progress,
     Score,
     TaskMeasures,
     measure_labels,
+    silent,
     unseen_notes,
 )
-from elman.evaluation.reading import Progress, silent
 from elman.models.classifier import Classifier
 from elman.tasks.classification.reader import Example, has_columns, labelled
 from elman.tasks.sentence_task import TrainedSentenceTask

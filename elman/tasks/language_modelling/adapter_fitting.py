@@ -11,10 +11,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from elman.adapters import adapt
-from elman.adapters.fit_context import FitContext
+from elman.adapters import FitContext, adapt
 from elman.errors import InputError
-from elman.evaluation.reading import Progress, Reading
+from elman.evaluation.measures import Progress, Reading
 from elman.evaluation.scoring import score_ids
 from elman.models.contract import LanguageModel
 from elman.tasks.language_modelling.trained import TrainedModel

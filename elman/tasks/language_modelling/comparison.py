@@ -15,7 +15,7 @@ import numpy as np
 from elman.errors import InputError
 from elman.evaluation.bootstrap import PairedBootstrap, paired_bootstrap
 from elman.evaluation.measurement import Measurement
-from elman.evaluation.reading import Reading
+from elman.evaluation.measures import Reading
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.text.corpora import open_running_text
 

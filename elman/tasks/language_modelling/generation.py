@@ -19,7 +19,7 @@ from elman.decoding.options import DecodingOptions
 from elman.decoding.sampling import sample
 from elman.errors import InputError
 from elman.evaluation.generated import GeneratedText, measure_generated
-from elman.evaluation.reading import Progress, silent
+from elman.evaluation.measures import Progress, silent
 from elman.state import State, select
 from elman.tasks.language_modelling.continuation import Continuation
 from elman.tasks.language_modelling.trained import TrainedModel

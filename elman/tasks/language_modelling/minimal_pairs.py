@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from elman.errors import InputError
+from elman.evaluation.measures import Progress, silent
 from elman.evaluation.pair_accuracy import (
     DIFFERING,
     Judgement,
@@ -27,7 +28,6 @@ from elman.evaluation.pair_accuracy import (
     mean_accuracy,
 )
 from elman.evaluation.pairs import DIFFERENCE, SENTENCE, JudgedPair, judge_pairs
-from elman.evaluation.reading import Progress, silent
 from elman.evaluation.suites import JudgedItem, judge_suite
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.text.minimal_pairs import (

@@ -15,7 +15,7 @@ from elman.decoding.transforms import TRANSFORMS
 from elman.errors import InputError
 from elman.evaluation.generated import GeneratedText
 from elman.evaluation.measurement import Measurement
-from elman.evaluation.reading import Progress, Reading
+from elman.evaluation.measures import Progress, Reading
 from elman.evaluation.surprisal import WordSurprisal
 from elman.insight.inspection import Inspection
 from elman.json_safe import json_safe

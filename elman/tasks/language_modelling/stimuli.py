@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from elman.evaluation.reading import Progress, silent
+from elman.evaluation.measures import Progress, silent
 from elman.evaluation.surprisal import Part, part_surprisals
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.text.stimuli import NOTHING, Stimuli

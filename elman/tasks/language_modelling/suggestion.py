@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import torch
 
-from elman.decoding.probabilities import refuse_impossible
+from elman.decoding.transforms import refuse_impossible
 from elman.errors import InputError
 from elman.state import State, select
 from elman.tasks.language_modelling.continuation import HALF_CHARACTER

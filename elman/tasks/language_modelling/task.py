@@ -20,7 +20,7 @@ from elman.runs.parts import Shapes, part_array
 from elman.tasks.gradient_task import GradientTask
 from elman.tasks.language_modelling.text_task import TextTask
 from elman.tasks.trained import Trained
-from elman.text.marks import after_mark
+from elman.text.tokenizer import after_mark
 
 _VALIDATION_WINDOW = 100  # tokens at a time; of no consequence for the result
 _FEWEST_PER_COLUMN = 200  # tokens of validation text

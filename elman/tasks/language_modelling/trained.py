@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from elman.errors import InputError
-from elman.evaluation.reading import STREAM, Progress, Reading, silent
+from elman.evaluation.measures import STREAM, Progress, Reading, silent
 from elman.models.contract import LanguageModel
 from elman.tasks.trained import Trained
 from elman.text.corpora import Corpus

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from elman.errors import InputError
-from elman.evaluation.reading import Progress
+from elman.evaluation.measures import Progress
 from elman.tasks.embed import EMBED
 from elman.tasks.question import NAME, TEXT, Question, asked
 from elman.tasks.tagging.columns import ColumnFile, looks_like_columns

@@ -18,8 +18,7 @@ from elman.batches.featured import IndexedFeatures
 from elman.batches.sentences import Examples, IndexedSentences
 from elman.data_checks import texts
 from elman.errors import InputError
-from elman.evaluation.measures import unseen_notes
-from elman.evaluation.reading import Progress, silent
+from elman.evaluation.measures import Progress, silent, unseen_notes
 from elman.models.tagger import Tagger
 from elman.recipes import RunConfig
 from elman.tasks.sentence_task import SentenceTask, TrainedSentenceTask, learn_words

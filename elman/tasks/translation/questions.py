@@ -10,7 +10,7 @@ import numpy as np
 
 from elman.errors import InputError
 from elman.evaluation.attention_map import AttentionMap
-from elman.evaluation.reading import Progress
+from elman.evaluation.measures import Progress
 from elman.tasks.question import TEXTS, Question, asked, lines_of, make_request
 from elman.tasks.translation.attention import attention_maps
 from elman.tasks.translation.trained import BEAM, LENGTH_PENALTY, TrainedTranslator, Written

@@ -15,12 +15,11 @@ import numpy as np
 import torch
 
 from elman.batches.sources import pad_rows
-from elman.decoding.beam import beam_search_rows
-from elman.decoding.hypotheses import Hypothesis
+from elman.decoding.beam import Hypothesis, beam_search_rows
 from elman.decoding.options import DecodingOptions
 from elman.decoding.sampling import sample
 from elman.errors import InputError
-from elman.evaluation.reading import Progress, silent
+from elman.evaluation.measures import Progress, silent
 from elman.models.contract import LanguageModel
 from elman.tasks.example_task import TrainedTask
 from elman.tasks.translation.attention import check_attention, look

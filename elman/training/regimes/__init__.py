@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from elman.options import convert_options
-from elman.registry import Registry
+from elman.registry import Registry, convert_options
 from elman.training.regimes.regime import OPTIONS, Regime
 
 REGIMES = Registry(

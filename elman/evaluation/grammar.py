@@ -1,16 +1,17 @@
-"""The built-in grammar over arrays of ids: where each row of a text stands, and what may follow.
-
-Takes a tokenizer and ids, gives the number of the grammar's state before each id and, by those
-numbers, the exact distributions of the next id. States are numbered as they are met, and their
-distributions and successors are kept, so that a long text costs a few array operations per step.
-"""
+"""What a model knows of the built-in grammar: where a text stands in it, and number agreement."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from elman.text.grammar import END, Grammar, elman_grammar
-from elman.text.look_ahead import Symbols
+import numpy as np
+import torch
+
+from elman.models.contract import LanguageModel
+from elman.text.grammar import END, NUMBERS, Grammar, agreement_points, elman_grammar, verbs
+from elman.text.probabilistic_grammar import Symbols
 from elman.text.tokenizer import Tokenizer
 
 LOST = -1  # the sentence has had a word that cannot be; until it ends nothing is known
@@ -18,7 +19,12 @@ _UNKNOWN = -2
 
 
 class GrammarWalk:
-    """States by number; 0 is the beginning of a sentence."""
+    """The built-in grammar over arrays of ids: where each row stands, and what may follow.
+
+    Gives the number of the grammar's state before each id and, by those numbers, the exact
+    distributions of the next id. States are numbered as they are met, 0 being the beginning of a
+    sentence; what follows them is kept, so that a long text costs a few array operations per step.
+    """
 
     def __init__(self, tokenizer: Tokenizer, grammar: Grammar | None = None) -> None:
         self._grammar = grammar or elman_grammar()
@@ -81,3 +87,50 @@ class GrammarWalk:
             stack = self._grammar.advance(self._stacks[state], self._words[token])
             self._next[state][token] = self._number(stack)
         return int(self._next[state][token])
+
+
+@dataclass(frozen=True)
+class DistanceScore:
+    """How a model does on the verbs at one distance from their nouns."""
+
+    distance: int  # words between the two
+    right: int
+    verbs: int
+
+    @property
+    def accuracy(self) -> float:
+        return self.right / self.verbs
+
+
+def agreement_by_distance(
+    model: LanguageModel, tokenizer: Tokenizer, sentences: Sequence[str], farthest: int = 10
+) -> list[DistanceScore]:
+    """Does a model know which noun a verb belongs to? How often it finds verbs of the right number
+    more likely than those of the wrong one, for every distance between the two.
+
+        boys who Mary chases …     walk, walks?      the noun is three words away
+
+    Sentences are those of the built-in grammar; `farthest` stands for all distances from there on.
+    """
+    forms = {number: tokenizer.encode(" ".join(sorted(verbs(number)))) for number in NUMBERS}
+    right: Counter[int] = Counter()
+    total: Counter[int] = Counter()
+    for sentence in sentences:
+        points = agreement_points(sentence.split())
+        log_probs = _distributions(model, tokenizer.encode(sentence))
+        for point in points:
+            mass = {
+                number: float(np.logaddexp.reduce(log_probs[point.verb, ids]))
+                for number, ids in forms.items()
+            }
+            wrong = next(number for number in NUMBERS if number != point.number)
+            distance = min(point.distance, farthest)
+            total[distance] += 1
+            right[distance] += mass[point.number] > mass[wrong]
+    return [DistanceScore(d, right[d], total[d]) for d in sorted(total)]
+
+
+def _distributions(model: LanguageModel, ids: np.ndarray) -> np.ndarray:
+    with torch.inference_mode():
+        log_probs, _ = model.predict_all(torch.from_numpy(ids)[None], model.start(1))
+    return log_probs[0].double().numpy()
