@@ -160,8 +160,7 @@ def _package(point: EntryPoint) -> str:
 
 
 def _about(member: Any) -> str:
-    words: str = member.ABOUT if isinstance(member, ModuleType) else member.about
-    return words
+    return member.ABOUT if isinstance(member, ModuleType) else member.about
 
 
 def check_options(

@@ -72,28 +72,22 @@ class Packed(Plain):
         """Made when the way back begins; None if that does not pay."""
         if self.weight.numel() < _FEWEST_WEIGHTS_BACK:
             return None
-        packed: torch.Tensor = torch.ops.mkldnn._reorder_linear_weight(self.weight.t(), self.rows)
-        return packed
+        return torch.ops.mkldnn._reorder_linear_weight(self.weight.t(), self.rows)
 
     def add(self, prepared: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
         if torch.is_grad_enabled() and (prepared.requires_grad or state.requires_grad):
-            result: torch.Tensor = _PackedProduct.apply(prepared, state, self)  # type: ignore[no-untyped-call]
-            return result
+            return _PackedProduct.apply(prepared, state, self)  # type: ignore[no-untyped-call]
         return self.forward(prepared, state)
 
     def forward(self, prepared: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
         product = torch.ops.mkldnn._linear_pointwise.binary
-        result: torch.Tensor = product(state.contiguous(), prepared, self._packed, None, "add")
-        return result
+        return product(state.contiguous(), prepared, self._packed, None, "add")
 
     def backward(self, gradient: torch.Tensor) -> torch.Tensor:
         if self._transposed is None:
             return gradient @ self.weight
         product = torch.ops.mkldnn._linear_pointwise
-        result: torch.Tensor = product(
-            gradient.contiguous(), self._transposed, None, "none", [], ""
-        )
-        return result
+        return product(gradient.contiguous(), self._transposed, None, "none", [], "")
 
 
 class _PackedProduct(torch.autograd.Function):
@@ -127,8 +121,7 @@ def defer(
     """
     if not (weight.requires_grad and torch.is_grad_enabled()):
         return part
-    result: torch.Tensor = _Deferred.apply(part, weight, read, order)  # type: ignore[no-untyped-call]
-    return result
+    return _Deferred.apply(part, weight, read, order)  # type: ignore[no-untyped-call]
 
 
 class _Deferred(torch.autograd.Function):

@@ -54,8 +54,7 @@ class NgramConfig:
 
     def smoother(self) -> Smoother:
         """The smoother with its options, for one text."""
-        made: Smoother = SMOOTHERS.choose(self.smoothing)(**self.options)
-        return made
+        return SMOOTHERS.choose(self.smoothing)(**self.options)
 
 
 def estimate(

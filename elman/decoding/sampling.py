@@ -66,8 +66,7 @@ def draw(log_probs: torch.Tensor, uniforms: Sequence[float]) -> list[int]:
     targets = torch.tensor(uniforms, dtype=torch.float64).unsqueeze(1) * total  # (B, 1)
     passed = torch.searchsorted(cumulative, targets, right=True)
     last_possible = torch.searchsorted(cumulative, total)  # the first place with the whole sum
-    ids: list[int] = torch.minimum(passed, last_possible).squeeze(1).tolist()
-    return ids
+    return torch.minimum(passed, last_possible).squeeze(1).tolist()
 
 
 def _ended(

@@ -180,8 +180,7 @@ def _correlations(units: np.ndarray, values: np.ndarray) -> np.ndarray:
     centred = units - units.mean(0)
     signal = values - values.mean()
     lengths = np.linalg.norm(centred, axis=0) * np.linalg.norm(signal)
-    found: np.ndarray = signal @ centred / np.where(lengths > 0, lengths, np.inf)
-    return found
+    return signal @ centred / np.where(lengths > 0, lengths, np.inf)
 
 
 def _by_chance(units: np.ndarray, values: np.ndarray) -> float:

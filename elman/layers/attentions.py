@@ -119,8 +119,7 @@ class BilinearAttention(Attention):
         self.cover = nn.Linear(1, query_size, bias=False) if coverage else None
 
     def prepare(self, values: torch.Tensor) -> torch.Tensor:
-        keys: torch.Tensor = self.key(values)
-        return keys
+        return self.key(values)
 
     def scores(
         self, queries: torch.Tensor, keys: torch.Tensor, covered: torch.Tensor | None = None
@@ -153,8 +152,7 @@ class AdditiveAttention(Attention):
         self.cover = nn.Linear(1, size, bias=False) if coverage else None
 
     def prepare(self, values: torch.Tensor) -> torch.Tensor:
-        keys: torch.Tensor = self.key(values)
-        return keys
+        return self.key(values)
 
     def scores(
         self, queries: torch.Tensor, keys: torch.Tensor, covered: torch.Tensor | None = None

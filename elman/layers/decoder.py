@@ -262,8 +262,7 @@ def _parted(stack: StackConfig) -> tuple[StackConfig, StackConfig | None]:
 
 
 def _sizes(layer: Any) -> tuple[int, ...]:
-    sizes: tuple[int, ...] = layer.directions[0].cell.state_sizes
-    return sizes
+    return layer.directions[0].cell.state_sizes
 
 
 def _first_output(states: State) -> torch.Tensor:

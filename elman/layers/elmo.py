@@ -86,8 +86,7 @@ class ElmoCharacters(nn.Module):
         features = torch.relu(torch.cat(found, dim=1))  # it keeps the order: may come after max
         for highway in self.highways:
             features = highway(features)
-        projected: torch.Tensor = self.project(features)
-        return projected
+        return self.project(features)
 
     def translate(self, spelled: torch.Tensor) -> torch.Tensor:
         """ELMo's symbols of the words and of the two boundaries, (N + 2, at most `longest`).
@@ -118,8 +117,7 @@ def check_filters(widths: tuple[int, ...], filters: tuple[int, ...], longest: in
 def _best_match(vectors: torch.Tensor, width: int, filters: Any) -> torch.Tensor:
     """How well each filter fits where it fits best, (N, filters), from vectors (N, L, size)."""
     windows = vectors.unfold(1, width, 1).transpose(2, 3).flatten(2)  # (N, places, width · size)
-    best: torch.Tensor = filters(windows).amax(1)
-    return best
+    return filters(windows).amax(1)
 
 
 class ScalarMix(nn.Module):

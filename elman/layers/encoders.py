@@ -122,8 +122,7 @@ class SentenceEncoder(nn.Module):
             hidden = torch.tanh(self.window(neighbours))
             return dropout(hidden, self.config.dropout_output, self.training)
         assert self.stack is not None
-        outputs: torch.Tensor = self.stack(features, lengths=sentences.lengths).outputs
-        return outputs
+        return self.stack(features, lengths=sentences.lengths).outputs
 
 
 def _neighbours(features: torch.Tensor, real: torch.Tensor, width: int) -> torch.Tensor:

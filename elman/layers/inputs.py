@@ -197,8 +197,7 @@ def _best_match(
     last = (lengths - width).clamp(min=0)
     places = torch.arange(matches.shape[1], device=lengths.device)
     outside = places > last[:, None]
-    best: torch.Tensor = matches.masked_fill(outside.unsqueeze(2), -torch.inf).amax(1)
-    return best
+    return matches.masked_fill(outside.unsqueeze(2), -torch.inf).amax(1)
 
 
 INPUTS = Registry(

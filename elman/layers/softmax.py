@@ -68,10 +68,9 @@ def softmax_scores(
 
     Differentiable; but who needs their plain sum has it cheaper from `softmax_loss`.
     """
-    result: torch.Tensor = _SoftmaxScores.apply(  # type: ignore[no-untyped-call]
+    return _SoftmaxScores.apply(  # type: ignore[no-untyped-call]
         hidden, weight, bias, targets
     )
-    return result
 
 
 def chunks(rows: int, vocabulary_size: int, like: torch.Tensor) -> Iterator[slice]:
@@ -107,10 +106,9 @@ class Gradients:
 
     def of(self, loss: torch.Tensor) -> torch.Tensor:
         """The loss that they are the gradients of, for autograd."""
-        result: torch.Tensor = _Differentiated.apply(  # type: ignore[no-untyped-call]
+        return _Differentiated.apply(  # type: ignore[no-untyped-call]
             loss, *self._leaves, *self.parts
         )
-        return result
 
 
 class _Differentiated(torch.autograd.Function):

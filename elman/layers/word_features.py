@@ -92,8 +92,7 @@ class RecurrentSpelling(Spelling):
     def forward(self, spelled: torch.Tensor) -> torch.Tensor:
         lengths = (spelled != 0).sum(1)
         run = self.stack(self.vectors(spelled), lengths=lengths)
-        vectors: torch.Tensor = self.last(run.outputs, lengths)
-        return vectors
+        return self.last(run.outputs, lengths)
 
 
 SPELLINGS = Registry(
@@ -147,8 +146,7 @@ class _Values(nn.Module):
         if self.training and self.unknown_rate:
             hidden = self.once[values] & (torch.rand(values.shape) < self.unknown_rate)
             values = values.masked_fill(hidden, 0)
-        vectors: torch.Tensor = self.vectors(values)
-        return vectors
+        return self.vectors(values)
 
 
 @dataclass(kw_only=True)

@@ -95,5 +95,4 @@ class Classifier(SentenceModel):
             first, second = pooled
             vector = torch.cat([first, second, (first - second).abs(), first * second], dim=1)
         vector = dropout(vector, self.config.dropout_pooled, self.training)
-        scores: torch.Tensor = self.scores(vector)
-        return scores
+        return self.scores(vector)

@@ -201,8 +201,7 @@ class EncoderDecoder(NeuralModel):
         encoded, progress = cast("Any", carried)
         if self.config.copy:
             ids = ids.where(ids < len(self.counts), self.unknown_id)
-        run: DecoderRun = self.decoder(self.input(ids), Encoded(*encoded), DecoderState(*progress))
-        return run
+        return self.decoder(self.input(ids), Encoded(*encoded), DecoderState(*progress))
 
     def _drop(self, readouts: torch.Tensor) -> torch.Tensor:
         drop = locked_dropout if self.config.locked else dropout

@@ -101,8 +101,7 @@ class Network(Kept, ABC):
         """A fresh output for hidden vectors of this size."""
         make: Any = OUTPUTS[self.config.output]
         sizes = {"embedding_size": self.config.embedding_size, "tied": self.config.tied}
-        output: Output = make(hidden_size, self.counts, **sizes, **self.config.output_options)
-        return output
+        return make(hidden_size, self.counts, **sizes, **self.config.output_options)
 
     @abstractmethod
     def begin_encoding(self, batch_size: int) -> State:

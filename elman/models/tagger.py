@@ -82,9 +82,7 @@ class Tagger(SentenceModel):
     @torch.no_grad()
     def best(self, sentences: Sentences) -> torch.Tensor:
         """The likeliest tags, (B, T)."""
-        best: torch.Tensor = self.output.best(self._score(sentences), sentences.lengths)
-        return best
+        return self.output.best(self._score(sentences), sentences.lengths)
 
     def _score(self, sentences: Sentences) -> torch.Tensor:
-        scores: torch.Tensor = self.scores(self.encoder(sentences))
-        return scores
+        return self.scores(self.encoder(sentences))

@@ -281,5 +281,4 @@ def _renameat2() -> Callable[..., int] | None:
         return None
     name = (ctypes.c_int, ctypes.c_char_p)
     function.argtypes = [*name, *name, ctypes.c_uint]
-    found: Callable[..., int] = function
-    return found
+    return function

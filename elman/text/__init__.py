@@ -38,8 +38,7 @@ def train_tokenizer(text: str, config: TextConfig) -> tuple[Tokenizer, np.ndarra
     """The tokenizer that a configuration asks for, fitted to a text, and the ids of that text."""
     no_surrogates(text)
     name = guess_tokenizer(text) if config.tokenizer == "auto" else config.tokenizer
-    learned: tuple[Tokenizer, np.ndarray] = TOKENIZERS.choose(name).learn(text, config)
-    return learned
+    return TOKENIZERS.choose(name).learn(text, config)
 
 
 def guess_tokenizer(text: str) -> str:

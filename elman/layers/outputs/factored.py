@@ -73,8 +73,7 @@ class AdaptiveSoftmax(Output):
     def score(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
         if not len(targets):
             return evidence[0].new_zeros(0)
-        scores: torch.Tensor = self.softmax(evidence[0], self.rank[targets]).output
-        return scores
+        return self.softmax(evidence[0], self.rank[targets]).output
 
     def log_probs(self, evidence: Evidence, table: Table) -> torch.Tensor:
         return self.softmax.log_prob(evidence[0])[:, self.rank]
