@@ -118,3 +118,9 @@ def check_types(settings: Any) -> None:
 def as_data(settings: Any) -> dict[str, Any]:
     """Plain data of a dataclass."""
     return dataclasses.asdict(settings)
+
+
+def at_least(value: float, least: float, name: str) -> None:
+    """Refuse an option that is too small."""
+    if not value >= least:  # nor is it NaN
+        raise InputError(f"{name}={value}: must be at least {least}")

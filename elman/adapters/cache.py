@@ -55,8 +55,6 @@ class UnigramCache(LanguageModel):
     """The distribution of the words just read."""
 
     def __init__(self, vocabulary_size: int, config: CacheConfig) -> None:
-        import torch
-
         self.vocabulary_size = vocabulary_size
         self.config = config
         self.horizon = config.window
@@ -66,13 +64,9 @@ class UnigramCache(LanguageModel):
         self.mass = torch.cat([torch.zeros(1, dtype=torch.float64), self.weights.flip(0).cumsum(0)])
 
     def start(self, batch_size: int, source: Any = None) -> torch.Tensor:
-        import torch
-
         return torch.full((batch_size, self.config.window), -1)
 
     def predict(self, state: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
-        import torch
-
         filled = state >= 0
         weights = self.weights * filled  # (B, W)
         counts = torch.zeros(len(state), self.vocabulary_size, dtype=torch.float64)
@@ -80,15 +74,11 @@ class UnigramCache(LanguageModel):
         return self._normalise(counts, filled.sum(1, keepdim=True))
 
     def read(self, ids: torch.Tensor, state: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
-        import torch
-
         return torch.cat([state, ids], dim=1)[:, ids.shape[1] :]
 
     def score(  # type: ignore[override]
         self, ids: torch.Tensor, state: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        import torch
-
         window = self.config.window
         rows = torch.cat([state, ids], dim=1)  # (B, W + T)
         pasts = rows.unfold(1, window, 1)  # (B, T + 1, W), a view
@@ -103,8 +93,6 @@ class UnigramCache(LanguageModel):
 
     def _normalise(self, counts: torch.Tensor, filled: torch.Tensor) -> torch.Tensor:
         """Log of counts over what is remembered; uniform where nothing is."""
-        import torch
-
         uniform = torch.tensor(1 / self.vocabulary_size, dtype=torch.float64)
         mass = self.mass[filled]
         return torch.where(filled > 0, counts / mass.clamp(min=1e-300), uniform).log()

@@ -89,8 +89,6 @@ class Mixture(LanguageModel):
 
     def attention(self, state: State) -> tuple[torch.Tensor, torch.Tensor]:
         """The average over the models that look at a source, by their weights."""
-        import torch
-
         parts = zip(self.models, self.weights, state, strict=True)
         looks = [(weight, *m.attention(s)) for m, weight, s in parts if m.has_attention]
         # where all of them weigh nothing, they count alike
@@ -100,8 +98,6 @@ class Mixture(LanguageModel):
         return (shares.to(stacked)[:, None, None] * stacked).sum(0), looks[0][2]
 
     def _mix(self, log_probs: list[torch.Tensor]) -> torch.Tensor:
-        import torch
-
         stacked = torch.stack([part.double() for part in log_probs])
         weights = torch.tensor(self.weights, dtype=torch.float64).log()
         return torch.logsumexp(stacked + weights.view(-1, *[1] * (stacked.dim() - 1)), dim=0)

@@ -90,6 +90,12 @@ class Cell(ABC):
                 shapes[f"{name}_state_bias"] = (product.rows,)
         return shapes | self.own_weights
 
+    def bias(self, name: str, weights: Weights) -> torch.Tensor | None:
+        """The sum of the biases of a product, (rows,); None if it has none."""
+        product = self.products[name]
+        names = [f"{name}_bias"] * product.bias + [f"{name}_state_bias"] * product.second_bias
+        return sum((weights[each] for each in names[1:]), weights[names[0]]) if names else None
+
     def initialise(self, weights: Weights) -> None:
         """Fill fresh weights in place: uniform within ±1/√hidden_size, as PyTorch does."""
         bound = 1 / math.sqrt(self.hidden_size)
@@ -103,7 +109,7 @@ class Cell(ABC):
     def fused(self, inputs: torch.Tensor, state: States, weights: Weights) -> Run | None:
         """All steps in one call, where there is a faster way than step by step; None if not.
 
-        A kernel of PyTorch, or a way back that is written out (`through_time.py`). inputs:
+        A kernel of PyTorch, or a way back that is written out (`engine.py`). inputs:
         (B, T, input_size), forward in time, no padding.
         """
         return None

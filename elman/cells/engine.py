@@ -11,7 +11,9 @@ the backward loop the gradient of U is one product of all of them with all v (`p
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -147,6 +149,7 @@ class _Steps:
 
     def __init__(self, cell: Cell, weights: Weights, inputs: torch.Tensor, trace: bool) -> None:
         self.now = 0
+        self._cell = cell
         self._weights = weights
         self._by_time = inputs.transpose(0, 1)  # (T, B, input_size)
         self._values: dict[str, list[torch.Tensor]] | None = {} if trace else None
@@ -155,7 +158,7 @@ class _Steps:
         self._matrices: dict[str, Plain] = {}  # U, cut off from the graph
         self._read: dict[str, list[torch.Tensor]] = {}  # every v that U was applied to, in order
         self._order: dict[str, list[int]] = {}
-        self._prepare(cell)
+        self._prepare()
 
     @property
     def inputs(self) -> torch.Tensor:
@@ -193,8 +196,9 @@ class _Steps:
             traced[name] = torch.stack(ordered, dim=1)
         return traced
 
-    def _prepare(self, cell: Cell) -> None:
+    def _prepare(self) -> None:
         """The input part of all products of all steps, in one product."""
+        cell = self._cell
         fed = {name: product for name, product in cell.products.items() if product.input_rows}
         parts = self._input_parts(fed)
         for name, product in cell.products.items():
@@ -222,12 +226,7 @@ class _Steps:
     def _with_bias(self, name: str, product: Product, part: torch.Tensor | None) -> torch.Tensor:
         """W x + b for all steps, (T, B, rows); rows that W does not feed hold b alone."""
         time, batch_size, _ = self._by_time.shape
-        bias = None
-        if product.bias:
-            bias = self._weights[f"{name}_bias"]
-        if product.second_bias:
-            second = self._weights[f"{name}_state_bias"]
-            bias = second if bias is None else bias + second
+        bias = self._cell.bias(name, self._weights)
         if bias is None:
             bias = self._by_time.new_zeros(product.rows)
         if part is None:
@@ -237,3 +236,63 @@ class _Steps:
             return fed
         rest = bias[product.input_rows :].expand(time, batch_size, -1)
         return torch.cat([fed, rest], dim=2)
+
+
+# What cells share that compute a whole sequence at once ------------------------------------------
+#
+# Recording every step for autograd costs a tenth of the time, so the classical cells do without:
+# all their steps are one function to autograd, and the equations of back-propagation through time
+# are its gradient (`elman_rnn.py`, `gru.py`, `lstm.py`). The input part of all steps is computed
+# before the function, and autograd finds its gradient; the gradient of U is one product after the
+# loop. Inside, time comes first: values of all steps are then tall matrices, and outputs are the
+# states that the next steps read, without copies.
+
+# derivative(gradient, value, grad_input=where): gradient ∘ f'(a), from value = f(a), into where
+tanh_derivative = torch.ops.aten.tanh_backward.grad_input  # 1 - value²
+sigmoid_derivative = torch.ops.aten.sigmoid_backward.grad_input  # value (1 - value)
+
+
+def time_first(inputs: torch.Tensor) -> torch.Tensor:
+    """(B, T, size) to (T, B, size), laid out that way."""
+    return inputs.transpose(0, 1).contiguous()
+
+
+def states_from(start: torch.Tensor, time: int) -> torch.Tensor:
+    """Room for h_0 … h_T, (T + 1, B, H), with h_0 in its place."""
+    states = start.new_empty(time + 1, *start.shape)
+    states[0] = start
+    return states
+
+
+def weight_gradient(arrived: torch.Tensor, read: torch.Tensor) -> torch.Tensor:
+    """dU = sum over t of da_t v_tᵀ, from da (T, B, rows) and v (T, B, size), in one product."""
+    return arrived.flatten(0, 1).t() @ read.flatten(0, 1)
+
+
+def finished(outputs: torch.Tensor) -> Run:
+    """The run that gave h_1 … h_T, (T, B, H)."""
+    return Run(outputs.transpose(0, 1), (outputs[-1],))
+
+
+def run_fused(
+    kernel: Callable[..., Any],
+    inputs: torch.Tensor,
+    state: States,
+    weights: Weights,
+    product: str,
+) -> Run:
+    """One of PyTorch's kernels: `torch.rnn_tanh`, `torch.lstm`, `torch.gru` …
+
+    One layer, one direction, batch first, with weights as arguments.
+    """
+    bias = weights.get(f"{product}_bias")
+    flat = [weights[f"{product}_input"], weights[f"{product}_state"]]
+    if bias is not None:
+        second = weights.get(f"{product}_state_bias")
+        flat += [bias, torch.zeros_like(bias) if second is None else second]
+    layered = [tensor.unsqueeze(0).contiguous() for tensor in state]
+    given = layered[0] if len(layered) == 1 else layered
+    # biases, layers, dropout, training, two directions, batch first
+    settings = (bias is not None, 1, 0.0, torch.is_grad_enabled(), False, True)
+    outputs, *final = kernel(inputs, given, flat, *settings)
+    return Run(outputs, tuple(tensor.squeeze(0) for tensor in final))

@@ -8,9 +8,8 @@ import torch
 from torch.nn.functional import linear
 
 from elman.cells.cell import Cell, Product, States, Step, Weights
-from elman.cells.engine import Run
-from elman.cells.products import Plain, lay_out, refuse_second_derivative
-from elman.cells.through_time import (
+from elman.cells.engine import (
+    Run,
     finished,
     sigmoid_derivative,
     states_from,
@@ -18,6 +17,7 @@ from elman.cells.through_time import (
     time_first,
     weight_gradient,
 )
+from elman.cells.products import Plain, lay_out, refuse_second_derivative
 
 
 class GRU(Cell):

@@ -8,7 +8,19 @@ from elman.cells.cell import Cell, Product, States, Step
 from elman.errors import InputError
 
 
-class MUT1(Cell):
+class _AddsInput(Cell):
+    """A cell that adds x_t to its state as it is, so that the two must be as long."""
+
+    def __init__(self, input_size: int, hidden_size: int) -> None:
+        if input_size != hidden_size:
+            raise InputError(
+                f"cell {type(self).__name__.lower()!r} adds its input to its state: input size "
+                f"{input_size} must equal hidden size {hidden_size}"
+            )
+        super().__init__(input_size, hidden_size)
+
+
+class MUT1(_AddsInput):
     """The first of three cells found by mutating the GRU (Józefowicz, Zaremba and Sutskever 2015).
 
         z_t = σ(W_z x_t + b_z)                                   update gate: reads the input only
@@ -22,11 +34,6 @@ class MUT1(Cell):
     about = "first mutation of the GRU (Józefowicz et al. 2015): needs inputs of the hidden size"
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
-        if input_size != hidden_size:
-            raise InputError(
-                f"cell 'mut1' adds its input to its state: input size {input_size} must equal "
-                f"hidden size {hidden_size}"
-            )
         super().__init__(input_size, hidden_size)
         self.products = {
             "update": Product(hidden_size, hidden_size, 0),
@@ -45,7 +52,7 @@ class MUT1(Cell):
         return (new,)
 
 
-class MUT2(Cell):
+class MUT2(_AddsInput):
     """The second of three cells found by mutating the GRU (Józefowicz, Zaremba and Sutskever 2015).
 
         z_t = σ(W_z x_t + U_z h_{t-1} + b_z)                     update gate
@@ -59,11 +66,6 @@ class MUT2(Cell):
     about = "second mutation of the GRU (Józefowicz et al. 2015): needs inputs of the hidden size"
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
-        if input_size != hidden_size:
-            raise InputError(
-                f"cell 'mut2' adds its input to its state: input size {input_size} must equal "
-                f"hidden size {hidden_size}"
-            )
         super().__init__(input_size, hidden_size)
         self.products = {
             # Rows in the order z, r; W feeds z only.

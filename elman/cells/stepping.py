@@ -143,8 +143,7 @@ class Stepper:
 
     def _prepare(self, name: str, product: Product, int8: bool) -> None:
         weights = self._weights
-        biases = [weights[n] for n in (f"{name}_bias", f"{name}_state_bias") if n in weights]
-        bias = sum(biases[1:], biases[0]) if biases else None
+        bias = self.cell.bias(name, weights)
         if product.input_rows and product.input_rows < product.rows and product.state_size:
             self._input_parts[name] = linear(weights[f"{name}_input"], None, int8)
             self._products[name] = linear(weights[f"{name}_state"], bias, int8)

@@ -21,8 +21,7 @@ from elman.evaluation.measures import Progress, silent
 from elman.evaluation.pair_accuracy import ANY, DIFFERING, EXCLUSIONS, Judgement
 from elman.evaluation.surprisal import Part, part_surprisals
 from elman.models.contract import LanguageModel
-from elman.text.formulas import Place
-from elman.text.syntax_suites import Condition, Suite
+from elman.text.syntax_suites import Condition, Place, Suite
 from elman.text.tokenizer import Tokenizer
 
 _METRICS: dict[str, Callable[[np.ndarray], float]] = {

@@ -35,6 +35,9 @@ class Influence(Insight):
     """
 
     about: ClassVar[str] = "which earlier words each prediction depended on, by gradient × input"
+    method: ClassVar[str] = "gradient × input"
+    how: ClassVar[str] = "gradient × input"  # in the title
+    by: ClassVar[str] = "gradient × input"  # in a sentence
 
     read: list[str]
     predicted: list[str]
@@ -68,44 +71,29 @@ class Influence(Insight):
         return [(int(number), float(column[number])) for number in best]
 
     def to_data(self) -> dict[str, Any]:
-        return {
-            "method": "gradient × input",
-            "read": self.read,
-            "predicted": self.predicted,
-            "values": numbers(above(self.values)),
-        }
+        return {"method": self.method, **vars(self), "values": numbers(above(self.values))}
 
     def drawings(self) -> list[Drawing]:
-        return [influence_map(self, "Influence of each word on each later one: gradient × input")]
-
-    def summary(self) -> list[str]:
-        return [influence_sentence(self, "gradient × input")]
-
-
-def influence_map(seen: Any, title: str) -> Drawing:
-    """Read words against predicted ones."""
-    return Drawing(
-        "heatMap",
-        {
-            "title": f"{title}, in nats",
-            "rows": seen.read,
-            "columns": seen.predicted,
-            "values": numbers(above(seen.values)),
+        """Read words against predicted ones."""
+        heat_map = {
+            "title": f"Influence of each word on each later one: {self.how}, in nats",
+            "rows": self.read,
+            "columns": self.predicted,
+            "values": numbers(above(self.values)),
             "scale": "diverging",
             "rowLabel": "word read",
             "columnLabel": "word predicted",
             "between": "for",
-        },
-    )
+        }
+        return [Drawing("heatMap", heat_map)]
 
-
-def influence_sentence(seen: Any, method: str) -> str:
-    """What the last prediction depended on."""
-    place = len(seen.predicted) - 1
-    words = ", ".join(
-        f"{seen.read[number]!r} ({value:+.2f})" for number, value in seen.strongest(place, 3)
-    )
-    return f"By {method}, {seen.predicted[place]!r} at the end depended most on {words}."
+    def summary(self) -> list[str]:
+        """What the last prediction depended on."""
+        place = len(self.predicted) - 1
+        words = ", ".join(
+            f"{self.read[number]!r} ({value:+.2f})" for number, value in self.strongest(place, 3)
+        )
+        return [f"By {self.by}, {self.predicted[place]!r} at the end depended most on {words}."]
 
 
 def above(values: np.ndarray) -> np.ndarray:
@@ -133,6 +121,9 @@ class LeaveOneOut(Influence):
     """
 
     about: ClassVar[str] = "which earlier words each prediction depended on, by leaving them out"
+    method: ClassVar[str] = "leave-one-out"
+    how: ClassVar[str] = "leaving it out"
+    by: ClassVar[str] = "leaving words out"
 
     @classmethod
     @torch.inference_mode()
@@ -150,13 +141,3 @@ class LeaveOneOut(Influence):
                 # Read as the token after the start is number 1; it was read before all later ones.
                 values[place + 1, place + 1 :] = (whole[place + 1 :] - own[place:]).numpy()
         return cls(subject.read, subject.tokens, values)
-
-    def to_data(self) -> dict[str, Any]:
-        return {**super().to_data(), "method": "leave-one-out"}
-
-    def drawings(self) -> list[Drawing]:
-        title = "Influence of each word on each later one: leaving it out"
-        return [influence_map(self, title)]
-
-    def summary(self) -> list[str]:
-        return [influence_sentence(self, "leaving words out")]

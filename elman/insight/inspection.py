@@ -28,23 +28,16 @@ class Inspection:
 
     def to_data(self) -> dict[str, Any]:
         """Plain data: every insight with its numbers, its pictures as data, and its sentences."""
-        return {
-            "name": self.name,
-            "model": self.model,
-            "text": self.text,
-            "tokens": self.tokens,
-            "left_out": self.left_out,
-            "insights": {
-                name: {
-                    "about": insight.about,
-                    "summary": insight.summary(),
-                    "data": insight.to_data(),
-                    "drawings": [drawing.to_data() for drawing in insight.drawings()],
-                }
-                for name, insight in self.insights.items()
-            },
-            "unseen": self.unseen,
+        insights = {
+            name: {
+                "about": insight.about,
+                "summary": insight.summary(),
+                "data": insight.to_data(),
+                "drawings": [drawing.to_data() for drawing in insight.drawings()],
+            }
+            for name, insight in self.insights.items()
         }
+        return {**vars(self), "insights": insights}
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from torch import nn
 from elman.cells.cell import Cell, States, Step
 from elman.errors import InputError
 from elman.insight.insight import Subject
-from elman.layers.recurrent import Recurrent, WrappedCell
+from elman.layers.recurrent import Recurrent, WrappedCell, WrappedStep
 
 _STATE_NAMES = ("hidden", "cell")
 
@@ -46,26 +46,16 @@ class Record:
         self.probes, self.states, self.values = [], [], []
 
 
-class _WatchedStep:
+class _WatchedStep(WrappedStep):
     """What the engine offers a cell, and a note of what the cell names."""
 
     def __init__(self, step: Step, values: dict[str, torch.Tensor]) -> None:
-        self._step = step
+        super().__init__(step)
         self._values = values
-
-    @property
-    def inputs(self) -> torch.Tensor:
-        return self._step.inputs
-
-    def product(self, name: str, state: torch.Tensor | None = None) -> torch.Tensor:
-        return self._step.product(name, state)
-
-    def weight(self, name: str) -> torch.Tensor:
-        return self._step.weight(name)
 
     def record(self, **values: torch.Tensor) -> None:
         self._values.update({name: value.detach() for name, value in values.items()})
-        self._step.record(**values)
+        super().record(**values)
 
 
 class WatchedCell(WrappedCell):

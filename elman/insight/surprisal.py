@@ -55,13 +55,8 @@ class Surprisal(Insight):
         return cls(subject.tokens, subject.pieces, surprisals, entropies, expected)
 
     def to_data(self) -> dict[str, Any]:
-        return {
-            "tokens": self.tokens,
-            "pieces": self.pieces,
-            "surprisals": self.surprisals,
-            "entropies": self.entropies,
-            "expected": [[list(pair) for pair in pairs] for pairs in self.expected],
-        }
+        expected = [[list(pair) for pair in pairs] for pairs in self.expected]
+        return {**vars(self), "expected": expected}
 
     def drawings(self) -> list[Drawing]:
         notes = [

@@ -15,6 +15,7 @@ import torch
 from torch import nn
 from torch.nn.functional import pad
 
+from elman.config import at_least
 from elman.errors import InputError
 from elman.registry import Registry
 
@@ -178,8 +179,7 @@ class LocationAttention(Attention):
     ) -> None:
         """`longest`: so many places of a source can be looked at."""
         super().__init__(query_size, key_size, coverage=coverage)
-        if longest < 1:
-            raise InputError(f"longest={longest}: must be at least 1")
+        at_least(longest, 1, "longest")
         self.places = nn.Linear(query_size, longest)
 
     def scores(

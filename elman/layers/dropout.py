@@ -47,29 +47,19 @@ def draw_masks_anew() -> None:
 
 def dropout(values: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
     """Every number on its own (Srivastava et al. 2014; between layers: Zaremba et al. 2014)."""
-    check_rate(rate)
-    if not training or rate == 0:
-        return values
     everywhere = (1,) * (values.dim() - 1) + values.shape[-1:]
-    return values * _mask(values, everywhere if in_one_network() else tuple(values.shape), rate)
+    return _drop(values, everywhere if in_one_network() else values.shape, rate, training)
 
 
 def locked_dropout(values: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
     """One mask per row, the same at every step (Gal and Ghahramani 2016). values: (B, T, size)."""
-    check_rate(rate)
-    if not training or rate == 0:
-        return values
-    batch_size, _, size = values.shape
-    rows = 1 if in_one_network() else batch_size
-    return values * _mask(values, (rows, 1, size), rate)
+    rows = 1 if in_one_network() else len(values)
+    return _drop(values, (rows, 1, values.shape[-1]), rate, training)
 
 
 def embedding_dropout(weight: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
     """Whole words: rows of an embedding matrix (V, size) (Gal and Ghahramani 2016)."""
-    check_rate(rate)
-    if not training or rate == 0:
-        return weight
-    return weight * _mask(weight, (len(weight), 1), rate)
+    return _drop(weight, (len(weight), 1), rate, training)
 
 
 def weight_drop(weight: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
@@ -77,16 +67,21 @@ def weight_drop(weight: torch.Tensor, rate: float, training: bool) -> torch.Tens
 
     Drawn once for a whole sequence, so the same connections are missing at every step.
     """
-    check_rate(rate)
-    if not training or rate == 0:
-        return weight
-    return weight * _mask(weight, tuple(weight.shape), rate)
+    return _drop(weight, weight.shape, rate, training)
 
 
 def check_rate(rate: float, name: str = "dropout") -> None:
     """Refuse what is no rate; 1 would leave nothing and divide by zero."""
     if not 0 <= rate < 1:
         raise InputError(f"{name}={rate}: must be from 0 to below 1")
+
+
+def _drop(
+    values: torch.Tensor, shape: tuple[int, ...], rate: float, training: bool
+) -> torch.Tensor:
+    """The values with a mask of this shape on them; in training only."""
+    check_rate(rate)
+    return values * _mask(values, tuple(shape), rate) if training and rate else values
 
 
 def _mask(like: torch.Tensor, shape: tuple[int, ...], rate: float) -> torch.Tensor:

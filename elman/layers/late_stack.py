@@ -90,7 +90,9 @@ class LateInputs:
     def _prepare(self, name: str, product: Product) -> StepSums:
         """W x + b of what is known, and the matrices for what is not."""
         size = self._known.shape[2]
-        prepared = self._bias(name, product).expand(*self._known.shape[:2], -1)
+        bias = self._cell.bias(name, self._weights)
+        prepared = self._known.new_zeros(product.rows) if bias is None else bias
+        prepared = prepared.expand(*self._known.shape[:2], -1)
         late = None
         if product.input_rows:
             weight = self._weights[f"{name}_input"]
@@ -100,13 +102,6 @@ class LateInputs:
             if size:
                 prepared = prepared + self._known @ weight[:, :size].t()
         return StepSums(prepared, [late, self._weights.get(f"{name}_state")])
-
-    def _bias(self, name: str, product: Product) -> torch.Tensor:
-        bias = self._known.new_zeros(product.rows)
-        for there, kind in ((product.bias, "bias"), (product.second_bias, "state_bias")):
-            if there:
-                bias = bias + self._weights[f"{name}_{kind}"]
-        return bias
 
 
 class LateStack:

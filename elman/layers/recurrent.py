@@ -78,25 +78,35 @@ class RecurrentDropout(WrappedCell):
         return values * self._masks[size]
 
 
-class _MaskedStep:
-    """The step that the engine offers, but products read through the mask."""
+class WrappedStep:
+    """The step that the engine offers, to be changed in one way or another."""
 
-    def __init__(self, step: Step, masked: RecurrentDropout) -> None:
+    def __init__(self, step: Step) -> None:
         self._step = step
-        self._masked = masked
 
     @property
     def inputs(self) -> torch.Tensor:
         return self._step.inputs
 
     def product(self, name: str, state: torch.Tensor | None = None) -> torch.Tensor:
-        return self._step.product(name, None if state is None else self._masked.mask(state))
+        return self._step.product(name, state)
 
     def weight(self, name: str) -> torch.Tensor:
         return self._step.weight(name)
 
     def record(self, **values: torch.Tensor) -> None:
         self._step.record(**values)
+
+
+class _MaskedStep(WrappedStep):
+    """Products read through the mask."""
+
+    def __init__(self, step: Step, masked: RecurrentDropout) -> None:
+        super().__init__(step)
+        self._masked = masked
+
+    def product(self, name: str, state: torch.Tensor | None = None) -> torch.Tensor:
+        return super().product(name, None if state is None else self._masked.mask(state))
 
 
 class Zoneout(WrappedCell):

@@ -17,8 +17,8 @@ import torch
 from torch import nn
 
 from elman.cells import CELLS
-from elman.cells.cell import Cell, States, check_inputs
-from elman.config import check_types
+from elman.cells.cell import States, check_inputs
+from elman.config import at_least, check_types
 from elman.errors import InputError
 from elman.layers.dropout import check_rate, dropout, locked_dropout
 from elman.layers.layer import CONNECTIONS, Layer, Trace
@@ -56,8 +56,7 @@ class StackConfig:
         CONNECTIONS.check(self.connection)
         for name in _RATES:
             check_rate(getattr(self, name), name)
-        if self.num_layers < 1:
-            raise InputError(f"num_layers={self.num_layers}: must be at least 1")
+        at_least(self.num_layers, 1, "num_layers")
         if self.num_layers > _MOST_LAYERS:
             raise InputError(f"num_layers={self.num_layers}: must be at most {_MOST_LAYERS:,}")
         if len(self.sizes()) != self.num_layers:
@@ -94,8 +93,7 @@ class Stack(nn.Module):
 
     def __init__(self, input_size: int, config: StackConfig) -> None:
         super().__init__()
-        if input_size < 1:
-            raise InputError(f"input_size={input_size}: must be at least 1")
+        at_least(input_size, 1, "input_size")
         self.config = config
         self.input_size = input_size
         layers: list[Layer] = []
@@ -157,7 +155,7 @@ class Stack(nn.Module):
 def _build_layer(input_size: int, hidden_size: int, config: StackConfig) -> Layer:
     directions = [
         Recurrent(
-            _build_cell(input_size, hidden_size, config),
+            CELLS[config.cell](input_size, hidden_size, **config.options),
             zoneout=config.zoneout,
             recurrent_dropout=config.recurrent_dropout,
         )
@@ -173,8 +171,3 @@ def _build_layer(input_size: int, hidden_size: int, config: StackConfig) -> Laye
         layer_norm=config.layer_norm,
         weight_drop=config.weight_drop,
     )
-
-
-def _build_cell(input_size: int, hidden_size: int, config: StackConfig) -> Cell:
-    make: Any = CELLS[config.cell]
-    return make(input_size, hidden_size, **config.options)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import torch
 from torch import nn
@@ -115,33 +115,35 @@ class ColumnFeatures(nn.Module):
     def __init__(self, counts: Sequence[torch.Tensor], size: int, unknown_rate: float) -> None:
         """`counts`: how often each value of a column came in training."""
         super().__init__()
-        self.tables = nn.ModuleList(_Values(one, size, unknown_rate) for one in counts)
+        self.tables = nn.ModuleList(_Table(one, size, unknown_rate) for one in counts)
+        with torch.no_grad():
+            for table in self.tables:
+                table.get_parameter("vectors.weight")[0] = 0
         self.size = size * len(counts)
 
     def forward(self, sentences: Sentences) -> torch.Tensor:
         """(B, T, size)."""
         assert isinstance(sentences, FeaturedSentences), "the task gives them, as it was learned"
         values = sentences.features.unbind(2)
-        vectors = [table(one) for table, one in zip(self.tables, values, strict=True)]
+        tables = cast("Sequence[_Table]", self.tables)
+        vectors = [table.look_up(one) for table, one in zip(tables, values, strict=True)]
         return torch.cat(vectors, dim=2)
 
 
-class _Values(nn.Module):
-    """The vectors of one column."""
+class _Table(nn.Module):
+    """A vector for each word, or each value of a column; number 0 is the unknown one."""
 
-    once: torch.Tensor  # (V,) bool: values that were seen a single time in training
+    once: torch.Tensor  # (V,) bool: those that were seen a single time in training
 
     def __init__(self, counts: torch.Tensor, size: int, unknown_rate: float) -> None:
         super().__init__()
         self.vectors = nn.Embedding(len(counts), size)
         bound = (3 / size) ** 0.5
         nn.init.uniform_(self.vectors.weight, -bound, bound)
-        with torch.no_grad():
-            self.vectors.weight[0] = 0
         self.unknown_rate = unknown_rate
         self.register_buffer("once", counts == 1)
 
-    def forward(self, values: torch.Tensor) -> torch.Tensor:
+    def look_up(self, values: torch.Tensor) -> torch.Tensor:
         """(B, T, size) of (B, T) numbers."""
         if self.training and self.unknown_rate:
             hidden = self.once[values] & (torch.rand(values.shape) < self.unknown_rate)
@@ -167,10 +169,8 @@ class FeatureConfig:
         check_rate(self.dropout_features, "dropout_features")
 
 
-class WordFeatures(nn.Module):
+class WordFeatures(_Table):
     """Vectors of the words of sentences."""
-
-    once: torch.Tensor  # (V,) bool: words that were seen a single time in training
 
     def __init__(
         self,
@@ -183,24 +183,15 @@ class WordFeatures(nn.Module):
         """`contextual_size`: numbers per word that a frozen model adds, if there is one;
         `columns`: the vectors of what else is known of words.
         """
-        super().__init__()
-        self.vectors = nn.Embedding(len(counts), config.embedding_size)
-        bound = (3 / config.embedding_size) ** 0.5
-        nn.init.uniform_(self.vectors.weight, -bound, bound)
+        super().__init__(counts, config.embedding_size, config.unknown_rate)
         self.spelling = SPELLINGS[config.characters](config.character_size, config.spelling_size)
-        self.unknown_rate = config.unknown_rate
         self.columns = columns
         self.size = config.embedding_size + self.spelling.size + contextual_size
         self.size += 0 if columns is None else columns.size
-        self.register_buffer("once", counts == 1)
 
     def forward(self, sentences: Sentences, contextual: torch.Tensor | None = None) -> torch.Tensor:
         """(B, T, size); `contextual` (B, T, contextual_size): mixed layers of a frozen model."""
-        words = sentences.words
-        if self.training and self.unknown_rate:
-            hidden = self.once[words] & (torch.rand(words.shape) < self.unknown_rate)
-            words = words.masked_fill(hidden, 0)
-        parts = [self.vectors(words)]
+        parts = [self.look_up(sentences.words)]
         if self.spelling.size:
             parts.append(self.spelling(sentences.spelled)[sentences.places])
         if contextual is not None:

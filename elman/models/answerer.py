@@ -20,7 +20,7 @@ from torch import nn
 from elman.batches.featured import MatchedSentences
 from elman.batches.sentences import ExampleBatch, Sentences
 from elman.cells.engine import real_tokens
-from elman.errors import InputError
+from elman.config import at_least
 from elman.layers.dropout import dropout
 from elman.layers.elmo import Contextual
 from elman.layers.poolings import AttentionPooling
@@ -114,8 +114,7 @@ class AnswererConfig(FeatureConfig, StackConfig):
     def __post_init__(self) -> None:
         StackConfig.__post_init__(self)
         FeatureConfig.check(self)
-        if self.longest < 1:
-            raise InputError(f"model.longest={self.longest}: must be at least 1")
+        at_least(self.longest, 1, "model.longest")
 
 
 class Answerer(SentenceModel):

@@ -21,7 +21,7 @@ from torch import nn
 
 from elman.batches.sentences import ExampleBatch, Sentences
 from elman.cells.lstm import LSTM
-from elman.config import check_types
+from elman.config import at_least, check_types
 from elman.errors import InputError
 from elman.layers.dropout import check_rate, dropout
 from elman.layers.elmo import ElmoCharacters, check_filters
@@ -56,8 +56,7 @@ class BidirectionalConfig:
         check_filters(self.widths, self.filters, self.longest)
         check_rate(self.dropout, "dropout")
         for name in ("character_size", "projection", "num_layers"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name}={getattr(self, name)}: must be at least 1")
+            at_least(getattr(self, name), 1, name)
         if self.highways < 0:
             raise InputError(f"highways={self.highways}: must not be negative")
         if self.hidden_size < self.projection:

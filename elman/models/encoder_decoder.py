@@ -107,7 +107,11 @@ class EncoderDecoder(NeuralModel):
         else:
             if source_counts is not None:
                 self.register_buffer("source_counts", source_counts)
-                self.source_input = _word_vectors(source_counts, material.eos_id, config)
+                self.source_input = WordVectors(
+                    Material(source_counts, material.eos_id),
+                    embedding_size=config.embedding_size,
+                    dropout_words=config.dropout_words,
+                )
             embedded = self.input if self.source_input is None else self.source_input
             self.encoder = TextEncoder(embedded.size, config.encoder_stack())
         readout = config.readout_size or config.embedding_size
@@ -254,11 +258,3 @@ class EncoderDecoder(NeuralModel):
 
     def facts(self) -> dict[str, Any]:
         return super().facts() | ({"unknown_id": self.unknown_id} if self.config.copy else {})
-
-
-def _word_vectors(counts: torch.Tensor, eos_id: int, config: EncoderDecoderConfig) -> WordVectors:
-    return WordVectors(
-        Material(counts, eos_id),
-        embedding_size=config.embedding_size,
-        dropout_words=config.dropout_words,
-    )

@@ -19,7 +19,7 @@ from torch import nn
 
 from elman.batches.batch import Batch
 from elman.cells.engine import real_tokens
-from elman.config import check_types
+from elman.config import at_least, check_types
 from elman.errors import InputError, choose
 from elman.layers.dropout import check_rate, draw_masks_anew
 from elman.layers.inputs import INPUTS, Material
@@ -57,8 +57,7 @@ class NeuralConfig:
         choose(dict.fromkeys(INITIALISERS), self.init, "init")
         choose(dict.fromkeys(self.contexts), self.context, "context")
         check_rate(self.dropout_words, "dropout_words")
-        if self.embedding_size < 1:
-            raise InputError(f"embedding_size={self.embedding_size}: must be at least 1")
+        at_least(self.embedding_size, 1, "embedding_size")
         if not self.init_scale >= 0:  # nor is it NaN
             raise InputError(f"init_scale={self.init_scale}: must not be negative")
 

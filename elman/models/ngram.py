@@ -171,10 +171,8 @@ class NGram(LanguageModel):
             lowest = order == 1
             tables.append(
                 OrderTable(
-                    np.zeros(size, dtype=np.int64)
-                    if lowest
-                    else arrays[f"order{order}.prefixes"].astype(np.int64),
-                    np.arange(size) if lowest else arrays[f"order{order}.words"].astype(np.int64),
+                    np.zeros(size, dtype=np.int32) if lowest else arrays[f"order{order}.prefixes"],
+                    np.arange(size) if lowest else arrays[f"order{order}.words"],
                     log_probs,
                     arrays.get(f"order{order}.log_backoffs", np.zeros(len(log_probs))),
                     arrays.get(f"order{order}.counts"),

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from elman.cells.engine import real_tokens
+from elman.config import at_least
 from elman.counts.topics import learn_topics
 from elman.errors import InputError
 from elman.layers.inputs import Material
@@ -44,8 +45,7 @@ class RecurrentConfig(NeuralConfig, StackConfig):
             if getattr(self, name) < 0:
                 raise InputError(f"model.{name}={getattr(self, name)}: must not be negative")
         for name in ("topic_words", "topic_lines"):
-            if getattr(self, name) < 1:
-                raise InputError(f"model.{name}={getattr(self, name)}: must be at least 1")
+            at_least(getattr(self, name), 1, f"model.{name}")
 
 
 class RecurrentModel(NeuralModel):

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from elman.batches.sentences import ExampleBatch, Sentences
-from elman.errors import InputError
+from elman.config import at_least
 from elman.layers.encoders import EncoderConfig, SentenceEncoder
 from elman.layers.tag_outputs import TAG_OUTPUTS
 from elman.layers.word_features import ColumnFeatures
@@ -35,8 +35,7 @@ class TaggerConfig(EncoderConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         TAG_OUTPUTS.check(self.output)
-        if self.feature_size < 1:
-            raise InputError(f"model.feature_size={self.feature_size}: must be at least 1")
+        at_least(self.feature_size, 1, "model.feature_size")
 
 
 class Tagger(SentenceModel):

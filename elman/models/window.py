@@ -9,6 +9,7 @@ from typing import Any, cast
 import torch
 from torch import nn
 
+from elman.config import at_least
 from elman.errors import InputError
 from elman.layers.dropout import check_rate, dropout
 from elman.layers.inputs import Material
@@ -72,8 +73,7 @@ class FeedForwardConfig(WindowConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.hidden_size < 1:
-            raise InputError(f"model.hidden_size={self.hidden_size}: must be at least 1")
+        at_least(self.hidden_size, 1, "model.hidden_size")
         if self.direct and self.tied:
             raise InputError(
                 "model.direct=true: the output reads more than word vectors; tied=false"

@@ -113,18 +113,6 @@ class _Entry:
     size: int  # bytes
 
 
-def read_shapes(path: Path) -> Shapes:
-    """The shapes of the arrays in a file, without the arrays."""
-    with open_regular(path) as file:
-        return {name: entry.shape for name, entry in _entries(file).items()}
-
-
-def read_array(path: Path, name: str) -> np.ndarray:
-    """One of the arrays in a file."""
-    with open_regular(path) as file:
-        return _read(file, _entries(file)[name])
-
-
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """All arrays in a file.
 
@@ -226,14 +214,14 @@ def read_part(path: Path) -> Any:
 
 def part_shapes(path: Path) -> Shapes:
     """The shapes of the arrays in a part, without the arrays, or an InputError."""
-    with understood(path):
-        return read_shapes(path)
+    with understood(path), open_regular(path) as file:
+        return {name: entry.shape for name, entry in _entries(file).items()}
 
 
 def part_array(path: Path, name: str) -> np.ndarray:
     """One of the arrays in a part, or an InputError."""
-    with understood(path):
-        return read_array(path, name)
+    with understood(path), open_regular(path) as file:
+        return _read(file, _entries(file)[name])
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from elman.config import check_types, convert
+from elman.config import at_least, check_types, convert
 from elman.errors import InputError, choose
 from elman.text.example_splits import ORDERED, SHUFFLED, WAYS
 from elman.text.normalising import FORMS
@@ -29,8 +29,7 @@ class SentenceConfig:
         check_types(self)
         choose(FORMS, self.normalise, "text.normalise")
         choose(dict.fromkeys(WAYS), self.split, "text.split")
-        if self.min_count < 1:
-            raise InputError(f"text.min_count={self.min_count}: must be at least 1")
+        at_least(self.min_count, 1, "text.min_count")
 
 
 @dataclass(kw_only=True)
@@ -75,8 +74,7 @@ class LinesConfig(SentenceConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.longest < 1:
-            raise InputError(f"text.longest={self.longest}: must be at least 1")
+        at_least(self.longest, 1, "text.longest")
 
 
 @dataclass(kw_only=True)
@@ -102,8 +100,7 @@ class PairConfig:
         choose(dict.fromkeys(MEASURES), self.measure, "text.measure")
         choose(dict.fromkeys(WAYS), self.split, "text.split")
         self.columns = check_columns(self.columns, ("source", "target"))
-        if self.longest < 1:
-            raise InputError(f"text.longest={self.longest}: must be at least 1")
+        at_least(self.longest, 1, "text.longest")
         if self.source == self.target:
             raise InputError(f"text.source={self.source}: is the target too; name another side")
         if self.shared and self.target_tokenizer not in ("", self.tokenizer):

@@ -10,9 +10,8 @@ from elman.evaluation.pairs import judge_pairs
 from elman.evaluation.suites import judge_suite
 from elman.evaluation.surprisal import part_surprisals, word_surprisals
 from elman.text import TOKENIZERS
-from elman.text.formulas import read_formula
 from elman.text.minimal_pairs import MinimalPair
-from elman.text.syntax_suites import Condition, Item, Suite
+from elman.text.syntax_suites import Condition, Item, Suite, read_formula
 
 
 @pytest.fixture(scope="module", params=TOKENIZERS)

@@ -3,7 +3,7 @@
 import pytest
 
 from elman.errors import InputError
-from elman.text.formulas import Value, read_formula
+from elman.text.syntax_suites import Value, read_formula
 
 BITS = {("a", 1): 1.0, ("a", 2): 2.0, ("b", 1): 4.0, ("b", 2): 1.0, ("a", None): 3.0}
 

@@ -11,13 +11,13 @@ import torch
 from torch import nn
 from torch.nn.functional import embedding, logsigmoid
 
+from elman.config import at_least
 from elman.errors import InputError
 from elman.layers.outputs.output import (
     Evidence,
     Output,
     SoftmaxOutput,
     Table,
-    at_least,
     log_frequencies,
 )
 from elman.layers.softmax import softmax_loss, softmax_scores
@@ -66,9 +66,6 @@ class AdaptiveSoftmax(Output):
         rank = torch.argsort(torch.argsort(counts, descending=True, stable=True))
         self.register_buffer("rank", rank, persistent=False)
         self.rank: torch.Tensor
-
-    def loss(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
-        return -self.score(evidence, targets, table).sum()
 
     def score(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
         if not len(targets):
@@ -229,9 +226,6 @@ class HierarchicalSoftmax(Output):
     nodes: torch.Tensor  # (V, longest path): on the way to each word
     signs: torch.Tensor  # (V, longest path): 1 for the first child, -1 for the second, 0: no node
     lengths: torch.Tensor  # (V,)
-
-    def loss(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
-        return -self.score(evidence, targets, table).sum()
 
     def score(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
         (hidden,) = evidence

@@ -7,9 +7,10 @@ from typing import Any
 import torch
 from torch import nn
 
+from elman.config import at_least
 from elman.errors import InputError
 from elman.layers.dropout import check_rate, locked_dropout
-from elman.layers.outputs.output import Evidence, SoftmaxOutput, Table, at_least
+from elman.layers.outputs.output import Evidence, Output, SoftmaxOutput, Table
 from elman.layers.softmax import Gradients, chunks, softmax_loss, softmax_scores
 from elman.state import State
 
@@ -143,8 +144,7 @@ class MixtureOfSoftmaxes(SoftmaxOutput):
         latent = locked_dropout(latent, self.dropout_latent, self.training)
         return (latent, self.prior(hidden).log_softmax(-1)), memory
 
-    def loss(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
-        return -self.score(evidence, targets, table).sum()
+    loss = Output.loss
 
     def score(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
         latent, log_prior = evidence

@@ -64,9 +64,9 @@ class Output(nn.Module, ABC):
         """
         return None
 
-    @abstractmethod
     def loss(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
-        """The sum of nats to learn from."""
+        """The sum of nats to learn from: those of the targets, unless there is a cheaper way."""
+        return -self.score(evidence, targets, table).sum()
 
     @abstractmethod
     def score(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
@@ -160,9 +160,3 @@ class SoftmaxOutput(Output):
 def log_frequencies(counts: torch.Tensor) -> torch.Tensor:
     """Of words with these counts; each is counted once more, so that none has never been seen."""
     return ((counts + 1) / (counts + 1).sum()).log().float()
-
-
-def at_least(value: float, least: float, name: str) -> None:
-    """Refuse an option that is too small."""
-    if not value >= least:  # nor is it NaN
-        raise InputError(f"{name}={value}: must be at least {least}")

@@ -11,7 +11,8 @@ import torch
 from torch import nn
 from torch.nn.functional import logsigmoid, pad
 
-from elman.layers.outputs.output import Evidence, SoftmaxOutput, Table, at_least
+from elman.config import at_least
+from elman.layers.outputs.output import Evidence, Output, SoftmaxOutput, Table
 from elman.layers.softmax import softmax_scores
 from elman.state import State
 
@@ -127,8 +128,7 @@ class Copying(SoftmaxOutput):
         self.further = further
         self.gate = nn.Linear(self.size, 1)
 
-    def loss(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
-        return -self.score(evidence, targets, table).sum()
+    loss = Output.loss
 
     def score(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
         hidden, weights, places = evidence

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch.nn.functional import logsigmoid
 
-from elman.layers.outputs.output import SoftmaxOutput, at_least
+from elman.config import at_least
+from elman.layers.outputs.output import SoftmaxOutput
 from elman.layers.softmax import softmax_loss
 
 
