@@ -27,7 +27,7 @@ _AT_ONCE = 1 << 21  # comparisons held in memory
 
 
 @dataclass(kw_only=True)
-class CacheConfig:
+class Config:
     """A unigram cache."""
 
     window: int = 2000  # tokens remembered
@@ -43,10 +43,7 @@ class CacheConfig:
             raise InputError(f"cache: weight={self.weight} must be from 0 to 1")
 
 
-Config = CacheConfig
-
-
-def wrap(model: LanguageModel, config: CacheConfig, around: FitContext) -> Mixture:
+def wrap(model: LanguageModel, config: Config, around: FitContext) -> Mixture:
     """The model mixed with a cache."""
     return mix(model, UnigramCache(model.vocabulary_size, config), config.weight, around)
 
@@ -54,7 +51,7 @@ def wrap(model: LanguageModel, config: CacheConfig, around: FitContext) -> Mixtu
 class UnigramCache(LanguageModel):
     """The distribution of the words just read."""
 
-    def __init__(self, vocabulary_size: int, config: CacheConfig) -> None:
+    def __init__(self, vocabulary_size: int, config: Config) -> None:
         self.vocabulary_size = vocabulary_size
         self.config = config
         self.horizon = config.window

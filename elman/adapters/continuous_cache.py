@@ -31,7 +31,7 @@ ABOUT = "words that came after similar moments come again (Grave et al. 2017)"
 
 
 @dataclass(kw_only=True)
-class ContinuousCacheConfig:
+class Config:
     """A continuous cache."""
 
     window: int = 500  # words remembered
@@ -47,12 +47,7 @@ class ContinuousCacheConfig:
             raise InputError(f"continuous-cache: weight={self.weight} must be from 0 to 1")
 
 
-Config = ContinuousCacheConfig
-
-
-def wrap(
-    model: LanguageModel, config: ContinuousCacheConfig, around: FitContext
-) -> ContinuousCache:
+def wrap(model: LanguageModel, config: Config, around: FitContext) -> ContinuousCache:
     """The model with a continuous cache, θ and λ fitted if they are not given."""
     if not model.has_vectors:
         raise InputError(

@@ -29,7 +29,7 @@ ABOUT = "forgets what was read when a document ends"
 
 
 @dataclass(kw_only=True)
-class DocumentsConfig:
+class Config:
     """Where documents end; by default at a blank line."""
 
     lines: int = 0  # after so many lines; 0: not counted
@@ -42,10 +42,7 @@ class DocumentsConfig:
             raise InputError("documents: give lines or a mark, not both")
 
 
-Config = DocumentsConfig
-
-
-def wrap(model: LanguageModel, config: DocumentsConfig, around: FitContext) -> Documents:
+def wrap(model: LanguageModel, config: Config, around: FitContext) -> Documents:
     """The model, forgetting when a document ends."""
     mark = around.token_id(config.mark) if config.mark else None
     return Documents(model, around.eos_id, config, mark)
@@ -54,9 +51,7 @@ def wrap(model: LanguageModel, config: DocumentsConfig, around: FitContext) -> D
 class Documents(Wrapper):
     """A model that begins anew with each document."""
 
-    def __init__(
-        self, model: LanguageModel, eos_id: int, config: DocumentsConfig, mark: int | None
-    ) -> None:
+    def __init__(self, model: LanguageModel, eos_id: int, config: Config, mark: int | None) -> None:
         super().__init__(model)
         self.horizon = None
         self.eos_id = eos_id

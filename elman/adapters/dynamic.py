@@ -40,7 +40,7 @@ _LOST = 1e6  # nats of a token, or a weight: no model that can be used has such 
 
 
 @dataclass(kw_only=True)
-class DynamicConfig:
+class Config:
     """Dynamic evaluation."""
 
     rule: str = "rms"  # rms or sgd
@@ -63,17 +63,14 @@ class DynamicConfig:
             raise InputError(f"dynamic: epsilon={self.epsilon} must be above 0, and finite")
 
 
-Config = DynamicConfig
-
-
-def wrap(model: LanguageModel, config: DynamicConfig, around: FitContext) -> DynamicEvaluation:
+def wrap(model: LanguageModel, config: Config, around: FitContext) -> DynamicEvaluation:
     """The model, learning as it reads."""
     if not isinstance(model, NeuralModel):
         raise InputError("dynamic: goes around a neural run; counts have no gradients to learn by")
     return DynamicEvaluation(model, config.segment, _make_rule(model, config, around))
 
 
-def _make_rule(model: NeuralModel, config: DynamicConfig, around: FitContext) -> UpdateRule:
+def _make_rule(model: NeuralModel, config: Config, around: FitContext) -> UpdateRule:
     rate = config.rate
     if config.rule == "sgd":
         return Sgd(_SGD_RATE * config.segment if rate is None else rate)

@@ -153,7 +153,7 @@ ABOUT = "linear interpolation with another run; given again, of all of them"
 
 
 @dataclass(kw_only=True)
-class MixConfig:
+class Config:
     """Interpolation with another run."""
 
     run: str = ""  # folder of the other run
@@ -166,9 +166,6 @@ class MixConfig:
             raise InputError(f"mix: weight={self.weight} must be from 0 to 1")
 
 
-Config = MixConfig
-
-
-def wrap(model: LanguageModel, config: MixConfig, around: FitContext) -> Mixture:
+def wrap(model: LanguageModel, config: Config, around: FitContext) -> Mixture:
     """The model mixed with that of another run."""
     return mix(model, around.load_model(config.run), config.weight, around)

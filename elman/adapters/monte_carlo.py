@@ -35,7 +35,7 @@ _APART = 1_000_003  # so that two seeds have no network in common
 
 
 @dataclass(kw_only=True)
-class MonteCarloConfig:
+class Config:
     """Monte-Carlo dropout."""
 
     samples: int = 20  # networks
@@ -46,10 +46,7 @@ class MonteCarloConfig:
             raise InputError(f"monte-carlo: samples={self.samples} must be at least 1")
 
 
-Config = MonteCarloConfig
-
-
-def wrap(model: LanguageModel, config: MonteCarloConfig, around: FitContext) -> MonteCarlo:
+def wrap(model: LanguageModel, config: Config, around: FitContext) -> MonteCarlo:
     """The average of thinned networks."""
     if not isinstance(model, NeuralModel):
         raise InputError("monte-carlo: goes around a neural run, which can be thinned by dropout")

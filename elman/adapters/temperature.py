@@ -25,7 +25,7 @@ _TRIED = np.linspace(0.7, 1.6, 19)
 
 
 @dataclass(kw_only=True)
-class TemperatureConfig:
+class Config:
     """A temperature for evaluation."""
 
     value: float | None = None  # τ; None: fitted on validation text
@@ -35,10 +35,7 @@ class TemperatureConfig:
             raise InputError(f"temperature: value={self.value} must be above 0, and finite")
 
 
-Config = TemperatureConfig
-
-
-def wrap(model: LanguageModel, config: TemperatureConfig, around: FitContext) -> Temperature:
+def wrap(model: LanguageModel, config: Config, around: FitContext) -> Temperature:
     """The model at a temperature."""
     if config.value is not None:
         return Temperature(model, config.value)

@@ -6,7 +6,7 @@ from typing import Any
 from elman.cli.arguments import Json, Overwrite, RunToWrite
 from elman.cli.output import note, print_json, stages
 from elman.errors import InputError
-from elman.runs.folder import refuse_existing
+from elman.runs.claim import refuse_existing
 from elman.tasks.language_modelling.arpa import import_arpa
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 from elman.models.contract import LanguageModel
-from elman.text.grammar import END, NUMBERS, Grammar, agreement_points, elman_grammar, verbs
-from elman.text.probabilistic_grammar import Symbols
+from elman.text.grammar import NUMBERS, agreement_points, elman_grammar, verbs
+from elman.text.probabilistic_grammar import END, Grammar, Symbols
 from elman.text.tokenizer import Tokenizer
 
 LOST = -1  # the sentence has had a word that cannot be; until it ends nothing is known

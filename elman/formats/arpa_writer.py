@@ -16,7 +16,7 @@ Numbers of -99 and less stand for probability zero, as toolkits agree. A vocabul
 
 import gzip
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -41,7 +41,13 @@ def write_arpa(path: str | os.PathLike[str], tables: Tables, tokens: list[str]) 
     Twelve digits are written, so that probabilities read back still sum to one within 1e-9.
     """
     check_exportable(tables, tokens)
-    _write_blocks(Path(path), _blocks(tables, tokens))
+    path = Path(path)
+    try:
+        with replacing(path) as temporary, _opened(temporary, path.suffix == ".gz") as file:
+            for block in _blocks(tables, tokens):
+                file.write(block.encode())
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
 
 
 def check_exportable(tables: Tables, tokens: list[str]) -> None:
@@ -114,15 +120,6 @@ def _section(order: int, columns: list[list[str]]) -> str:
 def _log10_texts(natural: Array) -> list[str]:
     values = np.maximum(natural / LOG_10, ZERO) + 0.0  # adding zero turns -0 into 0
     return list(map("%.12g".__mod__, values.tolist()))
-
-
-def _write_blocks(path: Path, blocks: Iterable[str]) -> None:
-    try:
-        with replacing(path) as temporary, _opened(temporary, path.suffix == ".gz") as file:
-            for block in blocks:
-                file.write(block.encode())
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
 
 
 @contextmanager

@@ -19,10 +19,9 @@ from typing import Any
 
 from elman.atomic import flush
 from elman.errors import ElmanError, InputError
-from elman.runs.claim import cannot_write, claimed, refuse_existing
+from elman.runs.claim import MANIFEST, cannot_write, claimed
 from elman.runs.lock import Lock, only_writer
 from elman.runs.manifest import (
-    MANIFEST,
     Entry,
     checked_file,
     fingerprint,
@@ -30,16 +29,6 @@ from elman.runs.manifest import (
     write_manifest,
 )
 from elman.runs.parts import Content, read_part, size_of, write_part
-
-__all__ = [
-    "Check",
-    "explained",
-    "fill",
-    "read_run",
-    "refuse_existing",
-    "update_run",
-    "write_run",
-]
 
 
 def write_run(path: Path, contents: Mapping[str, Content], *, overwrite: bool = False) -> None:

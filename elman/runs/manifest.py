@@ -20,8 +20,6 @@ from elman.runs.claim import MANIFEST, left_behind, recover
 from elman.runs.parts import as_json, open_regular, parse_json, read_text
 from elman.version import __version__
 
-__all__ = ["MANIFEST", "Entry", "checked_file", "fingerprint", "read_manifest", "write_manifest"]
-
 _FORMAT = {"format": "elman run", "version": 1}
 _PATIENCE = 5.0  # seconds for which a reader waits for a run that is being overwritten
 

@@ -13,7 +13,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from elman.errors import InputError
-from elman.runs.manifest import MANIFEST
+from elman.runs.claim import MANIFEST
 from elman.studio.errors import Refused
 from elman.tasks.question import Question
 from elman.tasks.task import load

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from elman.errors import ElmanError
+from elman.runs.claim import MANIFEST
 from elman.runs.folder import read_run
 from elman.runs.lock import is_being_trained
-from elman.runs.manifest import MANIFEST
 from elman.runs.parts import open_regular
 from elman.studio.errors import Refused
 from elman.studio.served import ServedModel, last_part

@@ -6,8 +6,8 @@
 
 Takes the words of a corpus, most frequent first, and learns from them which marks stand apart from
 words, which clitics there are, whether there are capitals and digits; gives the tokens of a typed
-text with their places in it. Called by `words.py` and by the tasks over words. The way back is
-`words.py`.
+text with their places in it. Called by `words.py`, which has the way back (`Line`), and by the
+tasks over words.
 
 A mark that the corpus never has apart from a word (Mikolov's Penn Treebank has no commas) is left
 out where it is attached to one. Text that is tokenized already is taken as it is.

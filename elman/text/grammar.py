@@ -15,18 +15,7 @@ from typing import NamedTuple
 
 from elman.errors import choose
 from elman.text.corpora import BuiltInCorpus
-from elman.text.probabilistic_grammar import END, Grammar, Rules
-
-__all__ = [
-    "END",
-    "Agreement",
-    "Grammar",
-    "GrammarCorpus",
-    "agreement_points",
-    "elman_grammar",
-    "grammar_text",
-    "verbs",
-]
+from elman.text.probabilistic_grammar import Grammar, Rules
 
 NUMBERS = {"singular": 0, "plural": 1}  # which of the two forms of a word
 

@@ -229,9 +229,3 @@ class Line:
     def _is_elided(self, token: str) -> bool:
         """Whether a token is the first part of the word after it: l', qu'."""
         return len(token) > 1 and token[-1] in "'’" and token[:-1].isalpha() and len(token) < 4
-
-
-def detokenise(tokens: Iterable[str]) -> str:
-    """The text of a line's tokens."""
-    line = Line()
-    return "".join(line.add(token) for token in tokens)

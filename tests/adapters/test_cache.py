@@ -7,7 +7,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elman.adapters.cache import CacheConfig, UnigramCache
+from elman.adapters.cache import Config as CacheConfig
+from elman.adapters.cache import UnigramCache
 from elman.errors import InputError
 
 SIZE = 4

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from elman.adapters.cache import CacheConfig, UnigramCache
+from elman.adapters.cache import Config as CacheConfig
+from elman.adapters.cache import UnigramCache
 from elman.adapters.mixture import Mixture, fit_weights
 from elman.counts.estimate import NgramConfig
 from elman.errors import InputError

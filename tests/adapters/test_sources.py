@@ -4,8 +4,10 @@ import pytest
 import torch
 from source_model import SourceModel, draw_source_model
 
-from elman.adapters.cache import CacheConfig, UnigramCache
-from elman.adapters.documents import Documents, DocumentsConfig
+from elman.adapters.cache import Config as CacheConfig
+from elman.adapters.cache import UnigramCache
+from elman.adapters.documents import Config as DocumentsConfig
+from elman.adapters.documents import Documents
 from elman.adapters.mixture import Mixture
 from elman.adapters.temperature import Temperature
 from elman.decoding.beam import beam_search_rows

@@ -11,8 +11,9 @@ import pytest
 
 from elman.errors import InputError
 from elman.runs import manifest
+from elman.runs.claim import MANIFEST
 from elman.runs.folder import read_run, update_run
-from elman.runs.manifest import MANIFEST, fingerprint
+from elman.runs.manifest import fingerprint
 
 Parts = dict[str, Any]
 Holds = Callable[[Path, Parts], None]

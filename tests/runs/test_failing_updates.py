@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from elman.errors import ElmanError
+from elman.runs.claim import MANIFEST
 from elman.runs.folder import read_run, update_run, write_run
-from elman.runs.manifest import MANIFEST
 
 Parts = dict[str, Any]
 Holds = Callable[[Path, Parts], None]

@@ -15,8 +15,8 @@ import pytest
 
 from elman.errors import InputError
 from elman.runs import manifest
+from elman.runs.claim import MANIFEST
 from elman.runs.folder import read_run, write_run
-from elman.runs.manifest import MANIFEST
 from elman.runs.parts import parse_json
 from elman.training.history import read_history
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from elman.errors import InputError
+from elman.runs.claim import MANIFEST
 from elman.runs.folder import read_run, update_run, write_run
-from elman.runs.manifest import MANIFEST
 
 Parts = dict[str, Any]
 Holds = Callable[[Path, Parts], None]

@@ -7,9 +7,14 @@ from pathlib import Path
 import pytest
 
 from elman.text.corpus_form import CorpusForm
-from elman.text.words import detokenise
+from elman.text.words import Line
 
 TYPED = "He didn't see the house, but John's dog did."
+
+
+def write(tokens: list[str]) -> str:
+    line = Line()
+    return "".join(line.add(token) for token in tokens)
 
 
 def form_of(text: str) -> CorpusForm:
@@ -92,15 +97,15 @@ def test_a_chance_token_does_not_hide_its_word() -> None:
     ],
 )
 def test_written_text_reads_well(tokens: str) -> None:
-    written = detokenise(tokens.split())
+    written = write(tokens.split())
     for wrong in (" ,", " .", "( ", " )", " n't", " 't", " 's", "@", '" I', "$ "):
         assert wrong not in written.replace('said. "R', "")
     assert written.count('"') % 2 == 0
 
 
 def test_quotes_open_and_close() -> None:
-    assert detokenise('he said " no " and " yes "'.split()) == 'he said "no" and "yes"'
-    assert detokenise("the dogs ' food ' is here '".split()) == "the dogs' food 'is here'"
+    assert write('he said " no " and " yes "'.split()) == 'he said "no" and "yes"'
+    assert write("the dogs ' food ' is here '".split()) == "the dogs' food 'is here'"
 
 
 @pytest.mark.parametrize(
@@ -115,5 +120,5 @@ def test_real_corpora_there_and_back(
     form = form_of(text)
     same = sum(form.split(" ".join(line)) == line for line in lines)
     assert same >= 0.999 * len(lines)  # what is tokenized already is left alone
-    back = sum(form.split(detokenise(line)) == line for line in lines)
+    back = sum(form.split(write(line)) == line for line in lines)
     assert back >= share * len(lines)

@@ -10,15 +10,13 @@ import pytest
 
 from elman.errors import InputError
 from elman.text.grammar import (
-    END,
     Agreement,
-    Grammar,
     agreement_points,
     elman_grammar,
     grammar_text,
     verbs,
 )
-from elman.text.probabilistic_grammar import Rules
+from elman.text.probabilistic_grammar import END, Grammar, Rules
 
 Language = dict[tuple[str, ...], float]
 
