@@ -42,7 +42,7 @@ def adapt(model: LanguageModel, written: Iterable[str], around: FitContext) -> L
     go around it directly, wherever they are written.
     """
     chosen = [_read(adapter) for adapter in written]
-    for module, config in sorted(chosen, key=_is_outer):
+    for module, config in sorted(chosen, key=lambda one: not getattr(one[0], "INNERMOST", False)):
         model = module.wrap(model, config, around)
     return model
 
@@ -55,10 +55,6 @@ def _read(written: str) -> tuple[Any, Any]:
     if not all("=" in word for word in words):
         raise InputError(f"{written}: write settings as {name}:key=value,key=value")
     return module, build(module.Config, apply_overrides({}, words), name)
-
-
-def _is_outer(adapter: tuple[Any, Any]) -> bool:
-    return not getattr(adapter[0], "INNERMOST", False)
 
 
 def _nothing(*asked: object) -> NoReturn:

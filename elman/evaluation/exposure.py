@@ -181,7 +181,7 @@ def _summary(true: _Side, own: _Side, eos_id: int, random: np.random.Generator) 
         kl_own_error=float(own_draws.std()),
         bias=kl_own - kl_true,
         bias_error=float((own_draws - true_draws).std()),
-        ratio=_ratio(kl_own, kl_true),
+        ratio=kl_own / kl_true if kl_true else float("nan"),
         ratio_error=float((own_draws / true_draws).std()) if kl_true else float("nan"),
         violations=violations,
         violations_error=float(violation_draws.std()),
@@ -229,10 +229,6 @@ def _means_by_place(
     means = np.full(len(sums), np.nan)
     np.divide(sums, counts, out=means, where=counts > 0)
     return means, counts
-
-
-def _ratio(part: float, whole: float) -> float:
-    return part / whole if whole else float("nan")
 
 
 @dataclass(frozen=True)

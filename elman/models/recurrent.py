@@ -15,9 +15,8 @@ from elman.cells.engine import real_tokens
 from elman.config import at_least
 from elman.counts.topics import learn_topics
 from elman.errors import InputError
-from elman.layers.inputs import Material
+from elman.layers.inputs import Material, TopicContext
 from elman.layers.stack import Stack, StackConfig, StackRun
-from elman.layers.topics import TopicContext
 from elman.models.network import NeuralConfig
 from elman.models.neural import NeuralModel
 from elman.state import State

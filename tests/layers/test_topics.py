@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from elman.counts.topics import learn_topics
-from elman.layers.topics import TopicContext
+from elman.layers.inputs import TopicContext
 
 # Two subjects that are never in one document, and words that are in both.
 SEA, LAND, BOTH, EOS = [1, 2, 3], [4, 5, 6], [7, 8], 0
@@ -101,7 +101,7 @@ def test_halves_are_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     context = make_context(window=5)
     ids = torch.randint(9, (3, 12))
     whole, _ = context(ids, context.begin(3))
-    monkeypatch.setattr("elman.layers.topics._WINDOWS_AT_A_TIME", 7)
+    monkeypatch.setattr("elman.layers.inputs._WINDOWS_AT_A_TIME", 7)
     first, carried = context(ids[:, :3], context.begin(3))
     second, _ = context(ids[:, 3:], carried)
     assert torch.allclose(torch.cat([first, second], 1), whole, rtol=0, atol=1e-12)
