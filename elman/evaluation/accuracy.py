@@ -38,7 +38,6 @@ class Accuracy:
         return self.lines_right / self.lines
 
     def to_data(self) -> dict[str, Any]:
-        """Plain data."""
         return {"accuracy": self.accuracy, "line_accuracy": self.line_accuracy, **vars(self)}
 
 

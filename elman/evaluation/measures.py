@@ -134,7 +134,6 @@ class LabelMeasures(TaskMeasures):
         return sorted(wrong, key=lambda mistake: (-mistake[2], mistake))
 
     def to_data(self) -> dict[str, Any]:
-        """Plain data."""
         return {
             "accuracy": self.accuracy,
             "macro_f1": self.macro_f1,

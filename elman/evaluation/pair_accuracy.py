@@ -59,7 +59,6 @@ class Score:
         return self.excluded / items if items else None
 
     def to_data(self) -> dict[str, object]:
-        """Plain data."""
         shares = {
             "accuracy": self.accuracy,
             "excluded_accuracy": self.excluded_accuracy,

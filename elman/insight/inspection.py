@@ -58,7 +58,6 @@ class SideBySide:
         return [*remembered, *(side_by_side(flows) if len(flows) > 1 else [])]
 
     def to_data(self) -> dict[str, Any]:
-        """Plain data."""
         remembering = {name: one.to_data() for name, one in self.remembering.items()}
         return {
             "runs": [one.to_data() for one in self.inspections],

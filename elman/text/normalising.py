@@ -69,7 +69,6 @@ class Normaliser:
         return np.array([*places, len(text)], dtype=np.int64)
 
     def to_data(self) -> dict[str, Any]:
-        """Plain data."""
         return {"form": self.form, "typographic": self.typographic}
 
 
