@@ -90,9 +90,13 @@ class Kept(nn.Module):
 
     def load_arrays(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Take over arrays; every name and shape must fit."""
-        arrays = unpack(arrays)
-        compare_shapes(self, {name: array.shape for name, array in arrays.items()})
-        for name, value in self.state_dict().items():
+        own, arrays = self.state_dict(), unpack(arrays)
+        if own.keys() != arrays.keys():
+            different = ", ".join(sorted(own.keys() ^ arrays.keys()))
+            raise ValueError(f"these weights are not the model's: {different}")
+        for name, value in own.items():
+            if value.shape != arrays[name].shape:
+                raise ValueError(f"{name} is {arrays[name].shape}, not {tuple(value.shape)}")
             if not np.isfinite(arrays[name]).all():
                 raise NotFinite(f"the weights {name} hold")
             value.copy_(torch.from_numpy(arrays[name]))
