@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from elman.cli.arguments import Json, Overwrite, Run
+from elman.cli.arguments import GivenText, InputFile, Json, Overwrite, Run, read_given
 from elman.cli.ask import ask, given_values, make_flags, open_run, print_answer
-from elman.cli.input_text import GivenText, InputFile, read_given
 from elman.errors import InputError
 from elman.formats.vectors import write_vectors
 from elman.tasks.embed import Embed

@@ -9,13 +9,11 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from elman.atomic import replacing
-from elman.cli.arguments import Json, Overwrite, Seed, Settings, WholeNumber
-from elman.cli.input_text import InputFile, read_given
+from elman.cli.arguments import InputFile, Json, Overwrite, Seed, Settings, WholeNumber, read_given
 from elman.cli.output import note, print_json, stages
 from elman.errors import InputError
 from elman.experiments.cells import sentence_for
-from elman.figures.inspection import write_pictures
-from elman.figures.inspection_page import inspection_page
+from elman.figures.inspection import inspection_page, write_pictures
 from elman.insight import INSIGHTS
 from elman.insight.inspection import SideBySide
 from elman.tasks.language_modelling.inspection import inspect_several

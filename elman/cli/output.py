@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from elman.json_safe import json_safe
-from elman.tasks.table_lines import aligned_lines
+from elman.tasks.question import aligned_lines
 
 _PATIENCE = 1.0  # seconds before a progress line appears
 

@@ -10,7 +10,7 @@ from elman.cli.output import print_json, print_table, stages
 from elman.errors import InputError
 from elman.experiments.regimes import RegimeResult, limit
 from elman.experiments.regimes import regimes as train_regimes
-from elman.figures.regimes import draw_regimes
+from elman.figures.studies import draw_regimes
 from elman.json_safe import json_safe
 
 

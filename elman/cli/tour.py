@@ -8,8 +8,7 @@ from elman.cli.output import print_json, print_table, stages
 from elman.errors import InputError
 from elman.experiments.tour import Tour
 from elman.experiments.tour import tour as take_tour
-from elman.experiments.tour.report import tour_page
-from elman.experiments.tour.tables import docs_table, surprisal_table
+from elman.experiments.tour.report import docs_table, surprisal_table, tour_page
 
 _NEXT = """What to try next:
   elman train ngram --data YOUR-TEXT.txt --out runs/mine     train on your own text, by counting

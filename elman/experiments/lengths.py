@@ -1,7 +1,7 @@
 """How well runs do on short and on long sources: the same pairs, one score per band of length.
 
 Takes trained translators and pairs, gives `Lengths`; called by `elman study lengths`, drawn by
-`figures/lengths.py`. The bottleneck of an encoder–decoder without attention shows here: what is to
+`figures/studies.py`. The bottleneck of an encoder–decoder without attention shows here: what is to
 be kept in one vector grows with the source (Cho et al. 2014; Bahdanau et al. 2015, figure 2).
 """
 

@@ -20,7 +20,8 @@ from typing import Any
 from elman.errors import InputError
 from elman.recipes import RunConfig, load_recipe
 from elman.runs.folder import read_run
-from elman.tasks.task import load, resume, task_of, train
+from elman.tasks.saved_runs import task_of
+from elman.tasks.task import load, resume, train
 from elman.training.machine import Machine
 
 _COMMA = re.compile(r",(?![^\[{]*[\]}])")  # not inside a list like [1, 2]

@@ -29,8 +29,17 @@ from elman.state import State, join, select
 from elman.studio.errors import Busy, DeadlinePassed, ServerStopping
 from elman.studio.limits import Limits
 from elman.studio.metrics import ModelMeter
-from elman.studio.prompts import PromptReading, told_of
-from elman.studio.rows import Event, Failed, Finished, Inbox, Row, Scored, Work
+from elman.studio.rows import (
+    Event,
+    Failed,
+    Finished,
+    Inbox,
+    PromptReading,
+    Row,
+    Scored,
+    Work,
+    told_of,
+)
 
 _PROMPT_TOKENS = 512  # read per step, so that those who are writing do not wait long
 _IDLE = 3600.0  # seconds; there is nothing to look after

@@ -26,8 +26,8 @@ from elman.recipes import RunConfig
 from elman.runs.lock import Lock
 from elman.runs.parts import Shapes, part_shapes
 from elman.tasks.planning import measure_plan
-from elman.tasks.saved_runs import require_facts
-from elman.tasks.task import Lesson, Order, Plan, Task, same_corpus, saved_run
+from elman.tasks.saved_runs import require_facts, saved_run
+from elman.tasks.task import Lesson, Order, Plan, Task, same_corpus
 from elman.tasks.trained import Trained
 from elman.tasks.training_run import TrainingRun
 from elman.training.checkpoints import first_step_checked, read_state, restore

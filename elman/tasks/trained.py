@@ -47,13 +47,21 @@ class Trained:
         every = TASKS[MODELS[self.config.kind].task].load_questions()
         return {name: question for name, question in every.items() if question.able(self)}
 
+    def question(self, name: str) -> Question:
+        """One of them; the others are not imported."""
+        every = TASKS[MODELS[self.config.kind].task].load_questions()
+        if name in every and every[name].able(self):
+            found: Question = every[name]
+            return found
+        known = ", ".join(["evaluate", *self.questions])
+        raise InputError(
+            f"{self.name}: is a run of the model {self.config.kind!r}, not for elman {name}; it is "
+            f"for: {known}"
+        )
+
     def ask(self, question: str, /, *, progress: Progress = silent, **fields: Any) -> Answer:
         """The answer to a question: `ask("suggest", text="the price of", top=3)`."""
-        questions = self.questions
-        if question not in questions:
-            known = ", ".join(questions) or "no questions"
-            raise InputError(f"{self.name}: cannot answer {question!r}; it can: {known}")
-        asked = questions[question]
+        asked = self.question(question)
         return asked.ask(self, make_request(asked.request, fields), progress)
 
     def named(self, name: str) -> Self:

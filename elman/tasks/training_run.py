@@ -19,7 +19,7 @@ from elman.recipes import RunConfig
 from elman.runs.claim import Claim, claimed
 from elman.runs.folder import explained, fill, update_run
 from elman.runs.lock import Lock
-from elman.tasks.plugins import keep_plugins
+from elman.tasks.saved_runs import keep_plugins
 from elman.training.checkpoints import arrays, checkpoint
 from elman.training.history import CURVES, History, Record, draw_curves
 from elman.training.loop import Loop, Stopped, shown

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from elman.experiments.tour.ladder import Tour
-from elman.experiments.tour.tables import docs_table, surprisal_table
 from elman.figures.page import Page
 
 _COLOURS = ("#888888", "#1b9e77", "#d95f02", "#7570b3", "#e7298a", "#66a61e", "#333333", "#a6761d")
+Lines = tuple[list[str], list[list[str]]]  # a header, and rows
 
 
 def tour_page(seen: Tour) -> str:
@@ -141,3 +141,31 @@ def _figure(height: float = 3.4) -> tuple[Any, Any]:
     axes = figure.subplots()
     axes.spines[["top", "right"]].set_visible(False)
     return figure, axes
+
+
+# Tables -------------------------------------------------------------------------------------------
+
+
+def docs_table(seen: Tour) -> Lines:
+    """The ladder on real English, in units that compare and in units that do not."""
+    rows = [
+        [
+            result.rung,
+            f"{result.measurement.perplexity:.2f}",
+            result.measurement.protocol.unit,
+            f"{result.measurement.bits_per_byte:.3f}",
+            f"{result.seconds:.1f}",
+        ]
+        for result in seen.ladders["python-docs"]
+    ]
+    return ["model", "perplexity", "per", "bits per byte", "seconds"], rows
+
+
+def surprisal_table(seen: Tour) -> Lines:
+    """A sentence word by word, in bits: under the models that are shown, and in truth."""
+    columns = zip(*seen.sentences.values(), seen.true_sentence, strict=True)
+    rows = [
+        [words[0].word, *(f"{word.surprisal:.2f}" for word in words), f"{truth:.2f}"]
+        for *words, truth in columns
+    ]
+    return ["word", *seen.sentences, "the truth"], rows

@@ -15,7 +15,7 @@ from elman.runs.claim import claimed
 from elman.runs.folder import explained, fill
 from elman.runs.lock import Lock
 from elman.tasks.language_modelling.text_task import TextTask
-from elman.tasks.plugins import keep_plugins
+from elman.tasks.saved_runs import keep_plugins
 from elman.tasks.task import Lesson, Order, Plan
 from elman.tasks.trained import Trained
 

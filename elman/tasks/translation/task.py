@@ -22,15 +22,15 @@ from elman.models.encoder_decoder import EncoderDecoder
 from elman.recipes import RunConfig
 from elman.tasks.example_task import ExampleTask
 from elman.tasks.trained import Trained
-from elman.tasks.translation.copying import (
+from elman.tasks.translation.pairs import Pair, read_pairs
+from elman.tasks.translation.parallel import open_parallel
+from elman.tasks.translation.sides import (
+    Side,
     number_source,
     number_target,
     text_of,
     vocabulary_to_copy_into,
 )
-from elman.tasks.translation.pairs import Pair, read_pairs
-from elman.tasks.translation.parallel import open_parallel
-from elman.tasks.translation.sides import Side
 from elman.tasks.translation.trained import TrainedTranslator
 from elman.text.corpora import Corpus
 from elman.text.reader import Document

@@ -3,6 +3,9 @@
 What `elman.train` and `elman.load` give of the task of translation. Every source gives one result,
 in its place; a source without any words gives an empty one. Sources are searched side by side, in
 the order of their length, which does not change what comes out.
+
+Several translators may decide together: their probabilities are averaged at every step, by the
+adapter for language models (`adapters/mixture.py`), since a decoder is one.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from elman.adapters.mixture import Mixture
 from elman.batches.sources import pad_rows
 from elman.decoding.beam import beam_search_rows
 from elman.decoding.hypotheses import Hypothesis
@@ -26,6 +30,7 @@ from elman.tasks.example_task import TrainedTask
 from elman.tasks.translation.attention import check_attention, look
 from elman.tasks.translation.measures import Judging, TranslationMeasures, measure_translation
 from elman.tasks.translation.pairs import Pair
+from elman.tasks.translation.sides import Side
 from elman.text import guess_tokenizer
 
 if TYPE_CHECKING:
@@ -249,3 +254,27 @@ class TrainedTranslator(TrainedTask):
 def _length(source: str | np.ndarray) -> int:
     """Words of a text, or vectors."""
     return len(source.split()) if isinstance(source, str) else len(source)
+
+
+def mix_translators(runs: Sequence[TrainedTranslator]) -> TrainedTranslator:
+    """The mixture of runs, each with the same weight; one alone is itself."""
+    first, *others = runs
+    for other in others:
+        for name in ("source", "target"):
+            own, its = getattr(first.task, name), getattr(other.task, name)
+            if not _alike(own, its):
+                raise InputError(
+                    f"{first.name} and {other.name} have different tokens of the {name}: only "
+                    "runs over the same vocabularies can be mixed"
+                )
+    if not others:
+        return first
+    mixture = Mixture([run.model for run in runs], [1 / len(runs)] * len(runs))
+    name = " + ".join(run.name for run in runs)
+    return type(first)(first.task, mixture, first.facts, name)
+
+
+def _alike(own: Side | None, its: Side | None) -> bool:
+    if own is None or its is None:
+        return own is its
+    return own.tokenizer.to_data() == its.tokenizer.to_data()
