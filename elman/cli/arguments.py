@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from elman.errors import InputError
+from elman.recipes import load_recipe
 from elman.text.reader import Document, read_document, read_standard_input
 from elman.text.tables import columns_setting
 
@@ -23,11 +24,15 @@ def _whole(_: Any, tokens: Sequence[Any]) -> int:
         raise ValueError(f"{tokens[0].value!r} is not a whole number") from None
 
 
-def with_columns(settings: tuple[str, ...], columns: str | None) -> tuple[str, ...]:
-    """Settings with the columns of a table, if they were given."""
+def with_columns(recipe: str, settings: tuple[str, ...], columns: str | None) -> tuple[str, ...]:
+    """Settings with the columns of a table, if they were given and the recipe reads tables."""
     if columns is None:
         return settings
-
+    if not hasattr((config := load_recipe(recipe, settings)).text, "columns"):
+        raise InputError(
+            f"--columns is for tables of labelled texts or pairs, which the model {config.kind!r} "
+            "does not read; leave it out"
+        )
     return (*settings, columns_setting(columns))
 
 

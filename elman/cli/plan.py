@@ -41,7 +41,7 @@ def plan(
         cost = make_plan(
             recipe,
             data=data,
-            overrides=with_columns(set, columns),
+            overrides=with_columns(recipe, set, columns),
             seed=seed,
             machine=Machine(device=device, threads=threads),
             progress=progress,

@@ -6,6 +6,7 @@ Takes settings of a machine, gives the machine and a progress line; called by `e
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -55,14 +56,20 @@ def _warn(record: dict[str, Any]) -> None:
 
 
 def _progress_line(progress: TrainingProgress) -> str:
-    validation = f" · validation {_figure(progress.validation)}" if progress.validation else ""
+    learned, judged_by = f"perplexity {_figure(progress.perplexity)}", ""
+    if progress.judged_by != "perplexity":
+        learned, judged_by = f"loss {math.log(progress.perplexity):.4f}", f"{progress.judged_by} "
+    validation = ""
+    if progress.validation is not None:
+        validation = f" · validation {judged_by}{_figure(progress.validation)}"
     return (
-        f"epoch {progress.epochs:.2f} of {progress.of_epochs:g} · "
-        f"perplexity {_figure(progress.perplexity)}{validation} · "
+        f"epoch {progress.epochs:.2f} of {progress.of_epochs:g} · {learned}{validation} · "
         f"{progress.tokens_per_second:,.0f} tokens/s · {duration(progress.seconds_left)} left"
     )
 
 
 def _figure(value: float) -> str:
-    """With two decimals; a number of many digits in short."""
+    """With two decimals, or four of a share; a number of many digits in short."""
+    if value < 1:
+        return f"{value:.4f}"
     return f"{value:.2f}" if value < 1e7 else f"{value:.3g}"

@@ -71,7 +71,7 @@ def vary(
     if seeds < 1:
         raise InputError(f"--seeds {seeds}: must be at least 1")
     place = None if write is None else _writable(Path(write))
-    overrides = with_columns(set, columns)
+    overrides = with_columns(recipe, set, columns)
     options: dict[str, Any] = {"data": data, "out": out, "tries": try_, "overrides": overrides}
     options |= {"split": split, "seeds": range(1, seeds + 1)}
     variants = _train(recipe, options, {"device": device, "threads": threads})

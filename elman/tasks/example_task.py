@@ -247,7 +247,7 @@ class TrainedTask(Trained):
         """The same, reading tables by these columns."""
         config = self.config
         if not hasattr(config.text, "columns"):
-            raise InputError(f"--columns is for tables, and a {config.kind} reads none")
+            raise InputError(f"--columns is for tables, and {self.about} reads none; leave it out")
         task = copy(self.task)
         task.config = replace(config, text=replace(config.text, columns=columns))
         return type(self)(task, self.model, self.facts, self.name)
