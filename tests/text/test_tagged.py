@@ -81,7 +81,7 @@ def test_features_that_are_not_there() -> None:
         (
             "a fine film\tgood\na dull film\tbad\n",
             "",
-            "here: most lines hold several words, like 'a fine film'",
+            "here: most lines hold several words",
         ),
         ("Ann\tO\nsees\t\n", "", "here, line 2: the tag is missing"),
         ("Ann\tO\n\tO\n", "", "here, line 2: the word is missing"),
