@@ -99,8 +99,8 @@ def _refuse_texts(name: str, sentences: list[TaggedSentence]) -> None:
     if len(texts) > max(1, len(cells) / 2):
         raise InputError(
             f"{name}: most lines hold several words, like {texts[0]!r}; a tagger reads one word "
-            "and its tag per line, with a blank line after each sentence. Labelled texts are for the "
-            "recipe classifier, pairs of texts for translator"
+            "and its tag per line, with a blank line after each sentence. Labelled texts are for "
+            "the recipe classifier, pairs of texts for translator"
         )
 
 
