@@ -46,7 +46,7 @@ class MeasureFlags:
 
     def given(self) -> dict[str, Any]:
         """Those that were given."""
-        return {name: value for name, value in vars(self).items() if value not in (None, False)}
+        return {n: v for n, v in vars(self).items() if v is not None and v is not False}
 
 
 def evaluate(

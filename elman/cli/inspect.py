@@ -13,6 +13,7 @@ from elman.cli.arguments import InputFile, Json, Overwrite, Seed, Settings, Whol
 from elman.cli.output import note, print_json, stages
 from elman.errors import InputError
 from elman.experiments.cells import sentence_for
+from elman.figures.files import check_file
 from elman.figures.inspection import inspection_page, write_pictures
 from elman.insight import INSIGHTS
 from elman.insight.inspection import SideBySide
@@ -49,13 +50,8 @@ class ReportFlags:
         """Refuse what cannot be written, before the work."""
         if self.text == "" or (self.text is not None and self.file is not None):
             raise InputError("give either --file or --text, with some text in it")
-        if self.out and not self.out.endswith((".html", ".json")):
-            raise InputError(f"--out {self.out}: name a file that ends in .html or .json")
-        out = Path(self.out)
-        if self.out and out.exists() and not self.overwrite:
-            raise InputError(f"{out}: exists already; choose another --out or add --overwrite")
-        if self.out and not out.absolute().parent.is_dir():
-            raise InputError(f"--out {out}: there is no folder {out.parent}; make it first")
+        if self.out:
+            check_file(self.out, "a report", (".html", ".json"), overwrite=self.overwrite)
         if self.format not in ("png", "svg"):
             raise InputError(f"--format {self.format}: choose png or svg")
         if self.pictures and Path(self.pictures).is_file():

@@ -18,8 +18,7 @@ from elman.cli.arguments import (
     Threads,
     with_columns,
 )
-from elman.cli.output import print_json, print_table
-from elman.cli.progress import watched
+from elman.cli.output import print_json, print_table, watched
 from elman.errors import InputError
 from elman.tasks.task import resume
 from elman.tasks.task import train as train_model

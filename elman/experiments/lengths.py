@@ -97,7 +97,7 @@ def compare_lengths(
     measure = measure or str(runs[0].config.text.measure)
     choose(NAMES, measure, "measure")
     pairs = _same_pairs(runs, data, split)
-    lengths = [_words(pair) for pair in pairs]
+    lengths = [pair.source_length for pair in pairs]
     limits = [*bounds] or _even(lengths, bands)
     found: list[TranslationMeasures] = []
     for run in runs:
@@ -135,10 +135,6 @@ def _same_pairs(runs: Sequence[TrainedTranslator], data: str, split: str | None)
                 "with the same sides, and name a --split"
             )
     return pairs
-
-
-def _words(pair: Pair) -> int:
-    return len(pair.source.split()) if isinstance(pair.source, str) else len(pair.source)
 
 
 def _even(lengths: Sequence[int], bands: int) -> list[int]:

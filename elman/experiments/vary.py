@@ -152,11 +152,11 @@ def _finish(
         folder.parent.mkdir(parents=True, exist_ok=True)
         options: dict[str, Any] = {"overrides": words, "seed": seed, "machine": machine}
         train(recipe, data=data, out=folder, **options, progress=progress)
-    elif not _is_finished(folder, load_recipe(recipe, words, seed), data):
+    elif not is_finished(folder, load_recipe(recipe, words, seed), data):
         resume(folder, data=data, machine=machine, progress=progress)
 
 
-def _is_finished(folder: Path, config: RunConfig, data: str) -> bool:
+def is_finished(folder: Path, config: RunConfig, data: str) -> bool:
     """Whether a run is at its end; one with other settings or of another text is refused."""
     contents = read_run(folder, ("config.json", "facts.json"))
     saved, facts = contents["config.json"], contents["facts.json"]

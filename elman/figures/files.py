@@ -6,6 +6,7 @@ attention maps and scores by length.
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,10 +19,12 @@ from elman.errors import InputError
 PICTURES = (".png", ".svg")
 
 
-def check_file(path: str, what: str, endings: Sequence[str] = PICTURES) -> Path:
+def check_file(
+    path: str, what: str, endings: Sequence[str] = PICTURES, *, overwrite: bool = True
+) -> Path:
     """The path of a file to write; refused, before the work, if it can be seen to go wrong.
 
-    endings: what its name may end in; none: anything.
+    endings: what its name may end in; none: anything. Without `overwrite` it must not be there.
     """
     place = Path(path)
     if endings and place.suffix.lower() not in endings:
@@ -30,6 +33,10 @@ def check_file(path: str, what: str, endings: Sequence[str] = PICTURES) -> Path:
         raise InputError(f"{path}: is a folder; name a file")
     if not place.parent.is_dir():
         raise InputError(f"{path}: there is no folder {place.parent}; make it first")
+    if place.exists() and not overwrite:
+        raise InputError(f"{path}: exists already; choose another --out or add --overwrite")
+    if not os.access(place if place.exists() else place.parent, os.W_OK):
+        raise InputError(f"{path}: cannot be written; choose another file")
     return place
 
 

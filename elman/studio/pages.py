@@ -43,14 +43,11 @@ def add_pages(app: FastAPI, files: dict[str, Path]) -> None:
 
     async def give(request: Request) -> Response:
         path = files[request.scope["route"].path]
-        return Response(path.read_bytes(), media_type=_type_of(path), headers=_KEPT)
+        kind = _TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "text/plain"
+        return Response(path.read_bytes(), media_type=kind, headers=_KEPT)
 
     for name in files:
         app.add_api_route(name, give, methods=["GET", "HEAD"], include_in_schema=False)
-
-
-def _type_of(path: Path) -> str:
-    return _TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "text/plain"
 
 
 # The reference ------------------------------------------------------------------------------------

@@ -88,12 +88,3 @@ TASKS = Registry(
     },
     group="tasks",
 )
-
-
-def tasks_by_question() -> dict[str, list[str]]:
-    """The names of all questions, each with the tasks that answer it."""
-    found: dict[str, list[str]] = {}
-    for name, entry in TASKS.items():
-        for question in entry.questions:
-            found.setdefault(question, []).append(name)
-    return found

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from elman.cli import output
-from elman.cli.output import counted, note, print_json, print_table, stages
-from elman.cli.progress import _progress_line
+from elman.cli.output import _progress_line, counted, note, print_json, print_table, stages
 from elman.json_safe import json_safe
 from elman.training.loop import TrainingProgress
 

@@ -25,7 +25,7 @@ from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.question import Answer, Question, aligned_lines, asked
 
 _PENALTIES = ("frequency_penalty", "presence_penalty", "repetition_penalty")
-_SHAPING = {*(transform.option for transform in TRANSFORMS.values()), *_PENALTIES}
+SHAPING = {*(transform.option for transform in TRANSFORMS.values()), *_PENALTIES}
 _LIMITS = {"max_tokens": "max_tokens", "samples": "samples", "beam": "samples"}
 
 
@@ -82,7 +82,7 @@ def check_ids(trained: TrainedModel, prompt: str | list[int]) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Distribution(decoding_fields("_Shaped", _SHAPING)):  # type: ignore[misc]  # fields known at run time
+class Distribution(decoding_fields("_Shaped", SHAPING)):  # type: ignore[misc]  # fields known at run time
     """Show the distribution of the next token, before and after the options of decoding.
 
     For example:
@@ -117,7 +117,7 @@ def distribution(trained: TrainedModel, request: Any, progress: Progress) -> Nex
     check_ids(trained, request.prompt)
     unknown = trained.tokenizer.unknown_id
     banned = () if request.allow_unknown or unknown is None else (unknown,)
-    shaping = {name: getattr(request, name) for name in _SHAPING}
+    shaping = {name: getattr(request, name) for name in SHAPING}
     if shaping["top_k"] in (-1, 0):  # all tokens, as vLLM and llama.cpp write it
         shaping["top_k"] = None
     ids = Continuation(trained.tokenizer, request.prompt).prompt_ids

@@ -87,8 +87,13 @@ class Translation(ExampleTask):
         text = config.text
         targets = [pair.target for pair in examples]
         own = text.side(text.target_tokenizer or text.tokenizer)
-        features = _features(examples)
-        _check_features(features, config)
+        first, wanted = examples[0].source, config.model.features
+        features = 0 if isinstance(first, str) else int(first.shape[-1])  # 0: sources are text
+        if wanted and wanted != features:
+            have = f"vectors of {features} numbers" if features else "text"
+            raise InputError(
+                f"model.features={wanted}: the sources are {have}; leave the setting out"
+            )
         if features:
             config = replace(config, model=replace(config.model, features=features))
             task = cls(config, None, Side.learn(targets, own))
@@ -240,16 +245,3 @@ def _text(source: str | np.ndarray) -> str:
     if not isinstance(source, str):
         raise InputError("this run reads text, not vectors; give a text")
     return source
-
-
-def _features(examples: Sequence[Pair]) -> int:
-    """Numbers per vector, where sources are such; 0: they are text."""
-    first = examples[0].source
-    return 0 if isinstance(first, str) else int(first.shape[-1])
-
-
-def _check_features(features: int, config: RunConfig) -> None:
-    wanted = config.model.features
-    if wanted and wanted != features:
-        have = f"vectors of {features} numbers" if features else "text"
-        raise InputError(f"model.features={wanted}: the sources are {have}; leave the setting out")

@@ -154,16 +154,13 @@ class TrainedTranslator(TrainedTask):
 
     def _rows(self, encoded: Sequence[ReadSource], batch_size: int) -> Iterator[np.ndarray]:
         """Numbers of sources of like length; empty ones are left out."""
-        self._ready()
+        if isinstance(self.model, torch.nn.Module):
+            self.model.eval()
         lengths = np.array([len(source) for source in encoded], dtype=int)
         order = np.argsort(lengths, kind="stable")
         order = order[lengths[order] > 0]
         for first in range(0, len(order), batch_size):
             yield order[first : first + batch_size]
-
-    def _ready(self) -> None:
-        if isinstance(self.model, torch.nn.Module):
-            self.model.eval()
 
     @torch.inference_mode()
     def _start(self, encoded: Sequence[ReadSource]) -> Any:
@@ -244,16 +241,11 @@ class TrainedTranslator(TrainedTask):
         return measure_translation(
             right,
             self.translate([pair.source for pair in examples], **options),
-            [_length(pair.source) for pair in examples],
+            [pair.source_length for pair in examples],
             judging=judging,
             bounds=bounds,
             remarks=[f"{empty:,} pairs have an empty side; they are measured too"] if empty else (),
         )
-
-
-def _length(source: str | np.ndarray) -> int:
-    """Words of a text, or vectors."""
-    return len(source.split()) if isinstance(source, str) else len(source)
 
 
 def mix_translators(runs: Sequence[TrainedTranslator]) -> TrainedTranslator:
