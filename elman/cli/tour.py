@@ -7,7 +7,7 @@ from elman.cli.arguments import Json
 from elman.cli.output import print_json, print_table, stages
 from elman.experiments.tour import Tour
 from elman.experiments.tour import tour as take_tour
-from elman.experiments.tour.report import docs_table, surprisal_table, tour_page
+from elman.experiments.tour_page import docs_table, surprisal_table, tour_page
 from elman.figures.files import check_file
 
 _NEXT = """What to try next:

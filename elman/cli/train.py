@@ -70,7 +70,7 @@ def train(
     with joined(device) as processes:
         machine: dict[str, Any] = {"device": processes.device(device), "threads": threads}
         machine |= {"tensorboard": tensorboard, "processes": processes}
-        options = {"data": data, "out": out, "seed": seed, "start_from": start_from}
+        options: dict[str, Any] = {"data": data, "out": out, "seed": seed, "start_from": start_from}
         if resume is None:
             recipe = recipe or "ngram"
             options |= {"overrides": with_columns(recipe, set, columns), "overwrite": overwrite}

@@ -79,7 +79,6 @@ class CellResult:
 
     @property
     def mean(self) -> float:
-        """Accuracy, mean over the seeds."""
         return statistics.fmean(run.accuracy for run in self.runs)
 
     @property

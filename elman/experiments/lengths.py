@@ -56,7 +56,6 @@ class Lengths:
 
     @property
     def measure_name(self) -> str:
-        """As people write it."""
         return NAMES[self.measure]
 
     @property
@@ -73,7 +72,6 @@ class Lengths:
         ]
 
     def to_data(self) -> dict[str, Any]:
-        """Everything, as plain data."""
         return asdict(self)
 
 

@@ -67,7 +67,6 @@ class RegimeResult:
     runs: list[RegimeRun]
 
     def mean(self, value: Callable[[RegimeRun], float]) -> float:
-        """The mean over the seeds."""
         return statistics.fmean(map(value, self.runs))
 
     def error(self, value: Callable[[RegimeRun], float]) -> float:

@@ -49,17 +49,14 @@ class Variant:
 
     @property
     def mean(self) -> float:
-        """The measure, mean over the seeds."""
         return statistics.fmean(run.value for run in self.runs)
 
     @property
     def lowest(self) -> float:
-        """The measure of the seed with the lowest."""
         return min(run.value for run in self.runs)
 
     @property
     def highest(self) -> float:
-        """The measure of the seed with the highest."""
         return max(run.value for run in self.runs)
 
     @property
@@ -68,7 +65,6 @@ class Variant:
         return statistics.fmean(run.seconds for run in self.runs)
 
     def to_data(self) -> dict[str, Any]:
-        """Plain data."""
         return {
             "settings": self.settings,
             "measure": self.measure,

@@ -69,7 +69,6 @@ class Studio:
             batcher.cut()
 
     def close(self) -> None:
-        """End every thread."""
         self.jobs.close()
         for batcher in self.batchers.values():
             batcher.close()

@@ -104,7 +104,6 @@ class Batcher:
             self._changed.notify()
 
     def close(self) -> None:
-        """End the thread."""
         with self._changed:
             self._closed = True
             self._changed.notify()

@@ -130,7 +130,6 @@ class CompletionRequest(_Shaped):
 
     @property
     def samples(self) -> int:
-        """Continuations per prompt."""
         return 1 if self.n is None else self.n
 
     @property
@@ -156,7 +155,6 @@ class CompletionRequest(_Shaped):
         return tuple(found)
 
     def stops(self) -> list[str]:
-        """The stop sequences."""
         return [self.stop] if isinstance(self.stop, str) else self.stop or []
 
     def prompts(self) -> list[str | list[int]]:

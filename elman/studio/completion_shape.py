@@ -80,7 +80,6 @@ class Choice:
         return self._log_prob / max(self.drawn, 1)
 
     def echo(self) -> None:
-        """The prompt comes first."""
         self._text += self._continuation.prompt
 
     def score(self, tokens: Sequence[Drawn]) -> None:
@@ -88,7 +87,6 @@ class Choice:
         self._tokens += [self._token(drawn) for drawn in tokens]
 
     def add(self, drawn: Drawn) -> None:
-        """One more token."""
         self.drawn += 1
         self._log_prob += drawn.log_prob or 0.0
         self._text += self._growing.add(drawn.id)
@@ -96,12 +94,10 @@ class Choice:
             self._tokens.append(self._token(drawn))
 
     def end(self, reason: str) -> None:
-        """No more tokens come."""
         self._text += self._growing.end()
         self._reason = reason
 
     def whole(self) -> dict[str, Any]:
-        """All of it."""
         return self._data(self._text, self._tokens)
 
     def take_piece(self) -> dict[str, Any] | None:

@@ -92,7 +92,6 @@ class Completion:
         self._batcher.submit(self._works)
 
     async def whole(self) -> dict[str, Any]:
-        """Everything at once."""
         try:
             async for _ in self._changes():
                 pass

@@ -83,7 +83,6 @@ class Jobs:
             timeout.reschedule(asyncio.get_running_loop().time())
 
     def close(self) -> None:
-        """End the threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _done(self, future: asyncio.Future[Any]) -> None:

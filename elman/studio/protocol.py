@@ -47,7 +47,6 @@ class Connection(H11Protocol):
         self._expect_headers()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Expect nothing any more."""
         self._stop_waiting()
         super().connection_lost(exc)
 

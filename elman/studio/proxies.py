@@ -27,7 +27,6 @@ class Proxies:
         self._networks = [_network(address) for address in addresses]
 
     def trust(self, address: str) -> bool:
-        """Whether an address is one of them."""
         try:
             found = ipaddress.ip_address(address.strip("[] "))
         except ValueError:

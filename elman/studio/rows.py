@@ -98,7 +98,6 @@ class PromptReading:
 
     @property
     def is_done(self) -> bool:
-        """Whether all of it was read."""
         return self.state is not None and self._next >= len(self.work.prompt)
 
     def read(self, model: LanguageModel) -> int:

@@ -148,7 +148,6 @@ class Guard:
 
     @property
     def open_requests(self) -> int:
-        """How many requests are being answered."""
         return self._open
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -270,11 +269,9 @@ class _Answer:
 
     @property
     def has_begun(self) -> bool:
-        """Whether the client was sent anything."""
         return self.status is not None
 
     async def send(self, message: Message) -> None:
-        """Pass a message on."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             message = {**message, "headers": _stricter(message.get("headers", []))}

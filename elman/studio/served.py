@@ -92,7 +92,6 @@ class Served:
         return iter(self._models.values())
 
     def find(self, name: str | None) -> ServedModel:
-        """The model of a name."""
         if name is None:
             return next(iter(self._models.values()))
         if name not in self._models:

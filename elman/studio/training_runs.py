@@ -40,11 +40,9 @@ class TrainingRun:
 
     @property
     def is_training(self) -> bool:
-        """Whether a process trains it at this moment."""
         return is_being_trained(self.path)
 
     def history(self) -> list[dict[str, Any]]:
-        """Every record up to now."""
         return read_history(self.path)
 
     def describe(self) -> dict[str, Any]:
@@ -93,7 +91,6 @@ class TrainingRuns:
         return [run for run in found if run is not None]
 
     def find(self, name: str) -> TrainingRun:
-        """The run of a name."""
         for run in self.list():
             if run.name == name:
                 return run

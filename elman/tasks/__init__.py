@@ -23,7 +23,6 @@ class TaskEntry:
     questions: dict[str, str] = field(default_factory=dict)  # and what each does, in one sentence
 
     def load(self) -> Any:
-        """The class of the task."""
         module, _, name = self.place.partition(":")
         return getattr(import_module(module), name)
 

@@ -244,7 +244,6 @@ class TrainedTask(Trained):
         return found
 
     def with_columns(self, columns: dict[str, str]) -> Self:
-        """The same, reading tables by these columns."""
         config = self.config
         if not hasattr(config.text, "columns"):
             raise InputError(f"--columns is for tables, and {self.about} reads none; leave it out")

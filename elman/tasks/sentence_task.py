@@ -71,7 +71,6 @@ class Elmo:
         return model
 
     def to_data(self) -> dict[str, Any]:
-        """Its settings, as plain data."""
         return as_data(self.config)
 
     @classmethod

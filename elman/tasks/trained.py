@@ -37,7 +37,6 @@ class Trained:
 
     @property
     def config(self) -> RunConfig:
-        """The settings of the run."""
         config: RunConfig = self.task.config
         return config
 
@@ -65,7 +64,6 @@ class Trained:
         return asked.ask(self, make_request(asked.request, fields), progress)
 
     def named(self, name: str) -> Self:
-        """The same under another name."""
         again = copy(self)
         again.name = name
         return again
@@ -101,7 +99,6 @@ class Trained:
         }
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the run folder."""
         write_run(Path(path), self.contents(), overwrite=overwrite)
 
     def describe(self) -> dict[str, Any]:

@@ -91,7 +91,6 @@ class TrainingRun:
 
     @property
     def name(self) -> str:
-        """What the run is called by."""
         return "model" if self.out is None else str(self.out)
 
     def train(self, records: int = 0, lock: Lock | None = None) -> None:

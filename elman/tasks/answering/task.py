@@ -47,7 +47,6 @@ class TrainedAnswerer(TrainedSentenceTask):
     model: Answerer
 
     def answer(self, question: str, passage: str) -> FoundAnswer:
-        """The likeliest answer."""
         return self.answer_all([(question, passage)])[0]
 
     def answer_all(
@@ -87,7 +86,6 @@ class TrainedAnswerer(TrainedSentenceTask):
         return [found[row] for row in range(len(pairs))]
 
     def measure(self, examples: Sequence[Question]) -> AnswerMeasures:
-        """How well questions are answered."""
         answered = [example for example in examples if example.answers]
         found = self._answer([(example.question, example.passage) for example in answered], 32)
         return measure_answers(

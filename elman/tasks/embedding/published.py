@@ -106,7 +106,6 @@ class _Arrays:
         self._path = path
 
     def get(self, name: str) -> torch.Tensor:
-        """One of them."""
         try:
             return torch.from_numpy(np.asarray(self._file[name], dtype=np.float32))
         except KeyError:

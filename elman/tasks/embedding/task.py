@@ -51,7 +51,6 @@ class TrainedEmbedding(TrainedSentenceTask):
         return type_vectors_of(self.model, self.task.reader, words)
 
     def measure(self, examples: Sequence[Sentence]) -> BidirectionalMeasures:
-        """How well sentences are predicted."""
         nats = [0.0, 0.0]
         for _, batch in self.in_batches([examples], _BATCH):
             scores = self.model.score(batch[0])

@@ -60,7 +60,6 @@ class _Texts:
         self.cut_files: set[str] = set()  # SHA-256 of lone files of which a part was fitted on
 
     def ids(self, split: str) -> np.ndarray:
-        """The ids of a split."""
         data = self._data
         corpus = _own_corpus(self._trained) if data is None else self._trained.open(data)
         if split not in corpus.documents:

@@ -32,7 +32,6 @@ class Comparison:
     against_first: PairedBootstrap | None
 
     def to_data(self) -> dict[str, Any]:
-        """Plain data."""
         against = vars(self.against_first) if self.against_first else None
         return {
             "run": self.name,

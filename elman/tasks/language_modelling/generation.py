@@ -102,7 +102,6 @@ class _Writer:
         return sample(self.model, state, self.options, lambda _, ids: self.continuation.stops(ids))
 
     def draw(self, progress: Progress) -> list[Generated]:
-        """Every sample."""
         rows: list[list[int]] = [[] for _ in range(self.options.samples)]
         for step in self.steps():
             for row, number in zip(rows, step, strict=True):
@@ -112,7 +111,6 @@ class _Writer:
         return [self._finish(row) for row in rows]
 
     def search(self, progress: Progress) -> list[Generated]:
-        """The best of a beam."""
 
         def stops(ids: Sequence[int]) -> bool:
             progress(0, self.options.max_tokens)

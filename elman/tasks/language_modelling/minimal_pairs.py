@@ -55,11 +55,9 @@ class Materials:
 
     @property
     def pairs(self) -> int:
-        """How many pairs were read."""
         return sum(len(one) for one in self.contents if not isinstance(one, Suite))
 
     def to_data(self) -> dict[str, Any]:
-        """Plain data."""
         return {
             "lines": self.pairs + len(self.skipped),
             "pairs": self.pairs,

@@ -33,7 +33,6 @@ class EntityMeasures:
     kinds: dict[str, Score]
 
     def to_data(self) -> dict[str, Any]:
-        """Plain data."""
         return {**vars(self.all), "kinds": {kind: vars(s) for kind, s in self.kinds.items()}}
 
 

@@ -113,7 +113,6 @@ class Translation(ExampleTask):
         return sources, self.encode_targets([pair.target for pair in pairs], sources)
 
     def encode_sources(self, sources: Sequence[str | np.ndarray]) -> list[ReadSource]:
-        """Sources as the model reads them."""
         if self.source is None:
             return [
                 ReadSource(self._vectors(number, source))

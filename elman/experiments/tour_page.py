@@ -1,13 +1,13 @@
 """The tour as one HTML page: ladders, agreement by distance, learning curves, samples.
 
-Takes a `Tour`, gives the page as a string; called by the command line.
+Takes a `Tour`, gives the page as a string, and the tables that the terminal shows too.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from elman.experiments.tour.ladder import Tour
+from elman.experiments.tour import Tour
 from elman.figures.page import Page
 
 _COLOURS = ("#888888", "#1b9e77", "#d95f02", "#7570b3", "#e7298a", "#66a61e", "#333333", "#a6761d")
