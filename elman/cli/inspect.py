@@ -17,7 +17,7 @@ from elman.figures.files import check_file
 from elman.figures.inspection import inspection_page, write_pictures
 from elman.insight import INSIGHTS
 from elman.insight.inspection import SideBySide
-from elman.tasks.language_modelling.inspection import inspect_several
+from elman.tasks.language_modelling.inspection import Seen, inspect_several
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.task import load
 
@@ -70,10 +70,8 @@ class ReportFlags:
             seen = look(progress)
             files = self._write(seen, progress)
         for one in seen.inspections:
-            if one.left_out:
-                note(
-                    f"{one.name}: read {one.tokens:,} tokens, left out {one.left_out:,} (--tokens)"
-                )
+            for message in Seen(one).notes():
+                note(f"{one.name}: {message}")
         if self.json:
             print_json(seen.to_data())
             return
@@ -145,8 +143,5 @@ def _print(seen: SideBySide) -> None:
         print(f"{chr(10) if number else ''}{one.name}")
         if remembering := seen.remembering.get(one.name):
             print(f"  remembering: {remembering.summary()}")
-        for name, insight in one.insights.items():
-            for sentence in insight.summary():
-                print(f"  {name}: {sentence}")
-        for name, reason in one.unseen.items():
-            print(f"  {name}: not shown, {reason}")
+        for line in Seen(one).lines():
+            print(f"  {line}")

@@ -5,9 +5,8 @@ Takes a `Tour`, gives the page as a string, and the tables that the terminal sho
 
 from __future__ import annotations
 
-from typing import Any
-
 from elman.experiments.tour import Tour
+from elman.figures.files import new_figure
 from elman.figures.page import Page
 
 _COLOURS = ("#888888", "#1b9e77", "#d95f02", "#7570b3", "#e7298a", "#66a61e", "#333333", "#a6761d")
@@ -47,7 +46,7 @@ def _show_grammar(page: Page, seen: Tour) -> None:
     ]
     rows.append(["the limit: the grammar itself", f"{seen.limit:.3f}", "0.0 %", "–"])
     page.table(["model", "perplexity", "above the limit", "seconds"], rows)
-    figure, axes = _figure(height=3.6)
+    figure, axes = new_figure(7.5, 3.6)
     names = [result.rung for result in results][::-1]
     values = [result.measurement.perplexity for result in results][::-1]
     axes.barh(names, values, color="#7570b3")
@@ -65,7 +64,7 @@ def _show_agreement(page: Page, seen: Tour) -> None:
         "the number of words between the noun and its verb. A model that sees four words must "
         "guess beyond them; a recurrence can remember."
     )
-    figure, axes = _figure()
+    figure, axes = new_figure(7.5, 3.4)
     for colour, (rung, scores) in zip(_COLOURS, seen.agreement.items(), strict=False):
         distances = [score.distance for score in scores]
         accuracies = [score.accuracy for score in scores]
@@ -90,7 +89,7 @@ def _show_curves(page: Page, seen: Tour) -> None:
         trained = [result for result in results if result.history]
         if not trained:
             continue
-        figure, axes = _figure()
+        figure, axes = new_figure(7.5, 3.4)
         for colour, result in zip(_COLOURS[1:], trained, strict=False):
             valid = [record for record in result.history if "valid_perplexity" in record]
             axes.plot(
@@ -132,15 +131,6 @@ def _show_sentences(page: Page, seen: Tour) -> None:
     page.heading("Surprisal, word by word")
     page.table(*surprisal_table(seen))
     page.paragraph("In bits; the truth is the grammar's own.")
-
-
-def _figure(height: float = 3.4) -> tuple[Any, Any]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.5, height), layout="constrained")
-    axes = figure.subplots()
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure, axes
 
 
 # Tables -------------------------------------------------------------------------------------------

@@ -34,10 +34,21 @@ def check_file(
     if not place.parent.is_dir():
         raise InputError(f"{path}: there is no folder {place.parent}; make it first")
     if place.exists() and not overwrite:
-        raise InputError(f"{path}: exists already; choose another --out or add --overwrite")
+        raise InputError(f"{path}: exists already; choose another name or add --overwrite")
     if not os.access(place if place.exists() else place.parent, os.W_OK):
         raise InputError(f"{path}: cannot be written; choose another file")
     return place
+
+
+def make_folder(path: str | Path) -> Path:
+    """A folder to write into, made if it is not there."""
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be made a folder ({error.strerror}); choose another"
+        ) from None
+    return Path(path)
 
 
 @contextmanager
@@ -48,6 +59,17 @@ def writing(path: Path) -> Iterator[Path]:
             yield temporary
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def new_figure(width: float, height: float, columns: int = 1) -> tuple[Any, Any]:
+    """An empty figure and its axes, an array of them if there are several columns."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.subplots(1, columns)
+    for one in figure.axes:
+        one.spines[["top", "right"]].set_visible(False)
+    return figure, axes
 
 
 def save_figure(figure: Any, path: Path) -> None:

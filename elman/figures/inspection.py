@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from elman.atomic import replacing
-from elman.errors import InputError, choose
+from elman.errors import choose
 from elman.figures.drawings import draw
+from elman.figures.files import make_folder
 from elman.figures.page import Page
 from elman.insight.insight import Drawing
 from elman.insight.inspection import Inspection, SideBySide
@@ -47,10 +48,7 @@ def write_pictures(
 ) -> list[Path]:
     """Write every drawing; the files, in order."""
     choose(dict.fromkeys(FORMATS), form, "format")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be made a folder ({error.strerror})") from None
+    make_folder(folder)
     written = []
     for name, drawing in _named(seen):
         path = folder / f"{name}.{form}"

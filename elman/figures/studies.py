@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elman.figures.files import save_figure
+from elman.figures.files import new_figure, save_figure
 
 if TYPE_CHECKING:
     from elman.experiments.lengths import Lengths
@@ -26,10 +26,7 @@ _MARKS = "os^Dvx*"
 
 def draw_regimes(results: Sequence[RegimeResult], path: Path) -> None:
     """Three panels: drift; KL on true and own history; and their difference by place."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(15, 4.2), layout="constrained")
-    left, middle, right = figure.subplots(1, 3)
+    figure, (left, middle, right) = new_figure(15, 4.2, columns=3)
     _bar(left, np.arange(len(results)), results, lambda run: run.drift.drift, "")
     _name(left, results)
     left.set_ylabel("nats per word")
@@ -37,7 +34,6 @@ def draw_regimes(results: Sequence[RegimeResult], path: Path) -> None:
     _bars(middle, results)
     _curves(right, results)
     for axes in (left, middle, right):
-        axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.3)
     figure.savefig(path, format="png", dpi=120)
 
@@ -98,10 +94,7 @@ def _colour(number: int) -> str:
 
 def draw_lengths(lengths: Lengths, path: Path) -> None:
     """The curves, each score at the mean length of its sources; the bands are on the axis."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 4.2), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = new_figure(7, 4.2)
     places = np.array([band.mean_length for band in lengths.bands])
     for number, run in enumerate(lengths.runs):
         axes.plot(
@@ -116,7 +109,6 @@ def draw_lengths(lengths: Lengths, path: Path) -> None:
     axes.set_ylim(0, 1.05 * max(score for run in lengths.runs for score in [*run.by_length, 1e-3]))
     axes.set_xlabel("length of the source, in words")
     axes.set_ylabel(lengths.measure_name)
-    axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.3)
     legend = figure.legend(loc="outside upper left", fontsize=8)
     for text in legend.get_texts():

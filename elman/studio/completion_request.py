@@ -159,11 +159,7 @@ class CompletionRequest(_Shaped):
 
     def prompts(self) -> list[str | list[int]]:
         """Every prompt, a text or ids."""
-        if isinstance(self.prompt, str):
-            return [self.prompt]
-        if self.prompt and isinstance(self.prompt[0], int):
-            return [self.prompt]  # ids all of them
-        return list(self.prompt) or [""]  # type: ignore[arg-type]
+        return each_text(self.prompt) or [""]
 
     def options(self, trained: TrainedModel, limits: Limits) -> DecodingOptions:
         """As the decoder takes them; a seed is drawn if none was given."""
@@ -181,6 +177,12 @@ class CompletionRequest(_Shaped):
         )
         options.check_vocabulary(len(trained.tokenizer))
         return options
+
+
+def each_text(given: Any) -> list[str | list[int]]:
+    """One or several texts, or lists of ids, as a list of them."""
+    alone = isinstance(given, str) or (given and isinstance(given[0], int))
+    return [given] if alone else [*given]
 
 
 def check_prompt(prompt: str | list[int], vocabulary_size: int, limits: Limits) -> None:

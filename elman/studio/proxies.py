@@ -64,8 +64,12 @@ def _first_untrusted(proxies: Proxies, chain: str) -> str | None:
 
 def header(scope: Scope, name: bytes) -> str | None:
     """The value of a header; several are joined with commas, as HTTP has it."""
-    found = [value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name]
-    return ", ".join(found) if found else None
+    return ", ".join(headers(scope, name)) or None
+
+
+def headers(scope: Scope, name: bytes) -> list[str]:
+    """Every value of a header."""
+    return [value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name]
 
 
 def clean_root_path(root_path: str) -> str:

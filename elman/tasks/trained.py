@@ -7,6 +7,7 @@ what only it can do (`TrainedModel`, `TrainedTagger`, `TrainedTranslator` …).
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -78,7 +79,12 @@ class Trained:
 
     def with_columns(self, columns: dict[str, str]) -> Self:
         """The same, reading tables by these columns."""
-        raise InputError(f"--columns is for tables, and {self.about} reads none; leave it out")
+        config, again = self.config, copy(self)
+        if not hasattr(config.text, "columns"):
+            raise InputError(f"--columns is for tables, and {self.about} reads none; leave it out")
+        again.task = copy(self.task)
+        again.task.config = replace(config, text=replace(config.text, columns=columns))
+        return again
 
     def notes_on(self, data: str, split: str | None = None) -> list[str]:
         """What to know about data that it was just measured on."""

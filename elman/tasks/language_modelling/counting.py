@@ -15,6 +15,7 @@ from typing import Any
 from elman.counts.estimate import IMPORTED, NgramConfig
 from elman.errors import InputError
 from elman.evaluation.measures import MeasureTable
+from elman.figures.files import check_file
 from elman.formats.arpa_reader import read_arpa
 from elman.formats.arpa_writer import write_arpa
 from elman.models import MODELS
@@ -142,14 +143,7 @@ def import_arpa(path: str | Path) -> TrainedModel:
 
 def export_arpa(trained: TrainedModel, path: str | Path, *, overwrite: bool = False) -> None:
     """Write a count model as an ARPA file."""
-    path = Path(path)
     if not isinstance(trained.model, NGram):
         raise InputError(f"{trained.name}: is not a count model; only those can be written as ARPA")
-    try:
-        if path.is_dir():
-            raise InputError(f"{path}: is a folder; name a file to write")
-        if path.exists() and not overwrite:
-            raise InputError(f"{path}: exists already; choose another name or add --overwrite")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
-    write_arpa(path, trained.model.tables, trained.tokenizer.tokens)
+    place = check_file(str(path), "an ARPA file", (), overwrite=overwrite)
+    write_arpa(place, trained.model.tables, trained.tokenizer.tokens)

@@ -178,13 +178,20 @@ class TrainedTranslator(TrainedTask):
         """The log probability of every target, given its source."""
         scores = [0.0] * len(pairs)
         sources, targets = self.task.encode([Pair(*pair) for pair in pairs])
-        eos = self.task.target.tokenizer.eos_id
-        for rows in self._rows(sources, batch_size):
-            ids = pad_rows([targets[row] for row in rows], eos, further=1)
-            log_probs, _ = self.model.score(ids, self._start([sources[row] for row in rows]))
+        for rows, ids, some in self._given(sources, targets, batch_size):
+            log_probs, _ = self.model.score(ids, self._start(some))
             for row, of_row in zip(rows, log_probs, strict=True):
                 scores[row] = float(of_row[: len(targets[row]) + 1].sum())
         return scores
+
+    def _given(
+        self, sources: list[ReadSource], targets: list[np.ndarray], batch_size: int
+    ) -> Iterator[tuple[np.ndarray, torch.Tensor, list[ReadSource]]]:
+        """Numbers of rows of like length, the ids of their targets with `<eos>`, their sources."""
+        eos = self.task.target.tokenizer.eos_id
+        for rows in self._rows(sources, batch_size):
+            ids = pad_rows([targets[row] for row in rows], eos, further=1)
+            yield rows, ids, [sources[row] for row in rows]
 
     @torch.inference_mode()
     def alignments(
@@ -193,12 +200,9 @@ class TrainedTranslator(TrainedTask):
         """Where the model looks while it reads given targets, `<eos>` last on both sides."""
         check_attention(self)
         sources, targets = self.task.encode([Pair(*pair) for pair in pairs])
-        eos = self.task.target.tokenizer.eos_id
         found: dict[int, Alignment] = {}
-        for rows in self._rows(sources, batch_size):
-            ids = pad_rows([targets[row] for row in rows], eos, further=1)
-            source = self.task.source_batch([sources[row] for row in rows])
-            weights = look(self.model, source, ids)  # (B, T, S)
+        for rows, ids, some in self._given(sources, targets, batch_size):
+            weights = look(self.model, self.task.source_batch(some), ids)  # (B, T, S)
             for place, row in enumerate(rows):
                 found[row] = self._alignment(sources[row], targets[row], weights[place])
         nothing = np.zeros((0, 0), dtype=np.float32)
