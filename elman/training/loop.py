@@ -53,7 +53,6 @@ class TrainingProgress:
     validation: float | None  # perplexity, or what else the model is judged by
     judged_by: str
     seconds_left: float
-    learning_rate: float
 
 
 class Loop:
@@ -159,7 +158,6 @@ class Loop:
                 validation=self._last_validation,
                 judged_by=getattr(trainer.model, "judged_by", "perplexity"),
                 seconds_left=tokens_left / max(speed, 1e-9),
-                learning_rate=meter.learning_rate,
             )
         )
 

@@ -125,6 +125,5 @@ def test_progress_names_what_a_model_is_judged_by(
         validation=validation,
         judged_by=judged_by,
         seconds_left=1,
-        learning_rate=0.1,
     )
     assert shown in _progress_line(moment)
