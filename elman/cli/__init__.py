@@ -7,8 +7,6 @@ something failed, 2 wrong input (`system_errors.py` says which is which for what
 system).
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -6,8 +6,6 @@ text it has not seen. After Józefowicz, Zaremba and Sutskever (2015), on tasks 
 minutes. Every model is a run folder of its own; those that are finished are not trained again.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import statistics

@@ -5,8 +5,6 @@ Takes trained translators and pairs, gives `Lengths`; called by `elman study len
 be kept in one vector grows with the source (Cho et al. 2014; Bahdanau et al. 2015, figure 2).
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass

@@ -5,8 +5,6 @@ same text, seeds and number of steps, measured on text that none has seen. Calle
 `elman study regimes`.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 import tempfile

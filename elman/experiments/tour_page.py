@@ -3,8 +3,6 @@
 Takes a `Tour`, gives the page as a string, and the tables that the terminal shows too.
 """
 
-from __future__ import annotations
-
 from elman.experiments.tour import Tour
 from elman.figures.files import new_figure
 from elman.figures.page import Page

@@ -6,8 +6,6 @@ F1). Every run is a folder of its own; those that are finished are not trained a
 was stopped goes on. Called by `elman study vary`.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

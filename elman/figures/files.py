@@ -4,8 +4,6 @@ Takes a path and a matplotlib figure, writes PNG or SVG, whole or not at all. Ca
 attention maps and scores by length.
 """
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Iterator, Sequence

@@ -5,8 +5,6 @@ string, with a section for every insight, whose drawings the page draws itself. 
 `elman inspect`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -5,8 +5,6 @@ A drawing is data, which the studio's drawing module (`studio/static/draw.js`) d
 opens: it can be read with mouse and keys, and follows light and dark.
 """
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 `build` takes what is served and gives an ASGI application; `serving.py` runs it, tests call it.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, replace

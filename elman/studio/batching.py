@@ -9,8 +9,6 @@ and lets go of rows that have ended or that nobody waits for any more:
 Every row draws from a generator of its own, so it says the same whatever is served beside it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

@@ -3,8 +3,6 @@
 `completions.py` tells a choice what happened; the choice gives JSON, whole or piece by piece.
 """
 
-from __future__ import annotations
-
 import secrets
 import time
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ of two texts is their cosine. Words are read in context (the hidden vectors of a
 layers of a bidirectional one), or without it with `layer: "words"`.
 """
 
-from __future__ import annotations
-
 import base64
 from typing import Any, Literal
 

@@ -4,8 +4,6 @@ Takes a function, gives what it returns; called by the routes of tasks. A client
 deadline that has passed, stops the work at its next report of progress.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable

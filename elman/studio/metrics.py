@@ -5,8 +5,6 @@ it is asked. Every number has one writer (the event loop, or the thread of a mod
 needed.
 """
 
-from __future__ import annotations
-
 import os
 from bisect import bisect_left
 from collections import Counter

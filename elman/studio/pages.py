@@ -5,8 +5,6 @@ is looked up among their names and never made into a path on disk. The reference
 OpenAPI description, without a script; nothing is loaded from elsewhere.
 """
 
-from __future__ import annotations
-
 import mimetypes
 from html import escape
 from pathlib import Path

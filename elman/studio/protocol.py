@@ -6,8 +6,6 @@ next request in time, or it gets 408 and is closed. A request that gives its len
 the connection is closed.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

@@ -6,8 +6,6 @@ into them. A root path is taken off if the proxy has left it on, so both ways to
 work.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ that others are served between two of them, and writes the rows. A row lives in 
 model; events go to the event loop, into the queue of the request.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ looked up and never opened. Networks are kept in double precision: a row of a ba
 same whatever stands beside it, since what rounding changes is far below what a draw can see.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -4,8 +4,6 @@ So a client such as lm-eval needs no tokenizer of its own. A text begins where a
 line end is the token `<eos>`: as a text both are a newline.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import Field

@@ -5,8 +5,6 @@ asked of it. A folder has `task.py` (data, batches, model), `questions.py` (what
 what only this task needs. A new task is a folder, a recipe and a line here.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any

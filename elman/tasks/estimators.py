@@ -9,8 +9,6 @@ What was trained is `trained_`, with everything that a loaded run can do. A kind
 are made of lists (`_examples`) and what is answered (`predict`).
 """
 
-from __future__ import annotations
-
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

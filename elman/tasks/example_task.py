@@ -5,8 +5,6 @@ batches and a model; the files of a task's folder say how. Examples may also com
 (`lesson_of`). A trained one reads data in the same way (`TrainedTask`).
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

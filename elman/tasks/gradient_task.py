@@ -5,8 +5,6 @@ planning and loading are the same for all. One process or several train it (`tor
 the first one's words are everybody's.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from abc import abstractmethod

@@ -6,8 +6,6 @@ meets, once forward and twice backward.
 Memory and minutes are measured: a few steps are trained on the very text and thrown away.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 import time

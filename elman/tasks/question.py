@@ -15,8 +15,6 @@ Called by `Trained.ask`, `cli/ask.py` and `studio/questions.py`; the caller brin
 limits. Answers are printed as aligned tables for people, or as columns with tabs for programs.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from abc import ABC, abstractmethod

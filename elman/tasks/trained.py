@@ -4,8 +4,6 @@ Takes data and questions, gives measures and answers. Every task has a class of 
 what only it can do (`TrainedModel`, `TrainedTagger`, `TrainedTranslator` …).
 """
 
-from __future__ import annotations
-
 from copy import copy
 from dataclasses import replace
 from pathlib import Path

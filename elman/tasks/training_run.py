@@ -5,8 +5,6 @@ alone writes. Called by `gradient_task.py`. What a checkpoint is on disk is said
 `training/checkpoints.py`.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from contextlib import ExitStack

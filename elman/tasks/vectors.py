@@ -7,8 +7,6 @@
 Takes a trained model, gives an `Embedder`; called by `embed.py`.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What can be asked of an answerer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self

@@ -12,8 +12,6 @@ o; and 1 is to be added to the bias of the forget gate, which TensorFlow adds wh
                                   …/W_P_0           (hidden, projection)
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

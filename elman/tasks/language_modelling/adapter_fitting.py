@@ -5,8 +5,6 @@ called by `TrainedModel.with_adapters`. Without data, adapters are fitted on the
 was trained on, if it is still there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

@@ -4,8 +4,6 @@ Takes trained models and data, gives one row per model. Perplexities are ranked 
 protocols agree; bits per byte can be compared always, since they are about the text itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ Count models come in and go out as ARPA files too, which KenLM, SRILM and other 
 write; the format itself is in `formats/`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import time

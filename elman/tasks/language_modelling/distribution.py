@@ -4,8 +4,6 @@ The question `distribution`, and what every request with a prompt shares: the fi
 made from `DecodingOptions`, and the state of the model after the prompt.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, make_dataclass

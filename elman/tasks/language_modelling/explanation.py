@@ -4,8 +4,6 @@ The question `explain`, for teaching, and for finding out why a number is what i
 torch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any

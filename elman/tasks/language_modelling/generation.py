@@ -5,8 +5,6 @@ asked for. In a stream, bytes that are not yet a character are held back; bytes 
 one, which a byte model may draw, show as U+FFFD.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any

@@ -5,8 +5,6 @@ seen and why. Several of them side by side are a `SideBySide`. Called by `elman 
 and the report (`figures/inspection.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -8,8 +8,6 @@ A folder is searched with all its subfolders, so BLiMP can be given as it is pub
 hold no pairs are passed over; lines that are not pairs are skipped. Both are reported.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -12,8 +12,6 @@ Of several models, each column is named after its run as well. NA stands where t
 say: a row without text.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields

@@ -4,8 +4,6 @@ Where a token is a word, the distribution is the answer. Over sub-words, charact
 are spelled by a beam search that ends a word where the next token would begin another one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Language modelling by gradients: running text to windows or lines, and a neural model of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

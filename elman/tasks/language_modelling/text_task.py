@@ -4,8 +4,6 @@ What counting (`counting.py`) and training in steps (`task.py`) have in common. 
 training are the ids of its text.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 

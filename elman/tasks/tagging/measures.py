@@ -6,8 +6,6 @@ the task of tagging. Where tags mark spans, the F1 of those comes first: most ta
 A span counts when its kind and both of its ends are right, as the CoNLL script counts, and seqeval.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass

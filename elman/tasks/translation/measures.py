@@ -12,8 +12,6 @@ ROUGE-n   F1 of the n-grams, taken as bags
 (Lin 2004). Words of ROUGE are runs of letters and digits in lower case, without stemming.
 """
 
-from __future__ import annotations
-
 import re
 import statistics
 from collections import Counter

@@ -1,7 +1,5 @@
 """What can be asked of an encoder–decoder: a text for every source."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Self

@@ -5,8 +5,6 @@ summaries, captions of pictures (whose sources are vectors), sequences in anothe
 `elman.train` and `elman.load` give of it is in `trained.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
