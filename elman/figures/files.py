@@ -26,7 +26,7 @@ def check_file(
     """
     place = Path(path)
     if endings and place.suffix.lower() not in endings:
-        raise InputError(f"{path}: {what} is a file that ends in {', '.join(endings)}")
+        raise InputError(f"{path}: {what} is a file that ends in {' or '.join(endings)}")
     if place.is_dir():
         raise InputError(f"{path}: is a folder; name a file")
     if not place.parent.is_dir():
