@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from elman.experiments.tour import RUNGS, SHOWN, Rung, Tour, climb, grammar_limits, tour
-from elman.experiments.tour.report import tour_page
+from elman.experiments.tour_page import tour_page
 from elman.text.grammar import elman_grammar
 
 
@@ -28,7 +28,7 @@ def seen(stages: list[str]) -> Tour:
     """The tour, with its neural rungs hardly trained; the slow test takes the real one."""
     short = {corpus: [shortened(rung) for rung in rungs] for corpus, rungs in RUNGS.items()}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("elman.experiments.tour.ladder.RUNGS", short)
+        patch.setattr("elman.experiments.tour.RUNGS", short)
         return tour(stages.append)
 
 

@@ -27,7 +27,7 @@ def prepare() -> None:
     """Import what commands import, once; no pictures of curves, which take longer than trials."""
     torch.set_num_threads(1)
     torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))]).step()
-    import elman.tasks.language_modelling.quantisation
+    import elman.tasks.language_modelling.task
     import elman.tasks.planning
     import elman.tasks.task
     import elman.tasks.translation.trained  # noqa: F401

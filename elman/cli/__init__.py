@@ -7,13 +7,13 @@ something failed, 2 wrong input (`system_errors.py` says which is which for what
 system).
 """
 
-from __future__ import annotations
-
 import os
+import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
+from inspect import cleandoc
 from keyword import iskeyword
 from typing import Any
 
@@ -27,7 +27,6 @@ from cyclopts import (
     UnusedCliTokensError,
 )
 
-from elman.cli.help import flowing
 from elman.cli.system_errors import system_problem
 from elman.errors import ElmanError, InputError, nearest
 from elman.tasks import TASKS
@@ -93,6 +92,8 @@ _ABOUT = {
     "": "Recurrent language models, from counting words to attention. New here? elman tour",
     "study": "Train several models and compare them.",
 }
+_PARAMETERS = re.compile(r"^Parameters\n-+\n", re.MULTILINE)
+_BREAK = "\0"  # stands for a line break that stays
 
 
 def build_app(called: str = "") -> App:
@@ -242,3 +243,24 @@ def _problem(error: CycloptsError) -> str:
             return f"{error.keyword} needs a value"
         return f"{error.argument.name} is missing{hint and f'; did you mean {name}'}"
     return message
+
+
+def flowing(docstring: str) -> str:
+    """The same text with one line per paragraph and per parameter."""
+    description, *rest = _PARAMETERS.split(cleandoc(docstring), maxsplit=1)
+    paragraphs = [_joined(paragraph) for paragraph in re.split(r"\n\n+", description.strip())]
+    text = "\n\n".join(paragraphs)
+    for parameters in rest:
+        lines = re.sub(r"(?<=\S)\n {4,}(?=\S)", " ", _marked(parameters))
+        text += "\n\nParameters\n----------\n" + lines.replace(_BREAK, "\n    ")
+    return text
+
+
+def _marked(parameters: str) -> str:
+    """The line breaks that stay: between the name of a parameter and what is said of it."""
+    return re.sub(r"^(\S+)\n {4,}", rf"\1{_BREAK}", parameters, flags=re.MULTILINE)
+
+
+def _joined(paragraph: str) -> str:
+    indented = any(line.startswith(" ") for line in paragraph.split("\n"))
+    return paragraph if indented else " ".join(paragraph.split("\n"))

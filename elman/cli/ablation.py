@@ -7,7 +7,7 @@ from cyclopts import Parameter
 from elman.cli.arguments import Json, Settings, WholeNumber
 from elman.cli.output import print_json, print_table, stages
 from elman.errors import InputError
-from elman.experiments.ablation import STUDIED, TASKS, run_ablation
+from elman.experiments.ablation import STUDIED, TASKS, CellResult, run_ablation
 
 _TASK = Parameter(help=f"What the models learn: {' or '.join(TASKS)}.")
 
@@ -61,6 +61,10 @@ def ablation(
     if json:
         print_json([result.to_data() for result in results])
         return
+    _print(results, seeds)
+
+
+def _print(results: list[CellResult], seeds: int) -> None:
     rows = [
         [
             result.cell,

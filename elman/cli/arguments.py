@@ -5,11 +5,15 @@ described under "Parameters" in that command's docstring. (A heading "Examples:"
 swallowed by the parser of docstrings, hence "For example:".)
 """
 
+import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from elman.errors import InputError
+from elman.recipes import load_recipe
+from elman.text.reader import Document, read_document, read_standard_input
 from elman.text.tables import columns_setting
 
 
@@ -20,11 +24,15 @@ def _whole(_: Any, tokens: Sequence[Any]) -> int:
         raise ValueError(f"{tokens[0].value!r} is not a whole number") from None
 
 
-def with_columns(settings: tuple[str, ...], columns: str | None) -> tuple[str, ...]:
-    """Settings with the columns of a table, if they were given."""
+def with_columns(recipe: str, settings: tuple[str, ...], columns: str | None) -> tuple[str, ...]:
+    """Settings with the columns of a table, if they were given and the recipe reads tables."""
     if columns is None:
         return settings
-
+    if not hasattr((config := load_recipe(recipe, settings)).text, "columns"):
+        raise InputError(
+            f"--columns is for tables of labelled texts or pairs, which the model {config.kind!r} "
+            "does not read; leave it out"
+        )
     return (*settings, columns_setting(columns))
 
 
@@ -88,3 +96,28 @@ Threads = Annotated[
 RunToWrite = Annotated[str, Parameter(help="The run folder to write.")]
 Overwrite = Annotated[bool, Parameter(help="Replace what is there already.")]
 Json = Annotated[bool, Parameter(help="Print the result as JSON.")]
+
+
+def _refuse_option(_: object, value: str | None) -> None:
+    if value is not None and value.startswith("-") and value != "-":
+        raise InputError(f"unknown option {value} (--help shows how to call it)")
+
+
+# A hyphen may lead for the sake of "-" alone.
+InputFile = Annotated[str, Parameter(allow_leading_hyphen=True, validator=_refuse_option)]
+
+
+GivenText = Annotated[str | None, Parameter(help="The text itself, instead of a file.")]
+
+
+def read_given(file: str | None, text: str | None) -> Document:
+    """What was given in one of the two ways."""
+    if (text is None) == (file is None):
+        raise InputError("give either a file or --text, not both or neither")
+    if text == "":
+        raise InputError("--text is empty; give some text")
+    if file is None:
+        return Document("--text", str(text))
+    if file == "-":
+        return read_standard_input(sys.stdin.buffer.read())
+    return read_document(file)

@@ -18,8 +18,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from cyclopts import Parameter
 
-from elman.cli.arguments import Adapters, Json, Run, WholeNumber
-from elman.cli.input_text import GivenText, InputFile, read_given
+from elman.cli.arguments import Adapters, GivenText, InputFile, Json, Run, WholeNumber, read_given
 from elman.cli.output import counted, note, print_json
 from elman.errors import InputError
 from elman.tasks import TASKS
@@ -164,19 +163,13 @@ def _read(
 def open_run(run: str, name: str, adapters: tuple[str, ...] = ()) -> Any:
     """A run that can answer a question, with adapters around it if it is a language model."""
     trained: Any = load(run)
-    questions = trained.questions
-    if name not in questions:
-        known = ", ".join(["evaluate", *questions])
-        raise InputError(
-            f"{run}: is a run of the model {trained.config.kind!r}, not for elman {name}; it is "
-            f"for: {known}"
-        )
+    trained.question(name)  # is refused if it cannot be asked
     return trained.with_adapters(adapters) if adapters else trained
 
 
 def ask(trained: Any, name: str, values: dict[str, Any], document: Document | None = None) -> Any:
     """The answer of a run to a question, whose text may be a document."""
-    question = trained.questions[name]
+    question = trained.question(name)
     with flags_in_messages(question.request), counted(question.unit) as progress:
         if document is None:
             request = make_request(question.request, values)

@@ -6,6 +6,7 @@ from typing import Any
 from elman.cli.arguments import Json
 from elman.cli.output import note, print_json, print_table
 from elman.errors import InputError
+from elman.figures.files import make_folder, writing
 from elman.text import guess_tokenizer
 from elman.text.corpora import CORPORA, open_corpus
 from elman.text.file_shapes import looks_like
@@ -85,16 +86,11 @@ def _facts(document: Document) -> dict[str, Any]:
 
 
 def _write(folder: Path, texts: dict[str, str]) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        paths = {split: folder / f"{split}.txt" for split in texts}
-        for path in paths.values():  # all of them before the first is written
-            if path.exists():
-                raise InputError(f"{path}: exists already; choose another folder")
-        for split, text in texts.items():
-            paths[split].write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(
-            f"{folder}: cannot be written ({error.strerror}); choose another folder"
-        ) from None
+    paths = {split: make_folder(folder) / f"{split}.txt" for split in texts}
+    for path in paths.values():  # all of them before the first is written
+        if path.exists():
+            raise InputError(f"{path}: exists already; choose another folder")
+    for split, text in texts.items():
+        with writing(paths[split]) as temporary:
+            temporary.write_text(text, encoding="utf-8")
     note(f"wrote {', '.join(f'{split}.txt' for split in texts)} into {folder}")

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from elman.cli.arguments import Json, Overwrite, Run
+from elman.cli.arguments import GivenText, InputFile, Json, Overwrite, Run, read_given
 from elman.cli.ask import ask, given_values, make_flags, open_run, print_answer
-from elman.cli.input_text import GivenText, InputFile, read_given
 from elman.errors import InputError
+from elman.figures.files import check_file
 from elman.formats.vectors import write_vectors
 from elman.tasks.embed import Embed
 
@@ -46,7 +46,7 @@ def embed(
     """
     values = given_values(flags)
     if out is not None:
-        _check_out(out, overwrite)
+        check_file(out, "a set of vectors", (".safetensors",), overwrite=overwrite)
         if json or values.get("nearest"):
             raise InputError("--out writes vectors; leave out --json and --nearest, or --out")
     document = read_given(file, text)
@@ -56,11 +56,3 @@ def embed(
         return
     write_vectors(Path(out), [(line.words, line.layers) for line in answer.embedded])
     print(f"{sum(len(line.words) for line in answer.embedded):,} words; saved in {out}")
-
-
-def _check_out(out: str, overwrite: bool) -> None:
-    """Refuse what cannot be written, before the work."""
-    if not out.endswith(".safetensors"):
-        raise InputError(f"--out {out}: name a file that ends in .safetensors")
-    if Path(out).exists() and not overwrite:
-        raise InputError(f"{out}: exists already; choose another --out or add --overwrite")

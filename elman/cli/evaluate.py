@@ -1,5 +1,6 @@
 """`elman evaluate`: perplexity and bits per byte of a language model, or the measures of a task."""
 
+from dataclasses import dataclass
 from inspect import signature
 from typing import Annotated, Any
 
@@ -17,6 +18,37 @@ _STREAM = Parameter(show_default=lambda _: "stream")
 _SHOWN = 30  # mistakes; --json has them all
 
 
+@Parameter(name="*")
+@dataclass(kw_only=True)
+class MeasureFlags:
+    """How it is measured; which of these mean something, the kind of run decides."""
+
+    reset: Annotated[Reset | None, _STREAM] = None
+    batch_size: WholeNumber | None = None
+    "Rows side by side. Never changes the result. Default: 1, or 64 for translation runs."
+    window: WholeNumber | None = None
+    "Tokens scored at a time. Never changes the result."
+    accuracy: bool = False
+    "Also count how often the likeliest token is the one that comes."
+    after: str | None = None
+    "With --accuracy: count only tokens after this one in their line, like = before a result."
+    until: str | None = None
+    "With --after: count only up to the next of these."
+    confusion: bool = False
+    "For taggers and classifiers: also print the confusions, most frequent first."
+    beam: WholeNumber | None = None
+    "For translation runs: the width of the beam; 1 is greedy search. Default: 5."
+    tokenize: str | None = None
+    (
+        "For translation runs: how BLEU finds words: 13a, none, intl, char or zh. By default none "
+        "where punctuation stands apart already, else 13a."
+    )
+
+    def given(self) -> dict[str, Any]:
+        """Those that were given."""
+        return {n: v for n, v in vars(self).items() if v is not None and v is not False}
+
+
 def evaluate(
     run: Run,
     /,
@@ -25,15 +57,7 @@ def evaluate(
     split: Split = None,
     columns: Columns = None,
     with_: Adapters = (),
-    reset: Annotated[Reset | None, _STREAM] = None,
-    batch_size: WholeNumber | None = None,
-    window: WholeNumber | None = None,
-    accuracy: bool = False,
-    after: str | None = None,
-    until: str | None = None,
-    confusion: bool = False,
-    beam: WholeNumber | None = None,
-    tokenize: str | None = None,
+    flags: MeasureFlags | None = None,
     json: Json = False,
 ) -> None:
     """Measure a run on a text: perplexity, or the measures of its task.
@@ -46,38 +70,16 @@ def evaluate(
       elman evaluate runs/sums --data arithmetic --accuracy --after =
       elman evaluate runs/ner --data ner/test.txt --confusion
       elman evaluate runs/en-de --data multi30k --split test_2016_flickr --beam 5
-
-    Parameters
-    ----------
-    batch_size
-        Rows side by side. Never changes the result. Default: 1, or 64 for translation runs.
-    window
-        Tokens scored at a time. Never changes the result.
-    accuracy
-        Also count how often the likeliest token is the one that comes.
-    after
-        With --accuracy: count only tokens after this one in their line, like = before a result.
-    until
-        With --after: count only up to the next of these.
-    confusion
-        For taggers and classifiers: also print the confusions, most frequent first.
-    beam
-        For translation runs: the width of the beam; 1 is greedy search. Default: 5.
-    tokenize
-        For translation runs: how BLEU finds words: 13a, none, intl, char or zh. By default none
-        where punctuation stands apart already, else 13a.
     """
-    options: dict[str, Any] = {"reset": reset, "batch_size": batch_size, "window": window}
-    options |= {"accuracy": accuracy or None, "after": after, "until": until}
-    options |= {"beam": beam, "tokenize": tokenize}
-    options = {name: value for name, value in options.items() if value is not None}
+    options = (flags or MeasureFlags()).given()
     trained: Any = load(run)
-    _refuse(run, trained, [*options, *["with"] * bool(with_), *["confusion"] * confusion])
+    _refuse(run, trained, [*options, *["with"] * bool(with_)])
+    confusion = options.pop("confusion", False)
     if columns is not None:
         trained = trained.with_columns(parse_columns(columns))
     if with_:
         with counted("fitting, tokens") as progress:
-            start_anew = {} if reset is None else {"reset": reset}
+            start_anew = {name: options[name] for name in ("reset",) if name in options}
             trained = trained.with_adapters(with_, data, **start_anew, progress=progress)
     with counted("evaluating") as progress:
         if "progress" in _taken(trained):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from elman.cli.arguments import CountRun, Json, Overwrite
 from elman.cli.output import note, print_json, stages
-from elman.tasks.language_modelling.arpa import export_arpa
+from elman.tasks.language_modelling.counting import export_arpa
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.task import load
 

@@ -5,7 +5,7 @@ from typing import Any
 from elman.cli.arguments import Adapters, Json, Run
 from elman.cli.ask import ask, flags_in_messages, given_values, make_flags, open_run, print_answer
 from elman.cli.output import note
-from elman.tasks.language_modelling.questions import Generate, prompt_notes, stream
+from elman.tasks.language_modelling.generation import Generate, prompt_notes, stream_answer
 from elman.tasks.question import check_request, make_request
 
 GenerateFlags: Any = make_flags(Generate)
@@ -37,6 +37,6 @@ def generate(
         check_request(request)
         for message in prompt_notes(trained, request.prompt):
             note(message)
-        for piece in stream(trained, request):
+        for piece in stream_answer(trained, request):
             print(piece, end="", flush=True)
     print()

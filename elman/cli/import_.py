@@ -7,7 +7,7 @@ from elman.cli.arguments import Json, Overwrite, RunToWrite
 from elman.cli.output import note, print_json, stages
 from elman.errors import InputError
 from elman.runs.claim import refuse_existing
-from elman.tasks.language_modelling.arpa import import_arpa
+from elman.tasks.language_modelling.counting import import_arpa
 
 
 def import_(*files: str, out: RunToWrite, overwrite: Overwrite = False, json: Json = False) -> None:

@@ -9,16 +9,15 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from elman.atomic import replacing
-from elman.cli.arguments import Json, Overwrite, Seed, Settings, WholeNumber
-from elman.cli.input_text import InputFile, read_given
+from elman.cli.arguments import InputFile, Json, Overwrite, Seed, Settings, WholeNumber, read_given
 from elman.cli.output import note, print_json, stages
 from elman.errors import InputError
 from elman.experiments.cells import sentence_for
-from elman.figures.inspection import write_pictures
-from elman.figures.inspection_page import inspection_page
+from elman.figures.files import check_file
+from elman.figures.inspection import inspection_page, write_pictures
 from elman.insight import INSIGHTS
 from elman.insight.inspection import SideBySide
-from elman.tasks.language_modelling.inspection import inspect_several
+from elman.tasks.language_modelling.inspection import Seen, inspect_several
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.task import load
 
@@ -51,13 +50,8 @@ class ReportFlags:
         """Refuse what cannot be written, before the work."""
         if self.text == "" or (self.text is not None and self.file is not None):
             raise InputError("give either --file or --text, with some text in it")
-        if self.out and not self.out.endswith((".html", ".json")):
-            raise InputError(f"--out {self.out}: name a file that ends in .html or .json")
-        out = Path(self.out)
-        if self.out and out.exists() and not self.overwrite:
-            raise InputError(f"{out}: exists already; choose another --out or add --overwrite")
-        if self.out and not out.absolute().parent.is_dir():
-            raise InputError(f"--out {out}: there is no folder {out.parent}; make it first")
+        if self.out:
+            check_file(self.out, "a report", (".html", ".json"), overwrite=self.overwrite)
         if self.format not in ("png", "svg"):
             raise InputError(f"--format {self.format}: choose png or svg")
         if self.pictures and Path(self.pictures).is_file():
@@ -76,10 +70,8 @@ class ReportFlags:
             seen = look(progress)
             files = self._write(seen, progress)
         for one in seen.inspections:
-            if one.left_out:
-                note(
-                    f"{one.name}: read {one.tokens:,} tokens, left out {one.left_out:,} (--tokens)"
-                )
+            for message in Seen(one).notes():
+                note(f"{one.name}: {message}")
         if self.json:
             print_json(seen.to_data())
             return
@@ -151,8 +143,5 @@ def _print(seen: SideBySide) -> None:
         print(f"{chr(10) if number else ''}{one.name}")
         if remembering := seen.remembering.get(one.name):
             print(f"  remembering: {remembering.summary()}")
-        for name, insight in one.insights.items():
-            for sentence in insight.summary():
-                print(f"  {name}: {sentence}")
-        for name, reason in one.unseen.items():
-            print(f"  {name}: not shown, {reason}")
+        for line in Seen(one).lines():
+            print(f"  {line}")

@@ -1,6 +1,10 @@
 """`elman study lengths`: runs that translate, scored by the length of the source."""
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from cyclopts import Parameter
 
 from elman.cli.arguments import Columns, Data, Json, Split, WholeNumber
 from elman.cli.ask import open_run
@@ -8,8 +12,29 @@ from elman.cli.output import note, print_json, print_table, stages
 from elman.errors import InputError
 from elman.experiments.lengths import Lengths, compare_lengths
 from elman.figures.files import check_file
-from elman.figures.lengths import draw_lengths
+from elman.figures.studies import draw_lengths
 from elman.text.tables import parse_columns
+
+
+@Parameter(name="*")
+@dataclass(kw_only=True)
+class LengthFlags:
+    """What is scored, in which bands, and how sources are searched."""
+
+    measure: str | None = None
+    "bleu, chrf, rouge-1, rouge-2, rouge-l or exact; by default the one that the run has."
+    bands: WholeNumber = 3
+    "Bands of length, of about as many lines each."
+    bounds: str = ""
+    "The longest source, in words, of every band but the last, instead: 10,20,30."
+    beam: WholeNumber = 5
+    "Search with so many at a time; 1: word after word (greedy)."
+    batch_size: WholeNumber = 64
+    "Sources side by side. Never changes the result."
+
+    def options(self) -> dict[str, Any]:
+        """As `compare_lengths` takes them."""
+        return {**vars(self), "bounds": _whole_numbers(self.bounds)}
 
 
 def lengths(
@@ -19,11 +44,7 @@ def lengths(
     data: Data,
     split: Split = None,
     columns: Columns = None,
-    measure: str | None = None,
-    bands: WholeNumber = 3,
-    bounds: str = "",
-    beam: WholeNumber = 5,
-    batch_size: WholeNumber = 64,
+    flags: LengthFlags | None = None,
     out: str | None = None,
     json: Json = False,
 ) -> None:
@@ -42,38 +63,17 @@ def lengths(
         A run folder of an encoder–decoder; the others are compared with it.
     others
         More runs, over the same pairs.
-    measure
-        bleu, chrf, rouge-1, rouge-2, rouge-l or exact; by default the one that the run has.
-    bands
-        Bands of length, of about as many lines each.
-    bounds
-        The longest source, in words, of every band but the last, instead: 10,20,30.
-    beam
-        Search with so many at a time; 1: word after word (greedy).
-    batch_size
-        Sources side by side. Never changes the result.
     out
         A picture of the curves, .png or .svg.
     """
     place = None if out is None else check_file(out, "a picture")
-    limits = _whole_numbers(bounds)
+    options = (flags or LengthFlags()).options()
     with stages() as progress:
-        runs = [open_run(each, "translate") for each in (run, *others)]
         names = _names((run, *others))
-        runs = [each.named(name) for each, name in zip(runs, names, strict=True)]
+        runs = [open_run(path, "translate").named(name) for name, path in names.items()]
         if columns is not None:
             runs = [each.with_columns(parse_columns(columns)) for each in runs]
-        found = compare_lengths(
-            runs,
-            data,
-            split=split,
-            measure=measure,
-            bands=bands,
-            bounds=limits,
-            beam=beam,
-            batch_size=batch_size,
-            progress=progress,
-        )
+        found = compare_lengths(runs, data, split=split, **options, progress=progress)
     if place is not None:
         draw_lengths(found, place)
     if json:
@@ -82,10 +82,10 @@ def lengths(
     _print(found)
 
 
-def _names(paths: tuple[str, ...]) -> list[str]:
-    """The last part of each path, which is enough unless two of them are the same."""
-    names = [Path(path).resolve().name for path in paths]
-    return [*paths] if len({*names}) < len(names) else names
+def _names(paths: tuple[str, ...]) -> dict[str, str]:
+    """Paths by their last part, which is enough of a name unless two of them are the same."""
+    names = {Path(path).resolve().name: path for path in paths}
+    return names if len(names) == len(paths) else dict(zip(paths, paths, strict=True))
 
 
 def _whole_numbers(bounds: str) -> list[int]:

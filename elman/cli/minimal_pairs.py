@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from elman.cli.arguments import Json
-from elman.cli.input_text import read_given
+from elman.cli.arguments import Json, read_given
 from elman.cli.output import counted, note, print_json, print_table
 from elman.errors import InputError
 from elman.evaluation.pair_accuracy import EXCLUSIONS, Score
@@ -73,19 +72,14 @@ def minimal_pairs(
     _check_choice("--exclude-unknown", exclude_unknown, EXCLUSIONS)
     materials = materials_of(read_given(file, None)) if file == "-" else read_materials(file)
     _note_unused(materials)
-    scores = []
+    options: dict[str, Any] = {
+        "scored": score,
+        "exclude_unknown": exclude_unknown,
+        "per_token": per_token,
+    }
     with counted("tokens") as progress:
-        for run in runs:
-            scores.append(
-                judge(
-                    load(run, TrainedModel),
-                    materials,
-                    scored=score,
-                    exclude_unknown=exclude_unknown,
-                    per_token=per_token,
-                    progress=progress,
-                )
-            )
+        models = (load(run, TrainedModel) for run in runs)  # one at a time in memory
+        scores = [judge(model, materials, **options, progress=progress) for model in models]
     if json:
         read = {"material": materials.to_data()}
         print_json([score.to_data(items=items) | read for score in scores])

@@ -7,19 +7,25 @@ a pipe.
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import Progress
 
 from elman.json_safe import json_safe
-from elman.tasks.table_lines import aligned_lines
+from elman.tasks.question import aligned_lines
+from elman.training.machine import Machine
+
+if TYPE_CHECKING:
+    from elman.training.loop import TrainingProgress
 
 _PATIENCE = 1.0  # seconds before a progress line appears
+_PROGRESS_SECONDS = 10.0  # between lines where there is no terminal
 
 
 def print_json(data: Any) -> None:
@@ -59,19 +65,8 @@ def _status() -> Iterator[Any]:
 @contextmanager
 def stages() -> Iterator[Callable[[str], None]]:
     """Progress of work in named stages: a live line in a terminal, plain lines elsewhere."""
-    if sys.stderr.isatty():
-        with _status() as status:
-            yield lambda what: status.update(f"{what} …")
-        return
-    last = time.monotonic()
-
-    def say(what: str) -> None:
-        nonlocal last
-        if time.monotonic() - last > _PATIENCE:  # quick work needs no commentary
-            _tell(f"{what} …")
-            last = time.monotonic()
-
-    yield say
+    with live_line(_PATIENCE) as line:
+        yield lambda what: line(f"{what} …")
 
 
 @contextmanager
@@ -130,3 +125,62 @@ def counted(what: str) -> Iterator[Callable[[int, int], None]]:
             last = time.monotonic() + _PATIENCE  # the first soon, the others now and then
 
     yield say
+
+
+# Progress of trainings ----------------------------------------------------------------------------
+
+
+@contextmanager
+def watched(settings: dict[str, Any]) -> Iterator[tuple[Machine, Callable[[str], None]]]:
+    """A machine made of these settings, and a line that shows what it does; of several processes,
+    the first one's.
+    """
+    if settings["processes"].rank:
+        yield Machine(**settings), lambda what: None
+        return
+    told: set[str] = set()
+
+    def note_once(message: str) -> None:
+        """Several trainings on one text have the same to say."""
+        if message not in told:
+            told.add(message)
+            note(message)
+
+    with live_line(_PROGRESS_SECONDS) as line:
+        machine = Machine(
+            **settings,
+            watch=lambda progress: line(_progress_line(progress)),
+            record=_warn,
+            note=note_once,
+            warn=note_once,
+        )
+        yield machine, lambda what: line(f"{what} …")
+
+
+def _warn(record: dict[str, Any]) -> None:
+    """Say what a user should know at once; the rest is in the history."""
+    if "diverged_at_step" in record:
+        note(
+            f"step {record['diverged_at_step']} diverged ({record['problem']}); back to step "
+            f"{record['step']} with {record['rate_factor']:g} times the rate"
+        )
+
+
+def _progress_line(progress: TrainingProgress) -> str:
+    learned, judged_by = f"perplexity {_figure(progress.perplexity)}", ""
+    if progress.judged_by != "perplexity":
+        learned, judged_by = f"loss {math.log(progress.perplexity):.4f}", f"{progress.judged_by} "
+    validation = ""
+    if progress.validation is not None:
+        validation = f" · validation {judged_by}{_figure(progress.validation)}"
+    return (
+        f"epoch {progress.epochs:.2f} of {progress.of_epochs:g} · {learned}{validation} · "
+        f"{progress.tokens_per_second:,.0f} tokens/s · {duration(progress.seconds_left)} left"
+    )
+
+
+def _figure(value: float) -> str:
+    """With two decimals, or four of a share; a number of many digits in short."""
+    if value < 1:
+        return f"{value:.4f}"
+    return f"{value:.2f}" if value < 1e7 else f"{value:.3g}"

@@ -41,7 +41,7 @@ def plan(
         cost = make_plan(
             recipe,
             data=data,
-            overrides=with_columns(set, columns),
+            overrides=with_columns(recipe, set, columns),
             seed=seed,
             machine=Machine(device=device, threads=threads),
             progress=progress,
@@ -55,6 +55,7 @@ def plan(
 
 
 def _print(cost: Plan) -> None:
+    memory = cost.memory_gigabytes
     print_table(
         ["plan", cost.recipe],
         [
@@ -64,7 +65,7 @@ def _print(cost: Plan) -> None:
             ["multiply-adds per token", f"{cost.multiplications:,}"],
             ["operations", f"{cost.teraflop:,.4g} teraflop"],
             ["and for validation", f"{cost.validation_teraflop:,.3g} teraflop"],
-            ["memory", _gigabytes(cost.memory_gigabytes)],
+            ["memory", "–" if memory is None else f"{memory:.1f} GB"],
             ["run folder", f"{cost.disk_megabytes:,.0f} MB"],
             [
                 "speed here",
@@ -73,7 +74,3 @@ def _print(cost: Plan) -> None:
             ["time here", f"{duration(cost.seconds)} with {cost.threads} threads"],
         ],
     )
-
-
-def _gigabytes(memory: float | None) -> str:
-    return "–" if memory is None else f"{memory:.1f} GB"

@@ -5,7 +5,7 @@ from pathlib import Path
 from elman.cli.arguments import Json, Overwrite, Run, RunToWrite
 from elman.cli.output import print_json, stages
 from elman.runs.claim import refuse_existing
-from elman.tasks.language_modelling.quantisation import quantise as write_quantised
+from elman.tasks.language_modelling.task import quantise as write_quantised
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.task import load
 

@@ -10,7 +10,8 @@ from elman.cli.output import print_json, print_table, stages
 from elman.errors import InputError
 from elman.experiments.regimes import RegimeResult, limit
 from elman.experiments.regimes import regimes as train_regimes
-from elman.figures.regimes import draw_regimes
+from elman.figures.files import make_folder
+from elman.figures.studies import draw_regimes
 from elman.json_safe import json_safe
 
 
@@ -47,7 +48,7 @@ def regimes(
     """
     if seeds < 1:
         raise InputError(f"--seeds {seeds}: must be at least 1")
-    folder = _make_folder(out) if out else None
+    folder = make_folder(out) if out else None
     options = {"sentences": sentences, "epochs": epochs, "overrides": set}
     results, found = _train(names, range(1, seeds + 1), options)
     if folder is not None:
@@ -67,16 +68,6 @@ def _train(
     with stages() as progress:
         results = train_regimes(names, seeds=seeds, **options, progress=progress)
     return results, {"limit": limit(), "regimes": json_safe(results)}
-
-
-def _make_folder(out: str) -> Path:
-    try:
-        Path(out).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"--out {out}: cannot be made ({error.strerror}); choose another folder"
-        ) from None
-    return Path(out)
 
 
 def _write(folder: Path, results: list[RegimeResult], found: dict[str, Any]) -> None:

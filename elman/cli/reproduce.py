@@ -9,8 +9,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from elman.cli.arguments import Device, Json, Threads
-from elman.cli.output import duration, note, print_json, print_table
-from elman.cli.progress import watched
+from elman.cli.output import duration, note, print_json, print_table, watched
 from elman.errors import InputError, choose
 from elman.experiments.reproduce.budget import fill_budget, left_over, parse_budget
 from elman.experiments.reproduce.costs import plan_rows, spent

@@ -1,23 +1,64 @@
 """`elman surprisal`: a table with one row per word, or a table of stimuli with more columns."""
 
 import math
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from elman.cli.arguments import Adapters, Json, Run
+from elman.cli.arguments import Adapters, GivenText, InputFile, Json, Run, read_given
 from elman.cli.ask import ask, given_values, make_flags, open_run, print_answer
-from elman.cli.input_text import GivenText, InputFile, read_given
-from elman.cli.output import counted, note, print_json
+from elman.cli.output import counted
 from elman.errors import InputError
-from elman.tasks.language_modelling.questions import Surprisal, unknown_note
-from elman.tasks.language_modelling.stimuli import join as join_stimuli
+from elman.tasks.language_modelling.scoring import JoinedTable, Surprisal
+from elman.tasks.language_modelling.scoring import join as join_stimuli
 from elman.text.reader import Document
 from elman.text.stimuli import read_stimuli
 from elman.text.tables import check_columns, parse_columns
 
 SurprisalFlags: Any = make_flags(Surprisal)
+
+
+@Parameter(name="*")
+@dataclass(kw_only=True)
+class StimuliFlags:
+    """How a table of stimuli is read."""
+
+    join: bool = False
+    "Take the file for a table of stimuli, whatever its name is."
+    columns: str = ""
+    (
+        "Name the column that holds the sentence or the word: text=stimulus. Otherwise it is the "
+        "one called sentence, text, word or the like."
+    )
+    column: str = ""
+    "The older spelling of --columns text=NAME."
+    by: str = ""
+    (
+        "Which columns tell where a sentence begins, with commas between them, of a table with a "
+        "word per row; else item, condition and the like."
+    )
+
+    def is_table(self, file: str | None, others: list[str]) -> bool:
+        """Whether a file is a table of stimuli; what only such a table has is refused elsewhere."""
+        if file is not None and (self.join or file.endswith((".tsv", ".tsv.gz"))):
+            return True
+        if others or self.join or self.columns or self.column or self.by:
+            raise InputError(
+                "several runs, --join, --columns and --by are for a table of stimuli: give a .tsv "
+                "file"
+            )
+        return False
+
+    def join_surprisal(self, models: list[Any], document: Document, base: float) -> JoinedTable:
+        """The table with the columns of every model."""
+        column = self.column
+        if self.columns:
+            column = check_columns(parse_columns(self.columns), ("text",))["text"]
+        by = [name.strip() for name in self.by.split(",") if name.strip()]
+        stimuli = read_stimuli(document, column=column, by=by)
+        with counted("tokens") as progress:
+            return join_stimuli(models, stimuli, base=base, progress=progress)
 
 
 def surprisal(
@@ -27,10 +68,7 @@ def surprisal(
     text: GivenText = None,
     flags: SurprisalFlags | None = None,
     with_: Adapters = (),
-    join: bool = False,
-    columns: str = "",
-    column: str = "",
-    by: str = "",
+    table: StimuliFlags | None = None,
     json: Json = False,
 ) -> None:
     """Give surprisal, entropy and rank of every word of a text.
@@ -57,62 +95,19 @@ def surprisal(
     given
         A text file, one sentence per line; - for standard input. For a table of stimuli, more runs
         may stand before it.
-    join
-        Take the file for a table of stimuli, whatever its name is.
-    columns
-        Name the column that holds the sentence or the word: text=stimulus. Otherwise it is the one
-        called sentence, text, word or the like.
-    column
-        The older spelling of --columns text=NAME.
-    by
-        Which columns tell where a sentence begins, with commas between them, of a table with a
-        word per row; else item, condition and the like.
     """
-    values = given_values(flags or SurprisalFlags())
-    if values["base"] not in (2, "e", 10):
-        raise InputError(f"--base {values['base']:g}: choose 2, e or 10")
-    if columns:
-        column = check_columns(parse_columns(columns), ("text",))["text"]
-    *others, file = given if given else (None,)
-    table = file is not None and (join or file.endswith((".tsv", ".tsv.gz")))
-    if (others or join or column or by) and not table:
-        raise InputError(
-            "several runs, --join, --columns and --by are for a table of stimuli: give a .tsv file"
-        )
+    values, table = given_values(flags or SurprisalFlags()), table or StimuliFlags()
+    base = values["base"]
+    if base not in (2, "e", 10):
+        raise InputError(f"--base {base:g}: choose 2, e or 10")
+    *others, file = given or (None,)
+    is_table = table.is_table(file, others)
     document = read_given(file, text)
     models = [open_run(one, "surprisal", with_) for one in (run, *others) if one is not None]
-    if not table:
+    if not is_table:
         print_answer(ask(models[0], "surprisal", values, document), json)
         return
     if values["reset"] != "line":
         raise InputError("--reset: every sentence of a table stands by itself")
-    base = math.e if values["base"] == "e" else values["base"]
-    _print_joined(models, document, base, column, by, json)
-
-
-def _print_joined(
-    models: Sequence[Any], document: Document, base: float, column: str, by: str, json: bool
-) -> None:
-    """The table with its new columns; as JSON, an object per row."""
-    names = [name.strip() for name in by.split(",") if name.strip()]
-    stimuli = read_stimuli(document, column=column, by=names)
-    with counted("tokens") as progress:
-        table = join_stimuli(models, stimuli, base=base, progress=progress)
-    for model, count in zip(models, table.unknown, strict=True):
-        if model.tokenizer.unknown_id is not None:
-            note(unknown_note(count.unknown, count.words, count.run if len(models) > 1 else ""))
-    if not json:
-        print("\n".join(table.lines))
-        return
-    header, *rows = [line.split("\t") for line in table.lines]
-    own = len(stimuli.columns())
-    print_json(
-        [
-            dict(zip(header, [*row[:own], *(_number(cell) for cell in row[own:])], strict=True))
-            for row in rows
-        ]
-    )
-
-
-def _number(cell: str) -> float | None:
-    return None if cell == "NA" else float(cell)
+    base = math.e if base == "e" else base
+    print_answer(table.join_surprisal(models, document, base), json)

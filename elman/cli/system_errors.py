@@ -6,8 +6,6 @@
 Anything else is a fault of elman and keeps its traceback. Called once, by the command line.
 """
 
-from __future__ import annotations
-
 import errno
 
 from elman.errors import is_memory_error

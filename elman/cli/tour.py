@@ -5,11 +5,10 @@ from typing import Any
 
 from elman.cli.arguments import Json
 from elman.cli.output import print_json, print_table, stages
-from elman.errors import InputError
 from elman.experiments.tour import Tour
 from elman.experiments.tour import tour as take_tour
-from elman.experiments.tour.report import tour_page
-from elman.experiments.tour.tables import docs_table, surprisal_table
+from elman.experiments.tour_page import docs_table, surprisal_table, tour_page
+from elman.figures.files import check_file
 
 _NEXT = """What to try next:
   elman train ngram --data YOUR-TEXT.txt --out runs/mine     train on your own text, by counting
@@ -37,8 +36,7 @@ def tour(*, report: str = "elman-tour.html", json: Json = False) -> None:
         The page to write, with curves and samples; an empty word: none.
     """
     if report:
-        _refuse_unwritable(report)  # before the work, not after it
-
+        check_file(report, "a page", ())
     with stages() as progress:
         seen = take_tour(progress)
     if report:
@@ -48,7 +46,8 @@ def tour(*, report: str = "elman-tour.html", json: Json = False) -> None:
         return
     _print_grammar(seen)
     _print_docs(seen)
-    _print_sentence(seen)
+    print("\n3. surprisal, word by word, in bits\n")
+    print_table(*surprisal_table(seen))
     models = sum(map(len, seen.ladders.values()))
     print(f"\nThat was {models} models in {seen.seconds:.0f} s.")
     if report:
@@ -69,16 +68,6 @@ def _ladders_as_data(seen: Tour) -> dict[str, Any]:
         ]
         for corpus, results in seen.ladders.items()
     }
-
-
-def _refuse_unwritable(report: str) -> None:
-    try:
-        with open(report, "a", encoding="utf-8"):
-            pass
-    except OSError as error:
-        raise InputError(
-            f"{report}: cannot be written ({error.strerror}); choose another --report"
-        ) from None
 
 
 def _print_grammar(seen: Tour) -> None:
@@ -121,8 +110,3 @@ def _print_samples(seen: Tour, corpus: str) -> None:
         print(f"\n   {rung} says:")
         for text in texts:
             print(f"     {text}")
-
-
-def _print_sentence(seen: Tour) -> None:
-    print("\n3. surprisal, word by word, in bits\n")
-    print_table(*surprisal_table(seen))

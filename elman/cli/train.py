@@ -18,8 +18,7 @@ from elman.cli.arguments import (
     Threads,
     with_columns,
 )
-from elman.cli.output import print_json, print_table
-from elman.cli.progress import watched
+from elman.cli.output import print_json, print_table, watched
 from elman.errors import InputError
 from elman.tasks.task import resume
 from elman.tasks.task import train as train_model
@@ -71,13 +70,14 @@ def train(
     with joined(device) as processes:
         machine: dict[str, Any] = {"device": processes.device(device), "threads": threads}
         machine |= {"tensorboard": tensorboard, "processes": processes}
-        overrides = with_columns(set, columns)
-        options = {"data": data, "out": out, "overrides": overrides, "seed": seed}
-        options["start_from"] = start_from
+        options: dict[str, Any] = {"data": data, "out": out, "seed": seed, "start_from": start_from}
         if resume is None:
-            trained = _train(recipe or "ngram", {**options, "overwrite": overwrite}, machine)
+            recipe = recipe or "ngram"
+            options |= {"overrides": with_columns(recipe, set, columns), "overwrite": overwrite}
+            trained = _train(recipe, options, machine)
         else:
-            trained = _resume(resume, {"recipe": recipe, **options}, machine)
+            options |= {"recipe": recipe, "set": set, "columns": columns}
+            trained = _resume(resume, options, machine)
     if not processes.rank:  # the first one speaks for all
         _print(str(resume or out), trained, json)
 
@@ -90,20 +90,12 @@ def _train(recipe: str, options: dict[str, Any], machine: dict[str, Any]) -> Tra
         return train_model(recipe, **options, machine=watched_machine, progress=progress)
 
 
-_WRITTEN = {
-    "out": "--out",
-    "overrides": "--set and --columns",
-    "seed": "--seed",
-    "start_from": "--from",
-}
-
-
 def _resume(run: str, options: dict[str, Any], machine: dict[str, Any]) -> Trained:
     data = options.pop("data")
     for name, value in options.items():
         if value not in (None, ()):
-            name = _WRITTEN.get(name, name)
-            raise InputError(f"--resume goes on with the run as it is; leave out {name}")
+            flag = {"recipe": "the recipe", "start_from": "--from"}.get(name, f"--{name}")
+            raise InputError(f"--resume goes on with the run as it is; leave out {flag}")
     with watched(machine) as (watched_machine, progress):
         return resume(Path(run), data=data, machine=watched_machine, progress=progress)
 

@@ -6,17 +6,16 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from elman.cli.arguments import Json, Run
+from elman.cli.arguments import GivenText, InputFile, Json, Run, read_given
 from elman.cli.ask import ask, given_values, make_flags, open_run, print_answer
-from elman.cli.input_text import GivenText, InputFile, read_given
 from elman.cli.output import note
 from elman.errors import InputError
 from elman.evaluation.attention_map import AttentionMap
 from elman.figures.attention_maps import check_map_file, write_maps
 from elman.figures.files import check_file, writing
 from elman.tasks.translation.attention import check_attention
-from elman.tasks.translation.ensemble import mix_translators
 from elman.tasks.translation.questions import Translate
+from elman.tasks.translation.trained import mix_translators
 from elman.tasks.translation.vectors import is_vectors, read_vectors
 
 SearchFlags: Any = make_flags(Translate, without=("attention",))

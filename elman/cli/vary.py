@@ -1,13 +1,11 @@
 """`elman study vary`: variants of a recipe in one table."""
 
 import math
-import os
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from elman.atomic import replacing
 from elman.cli.arguments import (
     Columns,
     Data,
@@ -20,11 +18,11 @@ from elman.cli.arguments import (
     WholeNumber,
     with_columns,
 )
-from elman.cli.output import note, print_json, print_table
-from elman.cli.progress import watched
-from elman.errors import ElmanError, InputError
+from elman.cli.output import note, print_json, print_table, watched
+from elman.errors import InputError
 from elman.experiments.vary import Variant
 from elman.experiments.vary import vary as vary_recipe
+from elman.figures.files import check_file, writing
 from elman.training.processes import Processes
 
 Tries = Annotated[tuple[str, ...], Parameter(name="--try")]
@@ -70,11 +68,13 @@ def vary(
     """
     if seeds < 1:
         raise InputError(f"--seeds {seeds}: must be at least 1")
-    place = None if write is None else _writable(Path(write))
-    overrides = with_columns(set, columns)
+    place = None if write is None else check_file(write, "a table", ())
+    overrides = with_columns(recipe, set, columns)
     options: dict[str, Any] = {"data": data, "out": out, "tries": try_, "overrides": overrides}
     options |= {"split": split, "seeds": range(1, seeds + 1)}
-    variants = _train(recipe, options, {"device": device, "threads": threads})
+    settings = {"device": device, "threads": threads, "processes": Processes()}
+    with watched(settings) as (machine, progress):
+        variants = vary_recipe(recipe, **options, machine=machine, progress=progress)
     header, rows = _table(variants)
     if place is not None:
         _write(place, header, rows)
@@ -83,11 +83,6 @@ def vary(
         return
     print_table(header, rows)
     _note(variants)
-
-
-def _train(recipe: str, options: dict[str, Any], machine: dict[str, Any]) -> list[Variant]:
-    with watched({**machine, "processes": Processes()}) as (watched_machine, progress):
-        return vary_recipe(recipe, **options, machine=watched_machine, progress=progress)
 
 
 def _table(variants: list[Variant]) -> tuple[list[str], list[list[str]]]:
@@ -118,19 +113,9 @@ def _note(variants: list[Variant]) -> None:
         note("perplexities are per token: compare them only where the tokens are the same")
 
 
-def _writable(path: Path) -> Path:
-    """A file that can be written, found out before the work."""
-    if path.is_dir() or not os.access(path.parent, os.W_OK):
-        raise InputError(f"--write {path}: cannot be written; choose another file")
-    return path
-
-
 def _write(path: Path, header: list[str], rows: list[list[str]]) -> None:
     """The table as Markdown; columns of figures are aligned right."""
     marks = ["---" if "." in name else "--:" for name in header]  # settings have a dot
     lines = [f"| {' | '.join(row)} |" for row in [header, marks, *rows]]
-    try:
-        with replacing(path) as temporary:
-            temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise ElmanError(f"--write {path}: cannot be written ({error.strerror})") from None
+    with writing(path) as temporary:
+        temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")

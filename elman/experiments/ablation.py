@@ -6,8 +6,6 @@ text it has not seen. After Józefowicz, Zaremba and Sutskever (2015), on tasks 
 minutes. Every model is a run folder of its own; those that are finished are not trained again.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import statistics
@@ -21,8 +19,8 @@ from typing import Any
 
 from elman.cells import CELLS
 from elman.errors import ElmanError, InputError, choose
-from elman.recipes import RunConfig, load_recipe
-from elman.runs.folder import read_run
+from elman.experiments.vary import is_finished
+from elman.recipes import load_recipe
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.task import load
 
@@ -79,7 +77,6 @@ class CellResult:
 
     @property
     def mean(self) -> float:
-        """Accuracy, mean over the seeds."""
         return statistics.fmean(run.accuracy for run in self.runs)
 
     @property
@@ -146,14 +143,10 @@ def _train(folder: Path, recipe: str, data: str, settings: list[str], seed: int)
     """A finished run in the folder: it is there already, goes on, or is trained from the start."""
     config = load_recipe(recipe, settings, seed)
     if not folder.exists():
-        _train_apart(folder, recipe, data, settings, seed)
-    elif not _is_finished(folder, config, data):
+        words = ["train", recipe, "--data", data, "--out", str(folder), "--seed", str(seed)]
+        _run_elman([*words, *(word for setting in settings for word in ("--set", setting))], folder)
+    elif not is_finished(folder, config, data):
         _run_elman(["train", "--resume", str(folder)], folder)
-
-
-def _train_apart(folder: Path, recipe: str, data: str, settings: list[str], seed: int) -> None:
-    words = ["train", recipe, "--data", data, "--out", str(folder), "--seed", str(seed)]
-    _run_elman([*words, *(word for setting in settings for word in ("--set", setting))], folder)
 
 
 def _run_elman(words: list[str], folder: Path) -> None:
@@ -164,15 +157,6 @@ def _run_elman(words: list[str], folder: Path) -> None:
     if ended.returncode:
         reason = (ended.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise ElmanError(f"{folder}: the training failed ({reason.removeprefix('elman: ')})")
-
-
-def _is_finished(folder: Path, config: RunConfig, data: str) -> bool:
-    """Whether a run is at its end; one with other settings is refused."""
-    contents = read_run(folder, ("config.json", "facts.json"))
-    facts = contents["facts.json"]
-    if contents["config.json"] != config.to_data() or facts["data"]["name"] != data:
-        raise InputError(f"{folder}: is a run with other settings; choose another folder")
-    return bool(facts["training"]["finished"])
 
 
 def _measure(folder: Path, data: str, after: str | None, seed: int) -> CellRun:

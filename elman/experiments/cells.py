@@ -9,8 +9,6 @@ LSTMs begin with open forget gates, σ(3) = 0.95, since gates that begin half op
 few words what training would have to find (Gers et al. 2000; Józefowicz et al. 2015 begin with 1).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass

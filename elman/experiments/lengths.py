@@ -1,11 +1,9 @@
 """How well runs do on short and on long sources: the same pairs, one score per band of length.
 
 Takes trained translators and pairs, gives `Lengths`; called by `elman study lengths`, drawn by
-`figures/lengths.py`. The bottleneck of an encoder–decoder without attention shows here: what is to
+`figures/studies.py`. The bottleneck of an encoder–decoder without attention shows here: what is to
 be kept in one vector grows with the source (Cho et al. 2014; Bahdanau et al. 2015, figure 2).
 """
-
-from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Sequence
@@ -56,7 +54,6 @@ class Lengths:
 
     @property
     def measure_name(self) -> str:
-        """As people write it."""
         return NAMES[self.measure]
 
     @property
@@ -73,7 +70,6 @@ class Lengths:
         ]
 
     def to_data(self) -> dict[str, Any]:
-        """Everything, as plain data."""
         return asdict(self)
 
 
@@ -97,7 +93,7 @@ def compare_lengths(
     measure = measure or str(runs[0].config.text.measure)
     choose(NAMES, measure, "measure")
     pairs = _same_pairs(runs, data, split)
-    lengths = [_words(pair) for pair in pairs]
+    lengths = [pair.source_length for pair in pairs]
     limits = [*bounds] or _even(lengths, bands)
     found: list[TranslationMeasures] = []
     for run in runs:
@@ -135,10 +131,6 @@ def _same_pairs(runs: Sequence[TrainedTranslator], data: str, split: str | None)
                 "with the same sides, and name a --split"
             )
     return pairs
-
-
-def _words(pair: Pair) -> int:
-    return len(pair.source.split()) if isinstance(pair.source, str) else len(pair.source)
 
 
 def _even(lengths: Sequence[int], bands: int) -> list[int]:

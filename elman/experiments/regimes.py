@@ -5,8 +5,6 @@ same text, seeds and number of steps, measured on text that none has seen. Calle
 `elman study regimes`.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 import tempfile
@@ -73,7 +71,6 @@ class RegimeResult:
     runs: list[RegimeRun]
 
     def mean(self, value: Callable[[RegimeRun], float]) -> float:
-        """The mean over the seeds."""
         return statistics.fmean(map(value, self.runs))
 
     def error(self, value: Callable[[RegimeRun], float]) -> float:

@@ -6,8 +6,6 @@ F1). Every run is a folder of its own; those that are finished are not trained a
 was stopped goes on. Called by `elman study vary`.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import re
@@ -20,7 +18,8 @@ from typing import Any
 from elman.errors import InputError
 from elman.recipes import RunConfig, load_recipe
 from elman.runs.folder import read_run
-from elman.tasks.task import load, resume, task_of, train
+from elman.tasks.saved_runs import task_of
+from elman.tasks.task import load, resume, train
 from elman.training.machine import Machine
 
 _COMMA = re.compile(r",(?![^\[{]*[\]}])")  # not inside a list like [1, 2]
@@ -48,17 +47,14 @@ class Variant:
 
     @property
     def mean(self) -> float:
-        """The measure, mean over the seeds."""
         return statistics.fmean(run.value for run in self.runs)
 
     @property
     def lowest(self) -> float:
-        """The measure of the seed with the lowest."""
         return min(run.value for run in self.runs)
 
     @property
     def highest(self) -> float:
-        """The measure of the seed with the highest."""
         return max(run.value for run in self.runs)
 
     @property
@@ -67,7 +63,6 @@ class Variant:
         return statistics.fmean(run.seconds for run in self.runs)
 
     def to_data(self) -> dict[str, Any]:
-        """Plain data."""
         return {
             "settings": self.settings,
             "measure": self.measure,
@@ -151,11 +146,11 @@ def _finish(
         folder.parent.mkdir(parents=True, exist_ok=True)
         options: dict[str, Any] = {"overrides": words, "seed": seed, "machine": machine}
         train(recipe, data=data, out=folder, **options, progress=progress)
-    elif not _is_finished(folder, load_recipe(recipe, words, seed), data):
+    elif not is_finished(folder, load_recipe(recipe, words, seed), data):
         resume(folder, data=data, machine=machine, progress=progress)
 
 
-def _is_finished(folder: Path, config: RunConfig, data: str) -> bool:
+def is_finished(folder: Path, config: RunConfig, data: str) -> bool:
     """Whether a run is at its end; one with other settings or of another text is refused."""
     contents = read_run(folder, ("config.json", "facts.json"))
     saved, facts = contents["config.json"], contents["facts.json"]

@@ -4,8 +4,6 @@ Takes `AttentionMap`s, writes PNG or SVG, one picture per sentence, or all of th
 these, the name of the file says. Called by the commands that translate.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

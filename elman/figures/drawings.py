@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from elman.figures.files import new_figure
 from elman.insight.insight import Drawing
 
 if TYPE_CHECKING:
@@ -177,12 +178,8 @@ def _broken(words: list[dict[str, Any]]) -> list[list[tuple[int, str, float | No
 
 
 def _figure(width: float, height: float, title: str) -> tuple[Figure, Axes]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = new_figure(width, height)
     axes.set_title(_plain(title), fontsize=10, loc="left")
-    axes.spines[["top", "right"]].set_visible(False)
     return figure, axes
 
 

@@ -1,21 +1,41 @@
-"""The pictures of an inspection as files: PNG or SVG, one per drawing.
+"""An inspection as pictures, and as one HTML page that opens without a server or a network.
 
-Takes a `SideBySide` and a folder, writes `RUN-INSIGHT-N.png`; called by `elman inspect`.
+Takes a `SideBySide`; writes `RUN-INSIGHT-N.png` (or SVG), one per drawing, or gives the page as a
+string, with a section for every insight, whose drawings the page draws itself. Called by
+`elman inspect`.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from elman.atomic import replacing
-from elman.errors import InputError, choose
+from elman.errors import choose
 from elman.figures.drawings import draw
+from elman.figures.files import make_folder
+from elman.figures.page import Page
 from elman.insight.insight import Drawing
-from elman.insight.inspection import SideBySide
+from elman.insight.inspection import Inspection, SideBySide
 
 FORMATS = ("png", "svg")
+TITLES = {
+    "surprisal": "Surprisal and entropy",
+    "influence": "Which words a prediction depended on: gradient × input",
+    "leave-one-out": "Which words a prediction depended on: leaving them out",
+    "gradient-flow": "Gradient flow",
+    "jacobians": "Jacobians",
+    "units": "Gates, cells and hidden units",
+    "saturation": "Saturation",
+    "followers": "Units that follow brackets, quotes, line or sentence",
+    "attention": "Attention",
+    "nearest-words": "Nearest words",
+    "nearest-contexts": "Nearest contexts",
+    "training": "Gradients during the training",
+}
+_SMALL = ("units", "nearest-words")  # many small pictures, side by side
+_LINES = 12  # of the text that are shown on top
+_OPENED = ("surprisal", "influence", "gradient-flow", "jacobians")
 
 
 def write_pictures(
@@ -26,10 +46,7 @@ def write_pictures(
 ) -> list[Path]:
     """Write every drawing; the files, in order."""
     choose(dict.fromkeys(FORMATS), form, "format")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be made a folder ({error.strerror})") from None
+    make_folder(folder)
     written = []
     for name, drawing in _named(seen):
         path = folder / f"{name}.{form}"
@@ -49,3 +66,77 @@ def _named(seen: SideBySide) -> Iterator[tuple[str, Drawing]]:
             drawings = insight.drawings()
             for number, drawing in enumerate(drawings, 1):
                 yield f"{run}-{name}" + (f"-{number}" if len(drawings) > 1 else ""), drawing
+
+
+# The page -----------------------------------------------------------------------------------------
+
+
+def inspection_page(seen: SideBySide, title: str = "") -> str:
+    """The page that shows an inspection."""
+    names = ", ".join(one.name for one in seen.inspections)
+    page = Page(title or f"Inside {names}")
+    if len({one.text for one in seen.inspections}) == 1:
+        for line in seen.inspections[0].text.splitlines()[:_LINES]:
+            page.paragraph(line)
+    _show_drawings(page, seen)
+    for one in seen.inspections:
+        _show(page, one, alone=len(seen.inspections) == 1)
+    return page.html()
+
+
+def _show_drawings(page: Page, seen: SideBySide) -> None:
+    drawings = seen.drawings()
+    if not drawings:
+        return
+    if seen.remembering:
+        page.heading("What they remember")
+        page.paragraph(
+            "How likely each network finds the last word of stories that it was not trained on. "
+            "The word was named so many tokens before; a network that has forgotten it is right by "
+            "chance. Training stops when the word is known at every distance."
+        )
+        page.drawing(drawings[0].kind, drawings[0].arguments)
+        drawings = drawings[1:]
+    if not drawings:
+        return
+    page.heading("Side by side")
+    page.paragraph(
+        "How much of the gradient is left on its way back, as a share of what it is at the word "
+        "itself. Where a curve has fallen to nothing, nothing can be learned from so far back."
+    )
+    for drawing in drawings:
+        page.drawing(drawing.kind, drawing.arguments, wide=drawing.kind == "curves")
+
+
+def _show(page: Page, one: Inspection, *, alone: bool) -> None:
+    page.heading(one.name)
+    page.note(_description(one.model))
+    if one.left_out:
+        page.note(f"The first {one.tokens:,} tokens; {one.left_out:,} more were left out.")
+    for name, insight in one.insights.items():
+        page.begin_section(TITLES.get(name, name), opened=alone and name in _OPENED)
+        page.note(f"{insight.about[0].upper()}{insight.about[1:]}.")
+        for sentence in insight.summary():
+            page.paragraph(sentence)
+        for drawing in insight.drawings():
+            wide = name not in _SMALL or drawing.kind == "curves"
+            page.drawing(drawing.kind, drawing.arguments, wide=wide)
+        page.end_section()
+    for name, reason in one.unseen.items():
+        page.note(f"{TITLES.get(name, name)}: {reason}.")
+
+
+def _description(model: dict[str, Any]) -> str:
+    """What the model is, in a line."""
+    shown = {key: value for key, value in model.items() if key != "eos_id"}
+    return " · ".join(f"{key.replace('_', ' ')} {_word(value)}" for key, value in shown.items())
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return str(value)

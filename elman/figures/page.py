@@ -5,8 +5,6 @@ A drawing is data, which the studio's drawing module (`studio/static/draw.js`) d
 opens: it can be read with mouse and keys, and follows light and dark.
 """
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Sequence
@@ -69,11 +67,9 @@ class Page:
         self._drawings: list[dict[str, Any]] = []
 
     def heading(self, text: str) -> None:
-        """A new section."""
         self._parts.append(f"<h2>{escape(text)}</h2>")
 
     def paragraph(self, text: str) -> None:
-        """Plain text."""
         self._parts.append(f"<p>{escape(text)}</p>")
 
     def lines(self, lines: Sequence[str]) -> None:
@@ -116,7 +112,6 @@ class Page:
         self._parts.append(f'<details class="section"{state}><summary>{escape(text)}</summary>')
 
     def end_section(self) -> None:
-        """The end of a section that can be folded away."""
         self._parts.append("</details>")
 
     def drawing(self, kind: str, arguments: dict[str, Any], *, wide: bool = True) -> None:
@@ -126,7 +121,6 @@ class Page:
         self._drawings.append({"kind": kind, "arguments": arguments})
 
     def html(self) -> str:
-        """The whole page."""
         title = escape(self._title)
         style = _STYLE + (self._drawing_style() if self._drawings else "")
         script = self._drawing_script() if self._drawings else ""

@@ -1,7 +1,7 @@
 """What was seen in models while they read a text: insights by name, one model or several.
 
 Made by `tasks/language_modelling/inspection.py`; drawn by `figures/inspection.py` and
-`figures/inspection_page.py`.
+`figures/inspection.py`.
 """
 
 from __future__ import annotations

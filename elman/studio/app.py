@@ -3,8 +3,6 @@
 `build` takes what is served and gives an ASGI application; `serving.py` runs it, tests call it.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
@@ -25,11 +23,9 @@ from elman.studio.completions import complete, unless_gone
 from elman.studio.embeddings import EmbeddingsRequest, embeddings
 from elman.studio.errors import Refused
 from elman.studio.jobs import Jobs
-from elman.studio.ladder import rungs
 from elman.studio.limits import Limits
 from elman.studio.metrics import MEDIA_TYPE, Metrics
-from elman.studio.model_views import ModelViews
-from elman.studio.pages import add_pages, page_files
+from elman.studio.pages import add_pages, page_files, reference_page
 from elman.studio.questions import (
     answering,
     describe_questions,
@@ -37,10 +33,9 @@ from elman.studio.questions import (
     make_schema,
     model_header,
 )
-from elman.studio.reference_page import reference_page
 from elman.studio.security import Access, Guard
 from elman.studio.served import Served
-from elman.studio.training_runs import TrainingRuns
+from elman.studio.training_runs import TrainingRuns, rungs
 from elman.version import __version__
 
 
@@ -72,7 +67,6 @@ class Studio:
             batcher.cut()
 
     def close(self) -> None:
-        """End every thread."""
         self.jobs.close()
         for batcher in self.batchers.values():
             batcher.close()
@@ -215,8 +209,6 @@ def _add_runs(app: FastAPI, studio: Studio) -> None:
         """What is served and what was trained, in groups that may be compared."""
         return JSONResponse(json_safe({"groups": rungs(studio.served, studio.runs.list())}))
 
-    of_model = ModelViews()
-
     @app.get("/v1/inspect")
     async def inspect_views(model: str | None = None) -> dict[str, Any]:
         """What can be looked at in neural models, or in one of them."""
@@ -224,7 +216,7 @@ def _add_runs(app: FastAPI, studio: Studio) -> None:
             data = [{"id": name, "about": about} for name, about in INSIGHTS.abouts().items()]
             return {"object": "list", "data": data}
         served = studio.served.find_for("inspect", model)
-        found = await studio.jobs.run(lambda job: of_model.of(served))
+        found = await studio.jobs.run(lambda job: served.views)
         return {"object": "list", "data": found}
 
     @app.get("/docs", include_in_schema=False)

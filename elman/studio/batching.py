@@ -9,8 +9,6 @@ and lets go of rows that have ended or that nobody waits for any more:
 Every row draws from a generator of its own, so it says the same whatever is served beside it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time
@@ -29,8 +27,17 @@ from elman.state import State, join, select
 from elman.studio.errors import Busy, DeadlinePassed, ServerStopping
 from elman.studio.limits import Limits
 from elman.studio.metrics import ModelMeter
-from elman.studio.prompts import PromptReading, told_of
-from elman.studio.rows import Event, Failed, Finished, Inbox, Row, Scored, Work
+from elman.studio.rows import (
+    Event,
+    Failed,
+    Finished,
+    Inbox,
+    PromptReading,
+    Row,
+    Scored,
+    Work,
+    told_of,
+)
 
 _PROMPT_TOKENS = 512  # read per step, so that those who are writing do not wait long
 _IDLE = 3600.0  # seconds; there is nothing to look after
@@ -95,7 +102,6 @@ class Batcher:
             self._changed.notify()
 
     def close(self) -> None:
-        """End the thread."""
         with self._changed:
             self._closed = True
             self._changed.notify()

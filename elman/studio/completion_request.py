@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 
 from elman.decoding.options import DecodingOptions
-from elman.decoding.transforms import TRANSFORMS
 from elman.errors import InputError
 from elman.studio.limits import Limits, refuse_above
+from elman.tasks.language_modelling.distribution import SHAPING
 from elman.tasks.language_modelling.trained import TrainedModel
 
 _LARGEST_SEED = 2**63 - 1
 _LARGEST_BIAS = 100.0
 _LONGEST_ID = 10  # digits
-_PENALTIES = ("frequency_penalty", "presence_penalty", "repetition_penalty")
 Id = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
@@ -36,14 +35,13 @@ class Strict(BaseModel):
 def _shaping_fields() -> dict[str, Any]:
     """Transforms and penalties with their defaults and descriptions; null is the default."""
     hints = get_type_hints(DecodingOptions)
-    wanted = {*(transform.option for transform in TRANSFORMS.values()), *_PENALTIES}
     return {
         knob.name: (
             hints[knob.name] | None,
             Field(knob.default, description=knob.metadata["about"]),
         )
         for knob in fields(DecodingOptions)
-        if knob.name in wanted
+        if knob.name in SHAPING
     }
 
 
@@ -55,25 +53,6 @@ else:
     _Shaped = create_model("_Shaped", __base__=Strict, **_shaping_fields())
 
 
-class Shaping(_Shaped):
-    """A prompt, and how the distribution of the next token is shaped."""
-
-    allow_unknown: bool = Field(False, description="Let <unk> come.")
-
-    @field_validator("top_k", mode="before", check_fields=False)
-    @classmethod
-    def _every_token(cls, value: Any) -> Any:
-        """-1 and 0 mean all tokens, as in vLLM and llama.cpp."""
-        return None if type(value) is int and value in (-1, 0) else value
-
-    def shaping(self, trained: TrainedModel) -> dict[str, Any]:
-        """The options that were given."""
-        given = {name: getattr(self, name) for name in _shaping_fields()}
-        unknown = trained.tokenizer.unknown_id
-        never = () if self.allow_unknown or unknown is None else (unknown,)
-        return {**{n: v for n, v in given.items() if v is not None}, "banned": never}
-
-
 class StreamOptions(BaseModel):
     """What a stream has besides."""
 
@@ -81,9 +60,10 @@ class StreamOptions(BaseModel):
     include_obfuscation: bool = False  # of no meaning here
 
 
-class CompletionRequest(Shaping):
+class CompletionRequest(_Shaped):
     """As OpenAI's, with the further transforms of elman."""
 
+    allow_unknown: bool = Field(False, description="Let <unk> come.")
     prompt: str | list[str] | list[Id] | list[list[Id]] = Field(
         "", description="A text, texts, ids, or lists of ids."
     )
@@ -106,6 +86,12 @@ class CompletionRequest(Shaping):
     logit_bias: dict[str, float] | None = Field(
         None, description="Added to log probabilities, by the id of a token; -100 to 100."
     )
+
+    @field_validator("top_k", mode="before", check_fields=False)
+    @classmethod
+    def _every_token(cls, value: Any) -> Any:
+        """-1 and 0 mean all tokens, as in vLLM and llama.cpp."""
+        return None if type(value) is int and value in (-1, 0) else value
 
     def check(self, limits: Limits) -> None:
         """Refuse what cannot be had, or is too much."""
@@ -144,7 +130,6 @@ class CompletionRequest(Shaping):
 
     @property
     def samples(self) -> int:
-        """Continuations per prompt."""
         return 1 if self.n is None else self.n
 
     @property
@@ -170,30 +155,34 @@ class CompletionRequest(Shaping):
         return tuple(found)
 
     def stops(self) -> list[str]:
-        """The stop sequences."""
         return [self.stop] if isinstance(self.stop, str) else self.stop or []
 
     def prompts(self) -> list[str | list[int]]:
         """Every prompt, a text or ids."""
-        if isinstance(self.prompt, str):
-            return [self.prompt]
-        if self.prompt and isinstance(self.prompt[0], int):
-            return [self.prompt]  # ids all of them
-        return list(self.prompt) or [""]  # type: ignore[arg-type]
+        return each_text(self.prompt) or [""]
 
     def options(self, trained: TrainedModel, limits: Limits) -> DecodingOptions:
         """As the decoder takes them; a seed is drawn if none was given."""
         last = (trained.tokenizer.eos_id,) if self.stop_at_line_end else ()
+        unknown = trained.tokenizer.unknown_id
+        given = {name: getattr(self, name) for name in SHAPING if getattr(self, name) is not None}
         seed = secrets.randbelow(2**31) if self.seed is None else self.seed
         options = DecodingOptions(
             max_tokens=self.tokens(limits),
             seed=seed if seed >= 0 else 2**64 + seed,  # NumPy takes no negative ones
             stop_ids=last,
             logit_bias=self.biases(),
-            **self.shaping(trained),
+            banned=() if self.allow_unknown or unknown is None else (unknown,),
+            **given,
         )
         options.check_vocabulary(len(trained.tokenizer))
         return options
+
+
+def each_text(given: Any) -> list[str | list[int]]:
+    """One or several texts, or lists of ids, as a list of them."""
+    alone = isinstance(given, str) or (given and isinstance(given[0], int))
+    return [given] if alone else [*given]
 
 
 def check_prompt(prompt: str | list[int], vocabulary_size: int, limits: Limits) -> None:

@@ -3,8 +3,6 @@
 `completions.py` tells a choice what happened; the choice gives JSON, whole or piece by piece.
 """
 
-from __future__ import annotations
-
 import secrets
 import time
 from collections.abc import Sequence
@@ -80,7 +78,6 @@ class Choice:
         return self._log_prob / max(self.drawn, 1)
 
     def echo(self) -> None:
-        """The prompt comes first."""
         self._text += self._continuation.prompt
 
     def score(self, tokens: Sequence[Drawn]) -> None:
@@ -88,7 +85,6 @@ class Choice:
         self._tokens += [self._token(drawn) for drawn in tokens]
 
     def add(self, drawn: Drawn) -> None:
-        """One more token."""
         self.drawn += 1
         self._log_prob += drawn.log_prob or 0.0
         self._text += self._growing.add(drawn.id)
@@ -96,12 +92,10 @@ class Choice:
             self._tokens.append(self._token(drawn))
 
     def end(self, reason: str) -> None:
-        """No more tokens come."""
         self._text += self._growing.end()
         self._reason = reason
 
     def whole(self) -> dict[str, Any]:
-        """All of it."""
         return self._data(self._text, self._tokens)
 
     def take_piece(self) -> dict[str, Any] | None:

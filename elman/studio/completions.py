@@ -4,8 +4,6 @@ Takes a `CompletionRequest`, makes rows of it, hands them to the batcher of the 
 events of the rows into JSON (`completion_shape.py`). Whoever goes away is let go of at once.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time
@@ -92,7 +90,6 @@ class Completion:
         self._batcher.submit(self._works)
 
     async def whole(self) -> dict[str, Any]:
-        """Everything at once."""
         try:
             async for _ in self._changes():
                 pass

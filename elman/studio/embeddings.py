@@ -5,8 +5,6 @@ of two texts is their cosine. Words are read in context (the hidden vectors of a
 layers of a bidirectional one), or without it with `layer: "words"`.
 """
 
-from __future__ import annotations
-
 import base64
 from typing import Any, Literal
 
@@ -14,7 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from elman.errors import InputError
-from elman.studio.completion_request import Id, Strict, check_prompt
+from elman.studio.completion_request import Id, Strict, check_prompt, each_text
 from elman.studio.jobs import Job
 from elman.studio.limits import Limits, refuse_above
 from elman.studio.served import ServedModel
@@ -38,20 +36,12 @@ class EmbeddingsRequest(Strict):
         "mix", description="mix, the number of a layer, or words for vectors without context."
     )
 
-    def inputs(self) -> list[str | list[int]]:
-        """Every input, a text or ids."""
-        if isinstance(self.input, str):
-            return [self.input]
-        if self.input and isinstance(self.input[0], int):
-            return [self.input]  # ids all of them
-        return list(self.input)  # type: ignore[arg-type]
-
 
 def embeddings(
     model: ServedModel, asked: EmbeddingsRequest, limits: Limits, job: Job
 ) -> dict[str, Any]:
     """One vector per text, in OpenAI's shape."""
-    texts = [_text(model, given, limits) for given in asked.inputs()]
+    texts = [_text(model, given, limits) for given in each_text(asked.input)]
     refuse_above("the number of characters", sum(map(len, texts)), limits.text_characters)
     refuse_above("the number of texts", len(texts), limits.texts)
     embedder = embedder_of(model.trained, model.id)

@@ -4,8 +4,6 @@ Takes exceptions, gives responses; `app.py` installs the handlers. A message car
 what is not ours to explain is said in general, and the log of the server has the rest.
 """
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 

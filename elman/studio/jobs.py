@@ -4,8 +4,6 @@ Takes a function, gives what it returns; called by the routes of tasks. A client
 deadline that has passed, stops the work at its next report of progress.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable
@@ -83,7 +81,6 @@ class Jobs:
             timeout.reschedule(asyncio.get_running_loop().time())
 
     def close(self) -> None:
-        """End the threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _done(self, future: asyncio.Future[Any]) -> None:

@@ -3,8 +3,6 @@
 Made by `elman serve`, read by everything that does work for a request.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 

@@ -4,8 +4,6 @@
 logged; should the token appear anywhere else, the formatter blanks it out.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -5,8 +5,6 @@ it is asked. Every number has one writer (the event loop, or the thread of a mod
 needed.
 """
 
-from __future__ import annotations
-
 import os
 from bisect import bisect_left
 from collections import Counter
@@ -28,7 +26,6 @@ class Histogram:
         self._sum = 0.0
 
     def observe(self, value: float) -> None:
-        """Count a value."""
         self._counts[bisect_left(self._bounds, value)] += 1
         self._sum += value
 
@@ -62,7 +59,6 @@ class Metrics:
     seconds: Histogram = field(default_factory=lambda: Histogram(_SECONDS))
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """A request was answered."""
         self.requests[method, route, str(status)] += 1
         self.seconds.observe(seconds)
 

@@ -1,12 +1,14 @@
-"""The files of the studio page: found once, when the server starts, and served by exact name.
+"""The files of the studio page, and `/docs`, the reference of the routes.
 
-A path that a client sends is looked up among their names; it is never made into a path on disk.
+Files are found once, when the server starts, and served by exact name: a path that a client sends
+is looked up among their names and never made into a path on disk. The reference is made of the
+OpenAPI description, without a script; nothing is loaded from elsewhere.
 """
 
-from __future__ import annotations
-
 import mimetypes
+from html import escape
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.requests import Request
@@ -39,11 +41,66 @@ def add_pages(app: FastAPI, files: dict[str, Path]) -> None:
 
     async def give(request: Request) -> Response:
         path = files[request.scope["route"].path]
-        return Response(path.read_bytes(), media_type=_type_of(path), headers=_KEPT)
+        kind = _TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "text/plain"
+        return Response(path.read_bytes(), media_type=kind, headers=_KEPT)
 
     for name in files:
         app.add_api_route(name, give, methods=["GET", "HEAD"], include_in_schema=False)
 
 
-def _type_of(path: Path) -> str:
-    return _TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "text/plain"
+# The reference ------------------------------------------------------------------------------------
+
+
+def reference_page(description: dict[str, Any]) -> str:
+    """Every route with what it takes."""
+    schemas = description.get("components", {}).get("schemas", {})
+    routes = [
+        _route(method, path, route, schemas)
+        for path, methods in description["paths"].items()
+        for method, route in methods.items()
+    ]
+    title = escape(f"{description['info']['title']} {description['info']['version']}")
+    return (
+        '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width">\n'
+        '<link rel="icon" href="favicon.svg" type="image/svg+xml">\n'
+        f'<title>{title}</title><link rel="stylesheet" href="studio.css">\n'
+        f"</head>\n<body><main>\n<h1>{title}</h1>\n"
+        '<p>The same for programs: <a href="openapi.json">openapi.json</a>.</p>\n'
+        + "\n".join(routes)
+        + "\n</main></body>\n</html>\n"
+    )
+
+
+def _route(method: str, path: str, route: dict[str, Any], schemas: dict[str, Any]) -> str:
+    about = escape(route.get("description") or route.get("summary", ""))
+    body = route.get("requestBody", {}).get("content", {}).get("application/json", {})
+    fields = _fields(_resolve(body.get("schema", {}), schemas), schemas) if body else ""
+    heading = f"<code>{escape(method.upper())} {escape(path)}</code>"
+    return f"<section><h2>{heading}</h2>\n<p>{about}</p>\n{fields}</section>"
+
+
+def _fields(schema: dict[str, Any], schemas: dict[str, Any]) -> str:
+    required = schema.get("required", [])
+    rows = "".join(
+        f"<tr><td><code>{escape(name)}</code></td><td>{escape(_type(field, schemas))}</td>"
+        f"<td>{'required' if name in required else escape(str(field.get('default', '')))}</td>"
+        f"<td>{escape(field.get('description', ''))}</td></tr>\n"
+        for name, field in schema.get("properties", {}).items()
+    )
+    head = "<tr><th>field</th><th>type</th><th>default</th><th></th></tr>"
+    return f"<table><thead>{head}</thead><tbody>\n{rows}</tbody></table>\n"
+
+
+def _resolve(schema: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
+    reference = schema.get("$ref")
+    return schemas[reference.rpartition("/")[2]] if reference else schema
+
+
+def _type(schema: dict[str, Any], schemas: dict[str, Any]) -> str:
+    schema = _resolve(schema, schemas)
+    if "anyOf" in schema:
+        return " or ".join(_type(one, schemas) for one in schema["anyOf"])
+    if schema.get("type") == "array":
+        return f"list of {_type(schema.get('items', {}), schemas)}"
+    return str(schema.get("type", "any"))

@@ -6,8 +6,6 @@ next request in time, or it gets 408 and is closed. A request that gives its len
 the connection is closed.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any
@@ -47,7 +45,6 @@ class Connection(H11Protocol):
         self._expect_headers()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Expect nothing any more."""
         self._stop_waiting()
         super().connection_lost(exc)
 

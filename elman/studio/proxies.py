@@ -6,8 +6,6 @@ into them. A root path is taken off if the proxy has left it on, so both ways to
 work.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from collections.abc import Sequence
@@ -27,7 +25,6 @@ class Proxies:
         self._networks = [_network(address) for address in addresses]
 
     def trust(self, address: str) -> bool:
-        """Whether an address is one of them."""
         try:
             found = ipaddress.ip_address(address.strip("[] "))
         except ValueError:
@@ -65,8 +62,12 @@ def _first_untrusted(proxies: Proxies, chain: str) -> str | None:
 
 def header(scope: Scope, name: bytes) -> str | None:
     """The value of a header; several are joined with commas, as HTTP has it."""
-    found = [value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name]
-    return ", ".join(found) if found else None
+    return ", ".join(headers(scope, name)) or None
+
+
+def headers(scope: Scope, name: bytes) -> list[str]:
+    """Every value of a header."""
+    return [value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name]
 
 
 def clean_root_path(root_path: str) -> str:

@@ -6,8 +6,6 @@ the answer; the header X-Elman-Model names the model. Called by `app.py`; the pa
 from `describe_questions`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, fields
 from typing import Any, get_type_hints

@@ -1,19 +1,23 @@
-"""One continuation while it is written, and what is told of it as it grows.
+"""One continuation while it is written, its prompt while it is read, and what is told of both.
 
-`completions.py` makes rows and reads their events; `batching.py` writes them. A row lives in the
-thread of its model; events go to the event loop, into the queue of the request.
+`completions.py` makes rows and reads their events; `batching.py` reads prompts chunk by chunk, so
+that others are served between two of them, and writes the rows. A row lives in the thread of its
+model; events go to the event loop, into the queue of the request.
 """
-
-from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import torch
 
 from elman.decoding.options import DecodingOptions
+from elman.models.contract import LanguageModel
+from elman.state import State
 from elman.tasks.language_modelling.continuation import Continuation
+
+_CHUNK = 128  # tokens that are read at once; always the same, so that bits are too
 
 
 @dataclass(frozen=True)
@@ -79,3 +83,43 @@ class Work:
     deadline: float  # on the monotonic clock
     scores: int | None = None  # with the prompt's log probabilities: how many likeliest beside each
     cancelled: bool = False  # set by the event loop, seen by the model's thread at its next step
+
+
+class PromptReading:
+    """A prompt while it is read, chunk by chunk."""
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.state: State | None = None
+        self.scored: list[Drawn] = []
+        self._next = 0
+
+    @property
+    def is_done(self) -> bool:
+        return self.state is not None and self._next >= len(self.work.prompt)
+
+    def read(self, model: LanguageModel) -> int:
+        """Read one more chunk; how many tokens it had."""
+        if self.state is None:
+            self.state = model.start(1)
+        chunk = self.work.prompt[self._next : self._next + _CHUNK]
+        self._next += len(chunk)
+        if not len(chunk):
+            return 0
+        ids = torch.tensor([list(chunk)])
+        if self.work.scores is None:
+            self.state = model.read(ids, self.state)
+            return len(chunk)
+        log_probs, self.state = model.predict_all(ids, self.state)
+        for token, row in zip(chunk, log_probs[0].cpu().double(), strict=True):
+            self.scored.append(told_of(int(token), row, self.work.scores))
+        return len(chunk)
+
+
+def told_of(token: int, log_probs: torch.Tensor, likeliest: int | None) -> Drawn:
+    """What is told of a token: its log probability, (V,), and the likeliest ones beside it."""
+    if likeliest is None:
+        return Drawn(token)
+    values, ids = log_probs.topk(min(likeliest, len(log_probs)))
+    top = tuple(zip(ids.tolist(), values.tolist(), strict=True))
+    return Drawn(token, float(log_probs[token]), top)

@@ -25,7 +25,7 @@ from elman.studio.errors import Busy, DeadlinePassed, Refused, ServerStopping, r
 from elman.studio.limits import Limits
 from elman.studio.logs import log_request
 from elman.studio.metrics import Metrics
-from elman.studio.proxies import Proxies, clean_root_path, under_root
+from elman.studio.proxies import Proxies, clean_root_path, headers, under_root
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -148,7 +148,6 @@ class Guard:
 
     @property
     def open_requests(self) -> int:
-        """How many requests are being answered."""
         return self._open
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -200,15 +199,15 @@ class Guard:
         log_request(client[0], scope["method"], path, status, seconds)
 
     def _check(self, scope: Scope, path: str) -> None:
-        hosts = _values(scope, b"host")
+        hosts = headers(scope, b"host")
         forwarded = scope.get("forwarded_host")
         wanted = [*hosts, *([forwarded] if forwarded else [])]
         if len(hosts) != 1 or not all(self._is_ours(host, scope) for host in wanted):
             raise Refused(403, "this server does not answer to that Host")
-        for origin in _values(scope, b"origin"):
+        for origin in headers(scope, b"origin"):
             if not self.access.allows_origin(origin.lower(), scope["scheme"], wanted[-1].lower()):
                 raise Refused(403, "requests from another Origin are refused")
-        for site in _values(scope, b"sec-fetch-site"):
+        for site in headers(scope, b"sec-fetch-site"):
             if site not in ("same-origin", "none"):
                 raise Refused(403, "requests from another Origin are refused")
         self._check_token(scope, path)
@@ -234,7 +233,7 @@ class Guard:
     def _knows_token(self, scope: Scope) -> bool:
         if self.access.token is None:
             return True
-        given = _values(scope, b"authorization")
+        given = headers(scope, b"authorization")
         scheme, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
         is_same = hmac.compare_digest(token.encode("latin-1"), self.access.token.encode())
         return is_same and scheme.lower() == "bearer"
@@ -270,11 +269,9 @@ class _Answer:
 
     @property
     def has_begun(self) -> bool:
-        """Whether the client was sent anything."""
         return self.status is not None
 
     async def send(self, message: Message) -> None:
-        """Pass a message on."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             message = {**message, "headers": _stricter(message.get("headers", []))}
@@ -296,10 +293,6 @@ def _with_body(body: bytes, receive: Receive) -> Receive:
 
 async def _gone() -> Message:
     return {"type": "http.disconnect"}
-
-
-def _values(scope: Scope, name: bytes) -> list[str]:
-    return [value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name]
 
 
 def _stricter(headers: Any) -> list[tuple[bytes, bytes]]:

@@ -5,20 +5,25 @@ looked up and never opened. Networks are kept in double precision: a row of a ba
 same whatever stands beside it, since what rounding changes is far below what a draw can see.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any
 
+import torch
+
 from elman.errors import InputError
-from elman.runs.claim import MANIFEST
+from elman.insight import INSIGHTS
+from elman.runs.manifest import MANIFEST
 from elman.studio.errors import Refused
+from elman.tasks.language_modelling.inspection import inspect
 from elman.tasks.question import Question
 from elman.tasks.task import load
 
 _VIEWS = {"generate": "completions", "embed": "embeddings"}  # OpenAI-shaped routes of questions
+_SEEN_WITH = {"jacobians": "gradient-flow"}  # too much work to try: there where the other one is
+_TRIED = "one two ( three ) four"  # words that a model does not know will do
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,15 @@ class ServedModel:
         """What a token is: the name of the tokenizer, of a model that has one."""
         tokenizer = getattr(self.trained, "tokenizer", None)
         return None if tokenizer is None else str(tokenizer.name)
+
+    @cached_property
+    def views(self) -> list[dict[str, str]]:
+        """The views of `inspect` that show something of this model: tried once, on a few words."""
+        with torch.inference_mode(False):  # gradients are what is looked at
+            tried = [name for name in INSIGHTS if name not in _SEEN_WITH]
+            seen = inspect(self.trained, _TRIED, only=tried).insights
+        abouts = INSIGHTS.abouts().items()
+        return [{"id": n, "about": a} for n, a in abouts if _SEEN_WITH.get(n, n) in seen]
 
     def describe(self) -> dict[str, Any]:
         """What `/v1/models` says of it."""
@@ -76,7 +90,6 @@ class Served:
         return iter(self._models.values())
 
     def find(self, name: str | None) -> ServedModel:
-        """The model of a name."""
         if name is None:
             return next(iter(self._models.values()))
         if name not in self._models:

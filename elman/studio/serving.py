@@ -5,8 +5,6 @@ Ctrl-C it stops in order: new requests get 503, those that are being answered ma
 grace period, and the rest end with an error that says why. A second signal ends the grace period.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import secrets

@@ -4,15 +4,12 @@ So a client such as lm-eval needs no tokenizer of its own. A text begins where a
 line end is the token `<eos>`: as a text both are a newline.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import Field
 
 from elman.errors import InputError
 from elman.studio.completion_request import Id, Strict
-from elman.studio.errors import Refused
 from elman.studio.limits import Limits, refuse_above
 from elman.studio.served import ServedModel
 from elman.text.tokenizer import EOS, UNKNOWN
@@ -35,7 +32,7 @@ class DetokenizeRequest(Strict):
 def tokenize(model: ServedModel, asked: TokenizeRequest, limits: Limits) -> dict[str, Any]:
     """The ids of a text."""
     refuse_above("the prompt's number of characters", len(asked.prompt), limits.text_characters)
-    tokenizer = tokenizer_of(model)
+    tokenizer = model.trained.tokenizer
     ids = tokenizer.encode_typed(asked.prompt).tolist()
     names = [tokenizer.tokens[number] for number in ids] if asked.return_token_strs else None
     return {
@@ -49,7 +46,7 @@ def tokenize(model: ServedModel, asked: TokenizeRequest, limits: Limits) -> dict
 def detokenize(model: ServedModel, asked: DetokenizeRequest, limits: Limits) -> dict[str, Any]:
     """The text of ids."""
     refuse_above("the number of tokens", len(asked.tokens), limits.text_characters)
-    tokenizer = tokenizer_of(model)
+    tokenizer = model.trained.tokenizer
     for number in asked.tokens:
         if number >= len(tokenizer):
             raise InputError(f"tokens: id {number} is not below the model's {len(tokenizer)}")
@@ -58,7 +55,7 @@ def detokenize(model: ServedModel, asked: DetokenizeRequest, limits: Limits) -> 
 
 def tokenizer_info(model: ServedModel, limits: Limits) -> dict[str, Any]:
     """What a client must know of a tokenizer."""
-    tokenizer = tokenizer_of(model)
+    tokenizer = model.trained.tokenizer
     return {
         "tokenizer_class": tokenizer.name,
         "model": model.id,
@@ -73,11 +70,3 @@ def tokenizer_info(model: ServedModel, limits: Limits) -> dict[str, Any]:
         "chat_template": None,
         "loses": tokenizer.loses,
     }
-
-
-def tokenizer_of(model: ServedModel) -> Any:
-    """The tokenizer of a language model."""
-    tokenizer = getattr(model.trained, "tokenizer", None)
-    if tokenizer is None:
-        raise Refused(400, f"{model.id}: has no tokenizer of its own", param="model")
-    return tokenizer

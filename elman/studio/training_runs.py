@@ -2,6 +2,9 @@
 
 Takes a folder when the server starts and looks into it anew at every request, so a training that
 goes on is seen growing. A name that a client sends is looked up among those found, never opened.
+
+The ladder puts what is served and what was trained in groups, best first. Two values stand in one
+group only if they were measured on the same text, with the same tokens and the same measure.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from elman.studio.served import ServedModel, last_part
 from elman.training.history import HISTORY, read_history
 
 _DEPTHS = ("*", "*/*")  # a run beside others, or in the folder of a series
+_MEASURES = ("perplexity", "error")  # of a validation, both the lower the better
 
 
 @dataclass(frozen=True)
@@ -36,11 +40,9 @@ class TrainingRun:
 
     @property
     def is_training(self) -> bool:
-        """Whether a process trains it at this moment."""
         return is_being_trained(self.path)
 
     def history(self) -> list[dict[str, Any]]:
-        """Every record up to now."""
         return read_history(self.path)
 
     def describe(self) -> dict[str, Any]:
@@ -89,7 +91,6 @@ class TrainingRuns:
         return [run for run in found if run is not None]
 
     def find(self, name: str) -> TrainingRun:
-        """The run of a name."""
         for run in self.list():
             if run.name == name:
                 return run
@@ -125,3 +126,63 @@ def _count_lines(path: Path) -> int:
             return file.read().count(b"\n")
     except (OSError, ElmanError):
         return 0
+
+
+# The ladder ---------------------------------------------------------------------------------------
+
+
+def rungs(models: Iterable[ServedModel], runs: Iterable[TrainingRun]) -> list[dict[str, Any]]:
+    """The groups, the largest first."""
+    every = [*map(_of_served, models), *(_of_run(run) for run in runs if run.served is None)]
+    groups: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row, key, head in filter(None, every):
+        groups.setdefault(key, {**head, "rows": []})["rows"].append(row)
+    for group in groups.values():
+        group["rows"].sort(key=lambda row: (row["value"], row["name"]))
+    return sorted(groups.values(), key=lambda group: -len(group["rows"]))
+
+
+Rung = tuple[dict[str, Any], tuple[Any, ...], dict[str, Any]]
+
+
+def _of_served(model: ServedModel) -> Rung | None:
+    trained = model.trained
+    row = {"name": model.id, "served": model.id, "training": False}
+    return _rung(row, trained.config.to_data(), trained.facts, model.unit)
+
+
+def _of_run(run: TrainingRun) -> Rung | None:
+    row = {"name": run.name, "served": None, "training": run.is_training}
+    return _rung(row, run.config, run.facts, run.unit)
+
+
+def _rung(
+    row: dict[str, Any], config: dict[str, Any], facts: dict[str, Any], unit: str | None
+) -> Rung | None:
+    """A row, what it may be compared with, and what its group has in common."""
+    validation = facts.get("validation") or {}
+    measure = next((measure for measure in _MEASURES if measure in validation), None)
+    if measure is None or not isinstance(validation[measure], int | float):
+        return None
+    data, model = facts.get("data") or {}, config.get("model") or {}
+    vocabulary = (facts.get("model") or {}).get("vocabulary_size")
+    head = {
+        "data": last_part(data.get("name")),
+        "unit": unit,
+        "vocabulary_size": vocabulary,
+        "measure": measure,
+        "lower_is_better": True,
+        "tokens": validation.get("tokens"),
+    }
+    hashes = tuple(sorted(map(str, (data.get("sha256") or {}).values())))
+    key = (hashes, unit, vocabulary, measure, head["tokens"])
+    row = {
+        **row,
+        "kind": model.get("kind"),
+        "recipe": last_part(config.get("recipe")),
+        "cell": model.get("cell"),
+        "parameters": (facts.get("model") or {}).get("parameters"),
+        "seconds": facts.get("seconds"),
+        "value": validation[measure],
+    }
+    return row, key, head

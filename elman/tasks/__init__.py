@@ -5,8 +5,6 @@ asked of it. A folder has `task.py` (data, batches, model), `questions.py` (what
 what only this task needs. A new task is a folder, a recipe and a line here.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -23,7 +21,6 @@ class TaskEntry:
     questions: dict[str, str] = field(default_factory=dict)  # and what each does, in one sentence
 
     def load(self) -> Any:
-        """The class of the task."""
         module, _, name = self.place.partition(":")
         return getattr(import_module(module), name)
 
@@ -88,12 +85,3 @@ TASKS = Registry(
     },
     group="tasks",
 )
-
-
-def tasks_by_question() -> dict[str, list[str]]:
-    """The names of all questions, each with the tasks that answer it."""
-    found: dict[str, list[str]] = {}
-    for name, entry in TASKS.items():
-        for question in entry.questions:
-            found.setdefault(question, []).append(name)
-    return found

@@ -9,8 +9,6 @@ What was trained is `trained_`, with everything that a loaded run can do. A kind
 are made of lists (`_examples`) and what is answered (`predict`).
 """
 
-from __future__ import annotations
-
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -22,9 +20,10 @@ from elman.recipes import RunConfig, load_recipe
 from elman.tasks.classification.reader import Example
 from elman.tasks.classification.trained import Classified, TrainedClassifier
 from elman.tasks.gradient_task import fit_lesson
+from elman.tasks.saved_runs import check_kind, task_of
 from elman.tasks.tagging.reader import TaggedSentence, Word
 from elman.tasks.tagging.task import TrainedTagger, refuse_features, refuse_lengths
-from elman.tasks.task import Order, check_kind, task_of
+from elman.tasks.task import Order
 from elman.tasks.trained import Trained
 from elman.text.tag_schemes import check_scheme
 from elman.training.machine import Machine

@@ -5,11 +5,8 @@ batches and a model; the files of a task's folder say how. Examples may also com
 (`lesson_of`). A trained one reads data in the same way (`TrainedTask`).
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -242,15 +239,6 @@ class TrainedTask(Trained):
                 "part; give another file"
             )
         return found
-
-    def with_columns(self, columns: dict[str, str]) -> Self:
-        """The same, reading tables by these columns."""
-        config = self.config
-        if not hasattr(config.text, "columns"):
-            raise InputError(f"--columns is for tables, and a {config.kind} reads none")
-        task = copy(self.task)
-        task.config = replace(config, text=replace(config.text, columns=columns))
-        return type(self)(task, self.model, self.facts, self.name)
 
     def notes_on(self, data: str, split: str | None = None) -> list[str]:
         return [*self.notes, *([SEEN] if self.has_seen(data, split) else [])]

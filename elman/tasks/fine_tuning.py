@@ -10,8 +10,6 @@ How the rest is thawed and at which rates is said by `training.unfreeze` and `tr
 (Howard and Ruder 2018).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ planning and loading are the same for all. One process or several train it (`tor
 the first one's words are everybody's.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from abc import abstractmethod
@@ -26,8 +24,8 @@ from elman.recipes import RunConfig
 from elman.runs.lock import Lock
 from elman.runs.parts import Shapes, part_shapes
 from elman.tasks.planning import measure_plan
-from elman.tasks.saved_runs import require_facts
-from elman.tasks.task import Lesson, Order, Plan, Task, same_corpus, saved_run
+from elman.tasks.saved_runs import require_facts, saved_run
+from elman.tasks.task import Lesson, Order, Plan, Task, same_corpus
 from elman.tasks.trained import Trained
 from elman.tasks.training_run import TrainingRun
 from elman.training.checkpoints import first_step_checked, read_state, restore

@@ -6,12 +6,9 @@ meets, once forward and twice backward.
 Memory and minutes are measured: a few steps are trained on the very text and thrown away.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 import time
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -36,24 +33,11 @@ def measure_plan(config: RunConfig, data: str, trainer: Trainer, notes: list[str
     if narrowed is not None:
         speed = _speed_of_whole(config, trainer, speed, validation_speed)
         trainer.batches = narrowed
-    is_narrowed = narrowed is not None
-    cost = _plan(config, data, trainer, speed, validation_speed, is_narrowed)
-    return replace(cost, notes=notes)
-
-
-def _plan(
-    config: RunConfig,
-    data: str,
-    trainer: Trainer,
-    speed: float,
-    validation_speed: float,
-    narrowed: bool,
-) -> Plan:
     training, model = config.training, trainer.model
     tokens = trainer.batches.tokens_per_epoch
     steps_per_epoch = trainer.batches.steps_per_epoch or (
         math.ceil(tokens / (training.batch_size * training.window))
-        if narrowed
+        if narrowed is not None
         else trainer.counters.step / trainer.epochs_done
     )
     per_step = tokens / steps_per_epoch
@@ -84,6 +68,7 @@ def _plan(
         disk_megabytes=(2 * weights + memory) / 1e6,
         seconds=tokens * training.epochs / speed + validated / validation_speed,
         threads=torch.get_num_threads(),
+        notes=notes,
     )
 
 

@@ -12,14 +12,15 @@
 Every task has its questions in `questions.py`. Each fact is written there once: the flags of the
 command and its --json, the HTTP route with its schema, and the form of the page are made from it.
 Called by `Trained.ask`, `cli/ask.py` and `studio/questions.py`; the caller brings progress and
-limits.
+limits. Answers are printed as aligned tables for people, or as columns with tabs for programs.
 """
 
-from __future__ import annotations
-
+import math
+import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, Protocol
+from typing import Any
 
 from elman.errors import InputError, nearest
 from elman.evaluation.measures import Progress, silent
@@ -30,6 +31,7 @@ TEXTS = "texts"  # several: a command reads one per line
 ARGUMENT = "argument"  # the text itself comes after the run on the command line
 STDIN = "stdin"  # a flag; - reads standard input
 NAME = "name"  # what messages call the text: the command gives the name of the file; no flag
+_NUMBER = re.compile(r"[-+−]?[\d.,]+(e-?\d+)?|[–∞]")
 
 
 def asked(
@@ -61,20 +63,26 @@ def asked(
     return field(default=default, default_factory=factory, metadata=metadata)
 
 
-class Answer(Protocol):
+def asked_batch_size(what: str, default: int = 32) -> Any:
+    """The field of a request that says how many are read side by side; commands and Python only."""
+    about = f"How many {what} are read side by side. Never changes the result."
+    return asked(about, default=default, at_least=1, terminal=True)
+
+
+class Answer(ABC):
     """What a question gives: the same data for Python, --json and HTTP, and lines for people."""
 
+    @abstractmethod
     def to_data(self) -> dict[str, Any]:
         """Plain data: dicts, lists, texts, numbers."""
-        ...
 
+    @abstractmethod
     def lines(self) -> Iterable[str]:
         """What a terminal prints."""
-        ...
 
     def notes(self) -> list[str]:
         """What the user should know beside the answer."""
-        ...
+        return []
 
 
 @dataclass(frozen=True)
@@ -139,3 +147,30 @@ def check_request(request: Any) -> None:
         if known["choices"] and value not in known["choices"]:
             wanted = ", ".join(known["choices"])
             raise InputError(f"{one.name} is {value!r}; choose one of {wanted}")
+
+
+def aligned_lines(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
+    """An aligned table; columns of numbers are aligned right."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    widths = [max(len(row[c]) for row in [list(header), *cells]) for c in range(len(header))]
+    numeric = [all(_NUMBER.fullmatch(row[c]) for row in cells) for c in range(len(header))]
+    lines = []
+    for row in [list(header), ["─" * width for width in widths], *cells]:
+        aligned = [
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, numeric, strict=True)
+        ]
+        lines.append("  ".join(aligned).rstrip())
+    return lines
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return "∞" if math.isinf(value) else f"{value:,.4g}" if abs(value) < 10 else f"{value:,.2f}"
+    return str(value)

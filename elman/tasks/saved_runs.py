@@ -1,17 +1,35 @@
-"""Run folders may come from anybody: facts checked by type, and misfits told in one line."""
+"""From a run folder to a trained model: facts checked by type, and misfits told in one line.
+
+Run folders may come from anybody, so nothing in them is believed.
+
+What a run owes to other packages (a cell, a smoother, an optimizer that is not elman's own) is kept
+among its facts, as "cell leaky" to "leaky-cell 0.1". It is read again when something is missing,
+for the message alone: nothing is imported or installed because a run folder names it.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from elman.data_checks import number, section, text, texts, whole, wholes
-from elman.errors import UNFIT, ElmanError, InputError, is_memory_error
+from elman.errors import UNFIT, ElmanError, InputError, UnknownName, is_memory_error
+from elman.models import MODELS
+from elman.recipes import RunConfig, saved_config
+from elman.registry import origins
+from elman.runs.parts import part_shapes
+from elman.tasks import TASKS
+from elman.tasks.trained import Trained
+
+if TYPE_CHECKING:
+    from elman.tasks.task import Task
 
 _TEXTS = ("name", "unit")
+_PACKAGE = re.compile(r"[\w.-]{1,100} [\w.+!-]{1,50}")  # what was in a folder is printed: no tricks
 
 
 @contextmanager
@@ -88,3 +106,84 @@ def recorded_source(facts: dict[str, Any]) -> str:
     if os.path.exists(name) and not (os.path.isfile(name) or os.path.isdir(name)):
         raise InputError(f"{name}: is neither a file nor a folder, so it cannot be read again")
     return name
+
+
+def keep_plugins(facts: dict[str, Any], config: RunConfig) -> None:
+    """Put it among the facts of a run, if there is anything."""
+    if found := origins(config.to_data()):
+        facts["packages"] = found
+
+
+@contextmanager
+def explaining_what_is_missing(path: Path, facts: Any) -> Iterator[None]:
+    """Say of a name that is not known here where the run had it from."""
+    try:
+        yield
+    except UnknownName as error:
+        kept = facts.get("packages") if isinstance(facts, dict) else None
+        package = kept.get(error.member) if isinstance(kept, dict) else None
+        what, _, name = error.member.rpartition(" ")
+        if package == "":
+            raise InputError(
+                f"{path}: its {what} {name!r} was added in Python; add it again before loading, "
+                "or make it a package with an entry point"
+            ) from None
+        if not isinstance(package, str) or not _PACKAGE.fullmatch(package):
+            raise InputError(f"{path}: {error}") from None
+        raise InputError(
+            f"{path}: its {what} {name!r} is not part of elman; it came with {package}, "
+            "which is not installed here: pip install it"
+        ) from None
+
+
+# From a folder to a trained model -----------------------------------------------------------------
+
+
+def task_of(kind: str) -> type[Task]:
+    """The task of a kind of model."""
+    found: type[Task] = TASKS.choose(MODELS.choose(kind).task).load()
+    return found
+
+
+def check_kind(what: str, found: str, wanted: type[Trained]) -> None:
+    """Refuse a kind of model whose trained class is not the one that is wanted."""
+    if not issubclass(task_of(found).trained_class, wanted):
+        article = "an" if found.startswith(("a", "e", "n")) else "a"
+        commands = [f"elman {name}" for name in (*TASKS[MODELS[found].task].questions, "evaluate")]
+        raise InputError(
+            f"{what}: is {article} {found}, not {wanted.about}; it is for {', '.join(commands)}"
+        )
+
+
+def kind_in(contents: dict[str, Any]) -> str:
+    """The kind of model in the contents of a run folder; "" if they are no settings."""
+    config = contents.get("config.json")
+    model = config.get("model") if isinstance(config, dict) else None
+    return str(model.get("kind", "")) if isinstance(model, dict) else ""
+
+
+def saved_run(path: Path, contents: dict[str, Any]) -> Trained:
+    """What the contents of a run folder hold."""
+    with explaining_misfits(path):
+        with explaining_what_is_missing(path, contents["facts.json"]):
+            config = saved_config(contents["config.json"], contents["weights.safetensors"].keys())
+            kind = task_of(config.kind)
+            task = kind.restored(contents[kind.part], config)
+        facts = check_facts(contents["facts.json"])
+        model = task.restore_model(contents["weights.safetensors"], facts["model"])
+    return task.trained_class(task, model, facts, str(path))
+
+
+def check_arrays(name: str, file: Path, contents: dict[str, Any]) -> None:
+    """Refuse arrays that are not those of the model that the settings describe.
+
+    Called by `read_run` when everything but arrays was read.
+    """
+    with (
+        explaining_misfits(file.parent),
+        explaining_what_is_missing(file.parent, contents.get("facts.json")),
+    ):
+        # An older run may mean by its settings what the names of its arrays say.
+        arrays = contents.get("weights.safetensors") or part_shapes(file)
+        config = saved_config(contents["config.json"], arrays.keys())
+        task_of(config.kind).check_arrays(name, file, config, contents)

@@ -1,28 +1,82 @@
 """Tasks over sentences of words: what the tagger, the classifier and their like have in common.
 
 A task knows words by number and by their characters (`batches/sentences.py`), and may have a frozen
-language model beside them (`elmo.py`). One file per task says the rest.
+bidirectional language model beside them (ELMo): `--set model.elmo=RUN`. That is read from its own
+run once, as the training begins. From then on its weights lie among those of the task, and its
+settings in the task's `vocabulary.json`, so the run of the task is whole without it.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import torch
 
 from elman.batches.sentences import IndexedSentences, SentenceReader, Sentences
-from elman.models.bidirectional import BidirectionalModel
-from elman.recipes import RunConfig
-from elman.tasks.elmo import Elmo
+from elman.config import as_data, build
+from elman.errors import InputError
+from elman.models.bidirectional import BidirectionalConfig, BidirectionalModel
+from elman.recipes import RunConfig, saved_config
+from elman.runs.folder import read_run
 from elman.tasks.example_task import ExampleTask, TrainedTask
 from elman.tasks.fine_tuning import begin_with
+from elman.tasks.saved_runs import check_arrays, kind_in
 from elman.tasks.trained import Trained
 from elman.text.corpus_form import CorpusForm
 from elman.text.word_list import WordList
+
+_SOFTMAX = "softmax."  # its weights, which a task has no use for
+_KIND = "bidirectional"
+_PARTS = ("config.json", "vocabulary.json", "facts.json", "weights.safetensors")
+
+
+class Elmo:
+    """The settings of a bidirectional model, and its weights while they are not the task's yet."""
+
+    def __init__(
+        self, config: BidirectionalConfig, arrays: Mapping[str, np.ndarray] | None = None
+    ) -> None:
+        self.config = config
+        self._arrays = arrays
+
+    @classmethod
+    def read(cls, run: str) -> Elmo:
+        """The model in a run folder."""
+        if not Path(run).exists():
+            raise InputError(
+                f"model.elmo={run}: no such run; train one with: elman train elmo-small --data … "
+                f"--out {run}"
+            )
+        contents = read_run(Path(run), _PARTS, check_arrays)
+        kind = kind_in(contents)
+        if kind != _KIND:
+            raise InputError(
+                f"model.elmo={run}: is a run of the model {kind!r}; give one of the recipe elmo or "
+                "elmo-small"
+            )
+        weights = contents["weights.safetensors"].items()
+        arrays = {name: array for name, array in weights if not name.startswith(_SOFTMAX)}
+        return cls(saved_config(contents["config.json"]).model, arrays)
+
+    def build(self) -> BidirectionalModel:
+        """The model, without a softmax; its weights are fresh if they are to be loaded later."""
+        model = BidirectionalModel(self.config)
+        if self._arrays is not None:
+            model.load_arrays(self._arrays)
+        return model
+
+    def to_data(self) -> dict[str, Any]:
+        return as_data(self.config)
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> Elmo:
+        """Of these settings; its weights come with those of the task."""
+        return cls(build(BidirectionalConfig, data, "elmo"))
 
 
 class SentenceTask(ExampleTask):

@@ -12,27 +12,33 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypedDict, TypeVar, Unpack, overload
+from typing import Any, ClassVar, Self
+
+from typing_extensions import TypeVar  # with a default
 
 from elman.errors import InputError
 from elman.evaluation.measures import MeasureTable
-from elman.models import MODELS
-from elman.recipes import RunConfig, load_recipe, saved_config
+from elman.recipes import RunConfig, load_recipe
 from elman.runs.claim import refuse_existing
 from elman.runs.folder import read_run
 from elman.runs.lock import Lock, only_writer
-from elman.runs.parts import part_shapes
-from elman.tasks import TASKS
-from elman.tasks.plugins import explaining_what_is_missing
-from elman.tasks.saved_runs import check_facts, explaining_misfits, recorded_source
+from elman.tasks.saved_runs import (
+    check_arrays,
+    check_kind,
+    kind_in,
+    recorded_source,
+    saved_run,
+    task_of,
+)
 from elman.tasks.trained import Trained
 from elman.text.corpora import Corpus, open_corpus
 from elman.training.machine import Machine
 
 Told = Callable[[str], None]  # what is being done now
-Kind = TypeVar("Kind", bound=Trained)
+Kind = TypeVar("Kind", bound=Trained, default=Trained)
 _PARTS = ("config.json", "tokenizer.json", "vocabulary.json", "facts.json", "weights.safetensors")
 
 
@@ -163,30 +169,6 @@ class Order:
     before: Trained | None = None  # a run to begin with
 
 
-def task_of(kind: str) -> type[Task]:
-    """The task of a kind of model."""
-    found: type[Task] = TASKS.choose(MODELS.choose(kind).task).load()
-    return found
-
-
-class TrainOptions(TypedDict, total=False):
-    """What `train` takes besides a recipe and data."""
-
-    out: str | Path | None
-    overrides: Iterable[str]
-    seed: int | None
-    overwrite: bool
-    start_from: str | Path | None
-    machine: Machine | None
-    progress: Told
-
-
-@overload
-def train(recipe: str = ..., *, data: str, **options: Unpack[TrainOptions]) -> Trained: ...
-@overload
-def train(
-    recipe: str = ..., *, data: str, kind: type[Kind], **options: Unpack[TrainOptions]
-) -> Kind: ...
 def train(
     recipe: str = "ngram",
     *,
@@ -198,8 +180,8 @@ def train(
     start_from: str | Path | None = None,
     machine: Machine | None = None,
     progress: Told = lambda what: None,
-    kind: type[Trained] = Trained,
-) -> Trained:
+    kind: type[Kind] = Trained,  # type: ignore[assignment]  # the default of `Kind`
+) -> Kind:
     """Train what a recipe describes on a file, a folder or a built-in corpus.
 
     `overrides` are words like "model.order=3". With `out`, the run is saved there; what is trained
@@ -215,47 +197,29 @@ def train(
     task = task_of(config.kind)
     check_kind(f"recipe {recipe}", config.kind, kind)
     before = None if start_from is None else load(start_from)
-    order = Order(machine, progress, place, overwrite, before)
-    return task.fit(config, str(data), order)
+    trained: Any = task.fit(config, str(data), Order(machine, progress, place, overwrite, before))
+    return trained
 
 
-class ResumeOptions(TypedDict, total=False):
-    """What `resume` takes besides a run."""
-
-    data: str | None
-    machine: Machine | None
-    progress: Told
-
-
-@overload
-def resume(path: str | Path, **options: Unpack[ResumeOptions]) -> Trained: ...
-@overload
-def resume(path: str | Path, kind: type[Kind], **options: Unpack[ResumeOptions]) -> Kind: ...
 def resume(
     path: str | Path,
-    kind: type[Trained] = Trained,
+    kind: type[Kind] = Trained,  # type: ignore[assignment]
     *,
     data: str | None = None,
     machine: Machine | None = None,
     progress: Told = lambda what: None,
-) -> Trained:
+) -> Kind:
     """Go on with a run where it stopped, bit for bit; `data` if the text has moved."""
-    order = Order(machine or Machine(), progress, Path(path))
-    found = kind_in(read_run(Path(path), ("config.json",)))  # is refused if there is none
+    path, order = Path(path), Order(machine or Machine(), progress, Path(path))
+    found = kind_in(read_run(path, ("config.json",)))  # is refused if there is none
     check_kind(str(path), found, kind)
-    if order.machine.processes.rank:
-        return _resume(Path(path), data, order, None)
-    with only_writer(Path(path)) as lock:
-        return _resume(Path(path), data, order, lock)
-
-
-def _resume(path: Path, data: str | None, order: Order, lock: Lock | None) -> Trained:
-    """The same, with the run folder locked by the one process that writes to it."""
-    contents = read_run(path, check=check_arrays)
-    if "training.json" not in contents:
-        raise InputError(f"{path}: is not a run in training; train one with: elman train")
-    task = task_of(kind_in(contents))
-    return task.go_on(path, contents, data or "", order, lock)
+    # The run folder is locked by the one process that writes to it.
+    with nullcontext() if order.machine.processes.rank else only_writer(path) as lock:
+        contents = read_run(path, check=check_arrays)
+        if "training.json" not in contents:
+            raise InputError(f"{path}: is not a run in training; train one with: elman train")
+        trained: Any = task_of(found).go_on(path, contents, data or "", order, lock)
+    return trained
 
 
 def read_lesson(config: RunConfig, data: str, told: Told = lambda what: None) -> Lesson:
@@ -281,65 +245,18 @@ def same_corpus(path: Path, saved: Trained, data: str) -> Corpus:
     return corpus
 
 
-@overload
-def load(path: str | Path) -> Trained: ...
-@overload
-def load(path: str | Path, kind: type[Kind]) -> Kind: ...
-def load(path: str | Path, kind: type[Trained] = Trained) -> Trained:
+def load(path: str | Path, kind: type[Kind] = Trained) -> Kind:  # type: ignore[assignment]
     """What is in a run folder, with its best weights; every file is checked first.
 
     `kind`: the class of what is wanted, like `TrainedTagger`; another one is refused.
     """
 
     def check(name: str, file: Path, contents: dict[str, Any]) -> None:
-        found = kind_in(contents)
-        check_kind(str(path), found, kind)  # before weights are read
+        check_kind(str(path), kind_in(contents), kind)  # before weights are read
         check_arrays(name, file, contents)
 
-    return saved_run(Path(path), read_run(Path(path), _PARTS, check))
-
-
-def check_kind(what: str, found: str, wanted: type[Trained]) -> None:
-    """Refuse a kind of model whose trained class is not the one that is wanted."""
-    if not issubclass(task_of(found).trained_class, wanted):
-        article = "an" if found.startswith(("a", "e", "n")) else "a"
-        commands = [f"elman {name}" for name in (*TASKS[MODELS[found].task].questions, "evaluate")]
-        raise InputError(
-            f"{what}: is {article} {found}, not {wanted.about}; it is for {', '.join(commands)}"
-        )
-
-
-def kind_in(contents: dict[str, Any]) -> str:
-    """The kind of model in the contents of a run folder; "" if they are no settings."""
-    config = contents.get("config.json")
-    model = config.get("model") if isinstance(config, dict) else None
-    return str(model.get("kind", "")) if isinstance(model, dict) else ""
-
-
-def saved_run(path: Path, contents: dict[str, Any]) -> Trained:
-    """What the contents of a run folder hold."""
-    with explaining_misfits(path):
-        with explaining_what_is_missing(path, contents["facts.json"]):
-            config = saved_config(contents["config.json"], contents["weights.safetensors"].keys())
-            task = task_of(config.kind).restored(contents[task_of(config.kind).part], config)
-        facts = check_facts(contents["facts.json"])
-        model = task.restore_model(contents["weights.safetensors"], facts["model"])
-    return task.trained_class(task, model, facts, str(path))
-
-
-def check_arrays(name: str, file: Path, contents: dict[str, Any]) -> None:
-    """Refuse arrays that are not those of the model that the settings describe.
-
-    Called by `read_run` when everything but arrays was read.
-    """
-    with (
-        explaining_misfits(file.parent),
-        explaining_what_is_missing(file.parent, contents.get("facts.json")),
-    ):
-        # An older run may mean by its settings what the names of its arrays say.
-        arrays = contents.get("weights.safetensors") or part_shapes(file)
-        config = saved_config(contents["config.json"], arrays.keys())
-        task_of(config.kind).check_arrays(name, file, config, contents)
+    trained: Any = saved_run(Path(path), read_run(Path(path), _PARTS, check))
+    return trained
 
 
 def plan(

@@ -4,9 +4,8 @@ Takes data and questions, gives measures and answers. Every task has a class of 
 what only it can do (`TrainedModel`, `TrainedTagger`, `TrainedTranslator` …).
 """
 
-from __future__ import annotations
-
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -36,7 +35,6 @@ class Trained:
 
     @property
     def config(self) -> RunConfig:
-        """The settings of the run."""
         config: RunConfig = self.task.config
         return config
 
@@ -46,17 +44,24 @@ class Trained:
         every = TASKS[MODELS[self.config.kind].task].load_questions()
         return {name: question for name, question in every.items() if question.able(self)}
 
+    def question(self, name: str) -> Question:
+        """One of them; the others are not imported."""
+        every = TASKS[MODELS[self.config.kind].task].load_questions()
+        if name in every and every[name].able(self):
+            found: Question = every[name]
+            return found
+        known = ", ".join(["evaluate", *self.questions])
+        raise InputError(
+            f"{self.name}: is a run of the model {self.config.kind!r}, not for elman {name}; it is "
+            f"for: {known}"
+        )
+
     def ask(self, question: str, /, *, progress: Progress = silent, **fields: Any) -> Answer:
         """The answer to a question: `ask("suggest", text="the price of", top=3)`."""
-        questions = self.questions
-        if question not in questions:
-            known = ", ".join(questions) or "no questions"
-            raise InputError(f"{self.name}: cannot answer {question!r}; it can: {known}")
-        asked = questions[question]
+        asked = self.question(question)
         return asked.ask(self, make_request(asked.request, fields), progress)
 
     def named(self, name: str) -> Self:
-        """The same under another name."""
         again = copy(self)
         again.name = name
         return again
@@ -71,7 +76,12 @@ class Trained:
 
     def with_columns(self, columns: dict[str, str]) -> Self:
         """The same, reading tables by these columns."""
-        raise InputError(f"--columns is for tables, and {self.about} reads none; leave it out")
+        config, again = self.config, copy(self)
+        if not hasattr(config.text, "columns"):
+            raise InputError(f"--columns is for tables, and {self.about} reads none; leave it out")
+        again.task = copy(self.task)
+        again.task.config = replace(config, text=replace(config.text, columns=columns))
+        return again
 
     def notes_on(self, data: str, split: str | None = None) -> list[str]:
         """What to know about data that it was just measured on."""
@@ -92,7 +102,6 @@ class Trained:
         }
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the run folder."""
         write_run(Path(path), self.contents(), overwrite=overwrite)
 
     def describe(self) -> dict[str, Any]:

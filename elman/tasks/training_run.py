@@ -5,8 +5,6 @@ alone writes. Called by `gradient_task.py`. What a checkpoint is on disk is said
 `training/checkpoints.py`.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from contextlib import ExitStack
@@ -19,7 +17,7 @@ from elman.recipes import RunConfig
 from elman.runs.claim import Claim, claimed
 from elman.runs.folder import explained, fill, update_run
 from elman.runs.lock import Lock
-from elman.tasks.plugins import keep_plugins
+from elman.tasks.saved_runs import keep_plugins
 from elman.training.checkpoints import arrays, checkpoint
 from elman.training.history import CURVES, History, Record, draw_curves
 from elman.training.loop import Loop, Stopped, shown
@@ -91,7 +89,6 @@ class TrainingRun:
 
     @property
     def name(self) -> str:
-        """What the run is called by."""
         return "model" if self.out is None else str(self.out)
 
     def train(self, records: int = 0, lock: Lock | None = None) -> None:

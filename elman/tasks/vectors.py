@@ -4,10 +4,8 @@
     task with such a model     the same, and the mix that the task has learned
     neural language model      one layer: the hidden vector after each token
 
-Takes a trained model, gives an `Embedder`; called by `embed.py` and `neighbours.py`.
+Takes a trained model, gives an `Embedder`; called by `embed.py`.
 """
-
-from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence

@@ -51,8 +51,8 @@ class TrainingProgress:
     tokens_per_second: float
     perplexity: float  # of the last steps, on the training text
     validation: float | None  # perplexity, or what else the model is judged by
+    judged_by: str
     seconds_left: float
-    learning_rate: float
 
 
 class Loop:
@@ -156,8 +156,8 @@ class Loop:
                 tokens_per_second=speed,
                 perplexity=perplexity(meter.nats / max(meter.tokens, 1)),
                 validation=self._last_validation,
+                judged_by=getattr(trainer.model, "judged_by", "perplexity"),
                 seconds_left=tokens_left / max(speed, 1e-9),
-                learning_rate=meter.learning_rate,
             )
         )
 

@@ -12,8 +12,10 @@ import pytest
 
 from elman.cli import command_names, run
 from elman.cli.ask import make_flags
+from elman.models import MODELS
 from elman.tasks import TASKS, TaskEntry
 from elman.tasks.question import STDIN, TEXTS, Question, asked
+from elman.tasks.trained import Trained
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,11 +59,13 @@ def shouting(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     module.QUESTIONS = {"shout": QUESTION}  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "shouting", folder)
     monkeypatch.setitem(sys.modules, "shouting.questions", module)
-    trained = SimpleNamespace(questions={"shout": QUESTION}, config=SimpleNamespace(kind="shouter"))
+    task = SimpleNamespace(config=SimpleNamespace(kind="shouter"))
+    trained = Trained(task, model=None, facts={}, name="run")
     monkeypatch.setattr("elman.cli.ask.load", lambda path: trained)
     TASKS["shouting"] = TaskEntry("shouts", "shouting.task:Shouting", {"shout": "Say it louder."})
+    MODELS["shouter"] = SimpleNamespace(task="shouting")
     yield
-    del TASKS["shouting"]
+    del TASKS["shouting"], MODELS["shouter"]
 
 
 def test_it_is_a_command_with_help_and_examples(capsys: pytest.CaptureFixture[str]) -> None:

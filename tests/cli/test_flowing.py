@@ -1,6 +1,6 @@
 """Help texts without line breaks of our own."""
 
-from elman.cli.help import flowing
+from elman.cli import flowing
 
 
 def test_paragraphs_and_parameters_flow_and_examples_stay() -> None:

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from elman.cli import output
-from elman.cli.output import counted, note, print_json, print_table, stages
+from elman.cli.output import _progress_line, counted, note, print_json, print_table, stages
 from elman.json_safe import json_safe
+from elman.training.loop import TrainingProgress
 
 
 @dataclass
@@ -102,3 +103,27 @@ def test_a_terminal_gets_a_live_line(
     with counted("scoring") as advance:
         advance(3, 3)
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("judged_by", "validation", "shown"),
+    [
+        ("perplexity", 88.0, "perplexity 100.00 · validation 88.00 · "),
+        ("perplexity", None, "perplexity 100.00 · 5 tokens/s"),
+        ("error", 0.125, "loss 4.6052 · validation error 0.1250 · "),  # ln 100 = 4.6052
+        ("error", 0.0, "loss 4.6052 · validation error 0.0000 · "),
+    ],
+)
+def test_progress_names_what_a_model_is_judged_by(
+    judged_by: str, validation: float | None, shown: str
+) -> None:
+    moment = TrainingProgress(
+        epochs=0.5,
+        of_epochs=2,
+        tokens_per_second=5,
+        perplexity=100.0,
+        validation=validation,
+        judged_by=judged_by,
+        seconds_left=1,
+    )
+    assert shown in _progress_line(moment)

@@ -30,6 +30,7 @@ def process(*arguments: str, place: Path, **options: Any) -> subprocess.Popen[by
         ["train", "ngram", "--data", "data", "--out", "without-torch"],
         ["data", "data"],
         ["export", "words", "without-torch.arpa"],
+        ["explain", "words", "--text", "the cat"],
     ],
     ids=" ".join,
 )

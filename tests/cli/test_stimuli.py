@@ -53,12 +53,14 @@ def test_a_sentence_per_row_and_several_runs(says: Any, gives: Any, files: Path)
 
 
 def test_data_and_standard_input(gives: Any, monkeypatch: pytest.MonkeyPatch, files: Path) -> None:
-    rows = gives("surprisal", "words", "sentences.tsv")
+    found = gives("surprisal", "words", "sentences.tsv")
+    assert found["base"] == 2
+    rows = found["rows"]
     assert rows[0]["item"] == "1"
     assert rows[0]["surprisal"] > 0
     assert rows[1]["surprisal"] is None
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(SENTENCES.encode())))
-    assert gives("surprisal", "words", "-", "--join") == rows
+    assert gives("surprisal", "words", "-", "--join") == found
 
 
 @pytest.mark.parametrize(
@@ -82,8 +84,8 @@ def test_bad_input(call: Any, files: Path, arguments: list[str], culprit: str) -
 
 def test_the_column_is_named_as_in_every_command(gives: Any, call: Any, files: Path) -> None:
     (files / "other.tsv").write_text(SENTENCES.replace("sentence", "stimulus of mine"))
-    named = gives("surprisal", "words", "other.tsv", "--columns", "text=stimulus of mine")
+    named = gives("surprisal", "words", "other.tsv", "--columns", "text=stimulus of mine")["rows"]
     assert [row["surprisal"] for row in named] == [
-        row["surprisal"] for row in gives("surprisal", "words", "sentences.tsv")
+        row["surprisal"] for row in gives("surprisal", "words", "sentences.tsv")["rows"]
     ]
     assert call("surprisal", "words", "other.tsv", "--columns", "label=item").code == 2

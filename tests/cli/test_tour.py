@@ -11,7 +11,7 @@ def test_tour(monkeypatch: pytest.MonkeyPatch, says: Any, gives: Any, tmp_path: 
 
     five = RUNGS["grammar"][4]
     short = {"grammar": [RUNGS["grammar"][1], five], "python-docs": [RUNGS["python-docs"][2]]}
-    monkeypatch.setattr("elman.experiments.tour.ladder.RUNGS", short)
+    monkeypatch.setattr("elman.experiments.tour.RUNGS", short)
     page = tmp_path / "tour.html"
     shown = says("tour", "--report", str(page))
     assert "the limit: the grammar itself" in shown

@@ -147,7 +147,7 @@ WRONG: list[tuple[list[str], str]] = [
     ([*TINY, "--threads", "two"], "--threads"),
     ([*TINY, "--from", "missing"], "missing: no such run"),
     (["train", "--resume", "run", "--out", "new"], "leave out --out"),
-    (["train", "tiny.toml", "--resume", "run"], "leave out recipe"),
+    (["train", "tiny.toml", "--resume", "run"], "leave out the recipe"),
     (["train", "--resume", "run", "--set", "training.epochs=3"], "leave out --set"),
     (["train", "--resume", "run", "--seed", "0"], "leave out --seed"),
     (["train", "--resume", "run", "--from", "run"], "leave out --from"),
@@ -213,4 +213,7 @@ def test_columns_of_a_table_are_named_and_understood(
     understood = "films.csv: 4 columns, text = words, label = mood, 2 labels\n"
     assert result.err.count(understood) == 1
     assert understood in call("plan", "classifier", *given).err
-    assert "unknown setting text.columns" in call("plan", "quick", *given).err
+    for command in (["plan", "quick"], ["train", "tagger", "--out", str(tmp_path / "none")]):
+        refused = call(*command, *given)
+        assert refused.code == 2
+        assert "--columns is for tables of labelled texts or pairs, which the model" in refused.err

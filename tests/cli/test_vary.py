@@ -60,8 +60,11 @@ def test_other_tokens_are_noted(call: Any, place: Path, tmp_path: Path) -> None:
         (("--try", "model.order"), "write it as section.field=value,value"),
         (("--try", "model.order=2,x"), "model.order='x': expected a whole number"),
         (("--try", "model.order=2", "--seeds", "0"), "--seeds 0: must be at least 1"),
-        (("--try", "model.order=2", "--write", "no/where.md"), "no/where.md: cannot be written"),
-        (("--try", "model.order=2", "--write", "data"), "--write data: cannot be written"),
+        (
+            ("--try", "model.order=2", "--write", "no/where.md"),
+            "no/where.md: there is no folder no; make it first",
+        ),
+        (("--try", "model.order=2", "--write", "data"), "data: is a folder; name a file"),
     ],
 )
 def test_bad_input_is_one_line(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from elman.tasks.answering.measures import measure_answers, normalise, word_f1
+from elman.tasks.answering.task import measure_answers, normalise, word_f1
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from elman.evaluation.measures import measure_labels
-from elman.tasks.tagging.entities import measure_entities
+from elman.tasks.tagging.measures import measure_entities
 
 
 def test_an_example_by_hand() -> None:

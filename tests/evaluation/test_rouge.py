@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from elman.tasks.translation.rouge import common_subsequence, rouge_l, rouge_n, rouge_words
+from elman.tasks.translation.measures import common_subsequence, rouge_l, rouge_n, rouge_words
 
 RIGHT = "the cat sat on the mat".split()
 GUESS = "the cat lay on a mat".split()

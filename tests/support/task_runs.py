@@ -42,9 +42,9 @@ def _train_translator(place: Path) -> None:
     elman.train("reverse", data=corpus, out=place / "run", overrides=small)
 
 
-def _train_classifier(place: Path) -> None:
+def _train_classifier(place: Path, *settings: str) -> None:
     data = write_texts(place / "data", train=draw_texts(80, 0), valid=draw_texts(20, 1))
-    train_classifier(data, out=place / "run")
+    train_classifier(data, *settings, out=place / "run")
 
 
 TRAININGS: dict[str, Callable[[Path], Any]] = {  # each writes place / "run"
@@ -60,6 +60,20 @@ TRAININGS: dict[str, Callable[[Path], Any]] = {  # each writes place / "run"
     "translation": _train_translator,
     "embedding": lambda place: small_elmo(place).save(place / "run"),
 }
+
+
+# The same tasks with a frozen language model inside, whose vectors they can give.
+WITH_ELMO: dict[str, Callable[[Path], Any]] = {
+    "tagging-elmo": lambda place: train_tagger(
+        write_tagged(place / "data"), place / "run", *_elmo(place)
+    ),
+    "classification-elmo": lambda place: _train_classifier(place, *_elmo(place)),
+}
+
+
+def _elmo(place: Path) -> list[str]:
+    small_elmo(place / "texts")
+    return [f"model.elmo={place / 'texts' / 'elmo'}"]
 
 
 def sample_request(name: str, question: Question) -> dict[str, Any]:

@@ -10,8 +10,7 @@ from outcome import differences, outcome
 
 import elman
 from elman.errors import InputError
-from elman.tasks.answering.measures import measure_answers
-from elman.tasks.answering.task import TrainedAnswerer
+from elman.tasks.answering.task import TrainedAnswerer, measure_answers
 from elman.tasks.task import resume
 from elman.training.loop import Stopped
 

@@ -9,7 +9,7 @@ from pairs import draw_pairs, train_translator, write_captions, write_parallel
 
 from elman.errors import InputError
 from elman.tasks.translation.attention import attention_maps
-from elman.tasks.translation.ensemble import mix_translators
+from elman.tasks.translation.trained import mix_translators
 
 pytestmark = pytest.mark.usefixtures("without_curves")
 

@@ -11,7 +11,7 @@ from small_elmo import small_elmo, small_tagger
 
 import elman
 from elman.errors import InputError
-from elman.tasks.elmo import Elmo
+from elman.tasks.sentence_task import Elmo
 from elman.tasks.vectors import embedder_of
 
 pytestmark = pytest.mark.usefixtures("without_curves")

@@ -9,8 +9,7 @@ from tiny import train_tiny, write_sentences
 import elman
 from elman.errors import InputError
 from elman.experiments.cells import sentence_for, train_cells
-from elman.figures.inspection import write_pictures
-from elman.figures.inspection_page import TITLES, inspection_page
+from elman.figures.inspection import TITLES, inspection_page, write_pictures
 from elman.insight import INSIGHTS
 from elman.insight.gradient_flow import GradientFlow
 from elman.tasks.language_modelling.inspection import inspect, inspect_several, make_subject

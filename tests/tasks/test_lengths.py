@@ -8,7 +8,7 @@ import pytest
 
 from elman.errors import InputError
 from elman.experiments.lengths import compare_lengths
-from elman.figures.lengths import draw_lengths
+from elman.figures.studies import draw_lengths
 from elman.tasks.translation.measures import Judging, measure_translation
 from elman.tasks.translation.pairs import Pair
 

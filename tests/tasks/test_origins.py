@@ -11,7 +11,7 @@ from elman.cells import CELLS
 from elman.cells.elman_rnn import ElmanRNN
 from elman.errors import InputError, UnknownName
 from elman.runs.folder import read_run
-from elman.tasks.plugins import explaining_what_is_missing
+from elman.tasks.saved_runs import explaining_what_is_missing
 from elman.tasks.task import load, train
 
 SMALL = ["model.cell=own-cell", "model.hidden_size=4", "model.embedding_size=4"]

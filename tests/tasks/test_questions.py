@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 from fastapi.testclient import TestClient
-from task_runs import TRAININGS, sample_request
+from task_runs import TRAININGS, WITH_ELMO, sample_request
 
 import elman
 from elman.cli import run as run_command
@@ -32,7 +32,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory, without_curves: None) -> A
     @cache
     def train(task: str) -> Path:
         place = tmp_path_factory.mktemp(task)
-        TRAININGS[task](place)
+        (TRAININGS | WITH_ELMO)[task](place)
         return place / "run"
 
     return train
@@ -45,12 +45,15 @@ PAIRS = [
 ]
 
 
+ASKED = [*PAIRS, *(pytest.param(task, "embed", id=f"{task}-embed") for task in WITH_ELMO)]
+
+
 @pytest.fixture
 def asking(folders: Any, task: str, name: str) -> tuple[Any, Question, dict[str, Any]]:
     """A trained model, one of its questions and values for it; a skip if it cannot answer it."""
     trained = elman.load(folders(task))
     if name not in trained.questions:
-        with pytest.raises(InputError, match=f"cannot answer '{name}'"):
+        with pytest.raises(InputError, match=f"not for elman {name}"):
             trained.ask(name)
         pytest.skip(f"the model of this run cannot answer {name}")
     question = trained.questions[name]
@@ -80,7 +83,7 @@ def test_a_request_describes_every_field(task: str, name: str) -> None:
         assert one.metadata["about"].strip().endswith(("…", ".")), one.name
 
 
-@pytest.mark.parametrize(("task", "name"), PAIRS)
+@pytest.mark.parametrize(("task", "name"), ASKED)
 def test_the_answer_is_plain_data_and_lines(asking: Any, name: str) -> None:
     trained, _, given = asking
     answer = trained.ask(name, **given)
@@ -90,7 +93,7 @@ def test_the_answer_is_plain_data_and_lines(asking: Any, name: str) -> None:
     assert "".join(answer.lines()).strip()
 
 
-@pytest.mark.parametrize(("task", "name"), PAIRS)
+@pytest.mark.parametrize(("task", "name"), ASKED)
 def test_http_gives_what_python_gives(
     asking: Any, client: TestClient, task: str, name: str, folders: Any
 ) -> None:
@@ -104,7 +107,7 @@ def test_http_gives_what_python_gives(
     assert response.json() == json.loads(json.dumps(json_safe(answer.to_data())))
 
 
-@pytest.mark.parametrize(("task", "name"), PAIRS)
+@pytest.mark.parametrize(("task", "name"), ASKED)
 def test_the_command_gives_what_python_gives(
     asking: Any, name: str, folders: Any, task: str, tmp_path: Path, capsys: Any
 ) -> None:
@@ -142,7 +145,7 @@ def test_the_command_gives_what_python_gives(
     )
 
 
-@pytest.mark.parametrize(("task", "name"), PAIRS)
+@pytest.mark.parametrize(("task", "name"), ASKED)
 def test_the_size_of_batches_changes_nothing(asking: Any, name: str) -> None:
     trained, question, given = asking
     if "batch_size" not in [one.name for one in fields(question.request)]:
@@ -160,7 +163,7 @@ def _rounded(data: Any) -> Any:
     return pytest.approx(data, rel=1e-3, abs=1e-4) if isinstance(data, float) else data
 
 
-@pytest.mark.parametrize(("task", "name"), PAIRS)
+@pytest.mark.parametrize(("task", "name"), ASKED)
 def test_what_makes_no_sense_gets_one_line(asking: Any, client: TestClient, name: str) -> None:
     trained, question, given = asking
     bad: list[dict[str, Any]] = [{**given, "nonsense": 1}]
@@ -185,7 +188,7 @@ def _without(given: dict[str, Any], name: str) -> dict[str, Any]:
     return {key: value for key, value in given.items() if key != name}
 
 
-@pytest.mark.parametrize(("task", "name"), PAIRS)
+@pytest.mark.parametrize(("task", "name"), ASKED)
 def test_the_schema_is_that_of_the_request(asking: Any, client: TestClient, name: str) -> None:
     _, question, _ = asking
     (told,) = [one for one in client.get("/v1/questions").json()["data"] if one["id"] == name]

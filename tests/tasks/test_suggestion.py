@@ -8,7 +8,7 @@ import pytest
 
 import elman
 from elman.errors import InputError
-from elman.tasks.language_modelling.arpa import import_arpa
+from elman.tasks.language_modelling.counting import import_arpa
 from elman.tasks.language_modelling.generation import read_prompt
 from elman.tasks.language_modelling.trained import TrainedModel
 

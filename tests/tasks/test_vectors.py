@@ -12,7 +12,7 @@ from small_elmo import LINES, small_elmo, small_tagger
 import elman
 from elman.errors import InputError
 from elman.formats.vectors import write_vectors
-from elman.tasks.neighbours import find_neighbours
+from elman.tasks.embed import find_neighbours
 from elman.tasks.vectors import Embedder, Line, embed_lines, embedder_of
 
 pytestmark = pytest.mark.usefixtures("without_curves")

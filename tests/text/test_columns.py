@@ -3,7 +3,7 @@
 import pytest
 
 from elman.errors import InputError
-from elman.tasks.tagging.columns import ColumnFile, looks_like_columns
+from elman.tasks.tagging.questions import ColumnFile, looks_like_columns
 from elman.text.reader import Document
 
 CONLLU = """# text = I didn't

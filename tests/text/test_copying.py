@@ -3,7 +3,7 @@
 import pytest
 
 from elman.errors import InputError
-from elman.tasks.translation.copying import (
+from elman.tasks.translation.sides import (
     number_source,
     number_target,
     text_of,

@@ -3,7 +3,7 @@
 import pytest
 
 from elman.errors import InputError
-from elman.tasks.embedding.reader import cut, read_plain_lines
+from elman.tasks.embedding.task import cut, read_plain_lines
 from elman.text.reader import Document
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from elman.tasks.classification.splitting import is_tokenized, split_text
+from elman.tasks.classification.reader import is_tokenized, split_text
 from elman.text.raw_words import split_raw
 
 

@@ -77,6 +77,12 @@ def test_features_that_are_not_there() -> None:
         ("Ann NNP B-PER\nsees O\n", "", "here, line 2: has 2 columns where the file began with 3"),
         ("Ann X O\n\nsees O\n", "", "here, line 3: has 2 columns where the file began with 3"),
         ("Ann\nsees\n", "", "here: has one column; a tag must stand after each word"),
+        ("a dog runs\tein Hund\na cat\teine Katze\n", "", "here: most lines hold several words"),
+        (
+            "a fine film\tgood\na dull film\tbad\n",
+            "",
+            "here: most lines hold several words",
+        ),
         ("Ann\tO\nsees\t\n", "", "here, line 2: the tag is missing"),
         ("Ann\tO\n\tO\n", "", "here, line 2: the word is missing"),
         ("# only = this\n\t\n", "", "here: has no sentences"),
@@ -148,3 +154,8 @@ def test_chunks_and_entities(
     assert (len(found), sum(len(one.words) for one in found)) == (sentences, words)
     assert sum(len(find_entities(one.tags)) for one in found) == spans
     assert len({tag for one in found for tag in one.tags}) == tags
+
+
+def test_a_word_may_have_a_space_in_it() -> None:
+    (sentence,) = read("Ann\tB-PER\n10 000\tO\n")  # as French numbers are written
+    assert sentence.words == ("Ann", "10 000")

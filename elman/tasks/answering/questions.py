@@ -1,7 +1,5 @@
 """What can be asked of an answerer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
@@ -11,7 +9,8 @@ from elman.evaluation.measures import Progress
 from elman.tasks.answering.reader import read_questions
 from elman.tasks.answering.task import FoundAnswer, TrainedAnswerer
 from elman.tasks.embed import EMBED
-from elman.tasks.question import STDIN, Question, asked, make_request
+from elman.tasks.question import STDIN, Question, asked, asked_batch_size, make_request
+from elman.tasks.question import Answer as Answered
 from elman.text.reader import Document
 
 _COLUMNS = ("id", "answer", "start", "end", "probability")
@@ -36,12 +35,7 @@ class Answer:
         limit="texts",
     )
     id: list[str] = asked("Names of the questions; by default 1, 2, …", factory=list, terminal=True)
-    batch_size: int = asked(
-        "How many questions are read side by side. Never changes the result.",
-        default=32,
-        at_least=1,
-        terminal=True,
-    )
+    batch_size: int = asked_batch_size("questions")
 
     @classmethod
     def from_document(
@@ -59,7 +53,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Answers:
+class Answers(Answered):
     """The answer to every question."""
 
     ids: list[str]
@@ -81,9 +75,6 @@ class Answers:
         yield "\t".join(_COLUMNS)
         for row in self.to_data()["answers"]:
             yield "\t".join(_cell(row[name]) for name in _COLUMNS)
-
-    def notes(self) -> list[str]:
-        return []
 
 
 def _cell(value: Any) -> str:

@@ -42,7 +42,6 @@ class PlacedWords:
 
     @classmethod
     def of(cls, text: str) -> PlacedWords:
-        """The words of a text."""
         return cls(text, tuple(text[start:end] for start, end in find_words(text)))
 
     def places(self) -> list[tuple[int, int]]:

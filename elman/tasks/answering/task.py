@@ -2,11 +2,18 @@
 
 `Answering` is the task, `TrainedAnswerer` what `elman.train` and `elman.load` give of it. Questions
 without an answer are neither learned nor measured, only counted.
+
+Exact match and F1 are measured as SQuAD does (Rajpurkar et al. 2016): answers are compared in lower
+case, without punctuation, articles and superfluous spaces. F1 is that of their words, taken as
+bags; of several right answers the best one counts.
 """
 
 from __future__ import annotations
 
 import math
+import re
+import string
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -18,15 +25,17 @@ from elman.batches.buckets import plan_epoch
 from elman.batches.featured import IndexedMatches
 from elman.batches.sentences import Examples, IndexedSentences
 from elman.errors import InputError
-from elman.evaluation.measures import Progress, silent
+from elman.evaluation.measures import Progress, TaskMeasures, make_score, silent
 from elman.models.answerer import Answerer
 from elman.recipes import RunConfig
-from elman.tasks.answering.measures import AnswerMeasures, measure_answers
 from elman.tasks.answering.reader import PlacedWords, Question, read_questions
 from elman.tasks.sentence_task import SentenceTask, TrainedSentenceTask, learn_words
 from elman.text.example_splits import Splitter
 from elman.text.reader import Document
 from elman.text.word_list import WordList
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 class TrainedAnswerer(TrainedSentenceTask):
@@ -37,7 +46,6 @@ class TrainedAnswerer(TrainedSentenceTask):
     model: Answerer
 
     def answer(self, question: str, passage: str) -> FoundAnswer:
-        """The likeliest answer."""
         return self.answer_all([(question, passage)])[0]
 
     def answer_all(
@@ -77,7 +85,6 @@ class TrainedAnswerer(TrainedSentenceTask):
         return [found[row] for row in range(len(pairs))]
 
     def measure(self, examples: Sequence[Question]) -> AnswerMeasures:
-        """How well questions are answered."""
         answered = [example for example in examples if example.answers]
         found = self._answer([(example.question, example.passage) for example in answered], 32)
         return measure_answers(
@@ -172,3 +179,54 @@ def _found(passage: PlacedWords, first: int, last: int, log_prob: float) -> Foun
     places = passage.places()
     start, end = places[first][0], places[last][1]
     return FoundAnswer(passage.text[start:end], start, end, math.exp(log_prob))
+
+
+# Measures -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AnswerMeasures(TaskMeasures):
+    """Measures of guessed answers."""
+
+    exact_match: float
+    f1: float
+    questions: int
+    left_out: int = 0  # questions without a right answer
+
+    def rows(self) -> list[tuple[str, Any]]:
+        return [
+            ("exact match", self.exact_match),
+            ("F1", self.f1),
+            ("questions", self.questions),
+            *([("left out, having no answer", self.left_out)] if self.left_out else []),
+        ]
+
+    def to_data(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+def measure_answers(
+    right: Sequence[Sequence[str]], guessed: Sequence[str], *, left_out: int = 0
+) -> AnswerMeasures:
+    """Measures of one guess per question; `right`: all its right answers."""
+    exact = total = 0.0
+    for answers, guess in zip(right, guessed, strict=True):
+        exact += max(normalise(answer) == normalise(guess) for answer in answers)
+        total += max(word_f1(answer, guess) for answer in answers)
+    count = max(len(right), 1)
+    return AnswerMeasures(exact / count, total / count, len(right), left_out)
+
+
+def normalise(answer: str) -> str:
+    """What of an answer counts."""
+    without = answer.lower().translate(_WITHOUT_PUNCTUATION)
+    return " ".join(_ARTICLES.sub(" ", without).split())
+
+
+def word_f1(right: str, guess: str) -> float:
+    """F1 of the words of a guess; where either has none that count, whether both have none."""
+    words, guessed = normalise(right).split(), normalise(guess).split()
+    if not words or not guessed:
+        return float(words == guessed)
+    hits = (Counter(words) & Counter(guessed)).total()
+    return make_score(hits, len(words), len(guessed)).f1

@@ -5,8 +5,6 @@ names that the user gave, by well-known names in the header in any order, or by 
 label has few different values, a text has many. What remains unclear is refused, never guessed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

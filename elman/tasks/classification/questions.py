@@ -1,7 +1,5 @@
 """What can be asked of a classifier."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
@@ -11,8 +9,15 @@ from elman.evaluation.measures import Progress
 from elman.tasks.classification.reader import read_unlabelled
 from elman.tasks.classification.trained import Classified, Contribution, TrainedClassifier
 from elman.tasks.embed import EMBED
-from elman.tasks.question import TEXTS, Question, asked, make_request
-from elman.tasks.table_lines import aligned_lines
+from elman.tasks.question import (
+    TEXTS,
+    Answer,
+    Question,
+    aligned_lines,
+    asked,
+    asked_batch_size,
+    make_request,
+)
 from elman.text.reader import Document
 from elman.text.tables import parse_columns
 
@@ -52,12 +57,7 @@ class Classify:
         default="",
         terminal=True,
     )
-    batch_size: int = asked(
-        "How many texts are read side by side. Never changes the result.",
-        default=32,
-        at_least=1,
-        terminal=True,
-    )
+    batch_size: int = asked_batch_size("texts")
 
     @classmethod
     def from_document(
@@ -76,7 +76,7 @@ class Classify:
 
 
 @dataclass(frozen=True)
-class ClassifiedTexts:
+class ClassifiedTexts(Answer):
     """Every text with its label, if it has words, and what each word contributed, if asked."""
 
     texts: list[str | list[str]]

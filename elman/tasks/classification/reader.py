@@ -4,23 +4,36 @@
     good film	pos             {"premise": …, "hypothesis": …, "label": …}    (3 (2 The) (4 Rock))
 
 Takes a document, gives `Example`s; called by the tasks. A pair of texts is an example with two.
+
+A text becomes words at white space where it is tokenized already, else by the rule of raw words:
+
+    a film , well made .      tokenized: its marks stand alone
+    A film, well made.        raw: split as `raw_words.py` does, without the white space
+
+A training text is judged as a whole, so that all of a raw text is split alike; where it is
+tokenized, each text is looked at again, so that a person may type as people do.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from elman.errors import InputError
 from elman.tasks.classification.columns import FIRST, LABELS, Layout, find_layout, fits
+from elman.text import guess_tokenizer
+from elman.text.raw_words import split_raw
 from elman.text.reader import Document
 from elman.text.tables import TextTable, read_table, table_separator
 
 _KNOWN_TEXTS, _KNOWN_LABELS = ", ".join(FIRST[:3]), ", ".join(LABELS[:3])
 _HOW = "which column has it with --columns text=…,label=…"
 _TREE = re.compile(r"\(|\)|[^\s()]+")
+# A mark at the end of a word; a full stop of a small one, since capitals are abbreviated: Mr.
+_ATTACHED = re.compile(r"\w[,!?;:](?!\S)|(?<!\S)[^\W\d_A-Z]\S*\w\.(?!\S)")
+_ALONE = re.compile(r"(?<!\S)[.,!?;:]+(?!\S)")
 
 
 @dataclass(frozen=True)
@@ -191,3 +204,21 @@ def _nodes(line: str, where: str) -> Iterator[Example]:
             open_nodes[-1][1].append(token)
     if open_nodes:
         raise InputError(f"{where}: a ) is missing in the tree")
+
+
+# Words --------------------------------------------------------------------------------------------
+
+
+def is_tokenized(texts: Iterable[str]) -> bool:
+    """Whether the marks of a training text stand apart from its words."""
+    return guess_tokenizer("\n".join(texts)) == "words"
+
+
+def split_text(text: str, tokenized: bool) -> list[str]:
+    """The words of a text; `tokenized`: the training text was."""
+    return text.split() if tokenized and not is_typed(text) else split_raw(text)
+
+
+def is_typed(text: str) -> bool:
+    """Whether more marks end a word than stand alone."""
+    return len(_ATTACHED.findall(text)) > len(_ALONE.findall(text))

@@ -3,11 +3,9 @@
 `Classification` is the task; what `elman.train` and `elman.load` give of it is a
 `TrainedClassifier` (`trained.py`). Of trees whole sentences are judged, and with
 `text.phrases` every distinct phrase is learned, once with each label it has. Texts become words as
-`splitting.py` says: at white space where the training text is tokenized, else by the rule of raw
+`reader.py` says: at white space where the training text is tokenized, else by the rule of raw
 words.
 """
-
-from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
@@ -26,10 +24,12 @@ from elman.tasks.classification.reader import (
     Example,
     columns_of,
     has_columns,
+    is_tokenized,
+    is_typed,
     labelled,
     read_labelled,
+    split_text,
 )
-from elman.tasks.classification.splitting import is_tokenized, is_typed, split_text
 from elman.tasks.classification.trained import TrainedClassifier
 from elman.tasks.sentence_task import SentenceTask, learn_words
 from elman.text.example_splits import Splitter

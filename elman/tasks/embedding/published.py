@@ -12,8 +12,6 @@ o; and 1 is to be added to the bias of the forget gate, which TensorFlow adds wh
                                   …/W_P_0           (hidden, projection)
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path
@@ -106,7 +104,6 @@ class _Arrays:
         self._path = path
 
     def get(self, name: str) -> torch.Tensor:
-        """One of them."""
         try:
             return torch.from_numpy(np.asarray(self._file[name], dtype=np.float32))
         except KeyError:

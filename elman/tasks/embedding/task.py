@@ -2,12 +2,15 @@
 
 `Embedding` is the task: every word is to be predicted from both sides. `TrainedEmbedding` is what
 `elman.train` and `elman.load` give of it: perplexity, and what every layer says of every word.
+
+Sentences are lines of plain text. A line of more than `text.longest` words is cut after the last
+`.`, `?` or `!` that still fits, else after that many words. Empty lines are left out.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -16,10 +19,10 @@ import torch
 
 from elman.batches.sentences import Examples
 from elman.data_checks import whole
+from elman.errors import InputError
 from elman.evaluation.measures import TaskMeasures
 from elman.models.bidirectional import BidirectionalModel
 from elman.recipes import RunConfig
-from elman.tasks.embedding.reader import read_plain_lines
 from elman.tasks.sentence_task import SentenceTask, TrainedSentenceTask, learn_words
 from elman.tasks.vectors import layers_of, type_vectors_of
 from elman.text.corpora import Corpus, open_running_text
@@ -29,6 +32,7 @@ from elman.text.word_list import WordList
 
 Sentence = tuple[str, ...]
 _BATCH = 32  # sentences side by side
+_ENDS = frozenset(".?!")
 
 
 class TrainedEmbedding(TrainedSentenceTask):
@@ -47,7 +51,6 @@ class TrainedEmbedding(TrainedSentenceTask):
         return type_vectors_of(self.model, self.task.reader, words)
 
     def measure(self, examples: Sequence[Sentence]) -> BidirectionalMeasures:
-        """How well sentences are predicted."""
         nats = [0.0, 0.0]
         for _, batch in self.in_batches([examples], _BATCH):
             scores = self.model.score(batch[0])
@@ -145,3 +148,23 @@ class BidirectionalMeasures(TaskMeasures):
             ("predictions", self.predictions),
             ("unknown words", self.unknown_words),
         ]
+
+
+def read_plain_lines(document: Document, longest: int) -> list[tuple[str, ...]]:
+    """The sentences of a document, none empty."""
+    lines = [tuple(line.split()) for line in document.text.split("\n")]
+    pieces = [piece for line in lines for piece in cut(line, longest)]
+    if not pieces:
+        raise InputError(f"{document.name}: there are no words in it; give a file with text")
+    return pieces
+
+
+def cut(words: tuple[str, ...], longest: int) -> Iterator[tuple[str, ...]]:
+    """Pieces of a line of at most so many words."""
+    while len(words) > longest:
+        ends = (place for place in range(longest, 0, -1) if words[place - 1] in _ENDS)
+        place = next(ends, longest)
+        yield words[:place]
+        words = words[place:]
+    if words:
+        yield words

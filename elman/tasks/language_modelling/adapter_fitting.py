@@ -5,8 +5,6 @@ called by `TrainedModel.with_adapters`. Without data, adapters are fitted on the
 was trained on, if it is still there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np
@@ -59,7 +57,6 @@ class _Texts:
         self.cut_files: set[str] = set()  # SHA-256 of lone files of which a part was fitted on
 
     def ids(self, split: str) -> np.ndarray:
-        """The ids of a split."""
         data = self._data
         corpus = _own_corpus(self._trained) if data is None else self._trained.open(data)
         if split not in corpus.documents:

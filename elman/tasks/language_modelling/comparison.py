@@ -4,8 +4,6 @@ Takes trained models and data, gives one row per model. Perplexities are ranked 
 protocols agree; bits per byte can be compared always, since they are about the text itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,7 +30,6 @@ class Comparison:
     against_first: PairedBootstrap | None
 
     def to_data(self) -> dict[str, Any]:
-        """Plain data."""
         against = vars(self.against_first) if self.against_first else None
         return {
             "run": self.name,

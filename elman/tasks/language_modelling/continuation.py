@@ -4,8 +4,6 @@ Takes a tokenizer, a prompt and stop sequences; `tasks.generation` asks it while
 step looks at the last few ids only, so that a long text costs as much per token as a short one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np

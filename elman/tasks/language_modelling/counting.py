@@ -1,23 +1,34 @@
-"""Language modelling by counting: n-grams of running text. Needs no torch."""
+"""Language modelling by counting: n-grams of running text. Needs no torch.
 
-from __future__ import annotations
+Count models come in and go out as ARPA files too, which KenLM, SRILM and other toolkits read and
+write; the format itself is in `formats/`.
+"""
 
+import hashlib
 import math
 import time
 from pathlib import Path
 from typing import Any
 
+from elman.counts.estimate import IMPORTED, NgramConfig
 from elman.errors import InputError
 from elman.evaluation.measures import MeasureTable
+from elman.figures.files import check_file
+from elman.formats.arpa_reader import read_arpa
+from elman.formats.arpa_writer import write_arpa
 from elman.models import MODELS
+from elman.models.ngram import NGram
 from elman.recipes import RunConfig
 from elman.runs.claim import claimed
 from elman.runs.folder import explained, fill
 from elman.runs.lock import Lock
 from elman.tasks.language_modelling.text_task import TextTask
-from elman.tasks.plugins import keep_plugins
+from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.saved_runs import keep_plugins
 from elman.tasks.task import Lesson, Order, Plan
 from elman.tasks.trained import Trained
+from elman.text.tokenizer import TextConfig
+from elman.text.words import Words
 
 
 class Counting(TextTask):
@@ -102,3 +113,35 @@ def _validate(lesson: Lesson, model: Any) -> dict[str, Any] | None:
     nats = float(-model.log_probs(ids).sum())
     perplexity = math.exp(nats / len(ids)) if math.isfinite(nats) else None
     return {"perplexity": perplexity, "tokens": len(ids)}
+
+
+# ARPA files ---------------------------------------------------------------------------------------
+
+
+def import_arpa(path: str | Path) -> TrainedModel:
+    """The back-off model in an ARPA file; its words are split at white space."""
+    tables, tokens = read_arpa(Path(path))
+    # How the probabilities came about is not in the file; they are used as they are.
+    model = NGram(tables, NgramConfig(order=tables.order, smoothing=IMPORTED))
+    config = RunConfig(
+        recipe="import",
+        seed=0,
+        text=TextConfig(tokenizer="words"),
+        kind="ngram",
+        model=model.config,
+    )
+    sha256 = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    facts = {
+        "model": model.facts(),
+        "data": {"name": str(path), "sha256": {str(path): sha256}, "notes": []},
+        "validation": None,
+    }
+    return TrainedModel(Counting(config, Words(tokens)), model, facts)
+
+
+def export_arpa(trained: TrainedModel, path: str | Path, *, overwrite: bool = False) -> None:
+    """Write a count model as an ARPA file."""
+    if not isinstance(trained.model, NGram):
+        raise InputError(f"{trained.name}: is not a count model; only those can be written as ARPA")
+    place = check_file(str(path), "an ARPA file", (), overwrite=overwrite)
+    write_arpa(place, trained.model.tables, trained.tokenizer.tokens)

@@ -1,18 +1,21 @@
 """Explain a count model's probabilities: for each token of a text, what every order had to say.
 
-Takes a trained n-gram model and a text, gives one `Explanation` per token; called by the command
-line. For teaching, and for finding out why a number is what it is.
+The question `explain`, for teaching, and for finding out why a number is what it is. Needs no
+torch.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
-from elman.counts.evidence import OrderEvidence, explain
+from elman.counts.evidence import OrderEvidence
+from elman.counts.evidence import explain as explain_token
 from elman.counts.smoothers import SMOOTHERS
-from elman.errors import InputError
+from elman.evaluation.measures import Progress
+from elman.json_safe import json_safe
 from elman.models.ngram import NGram
 from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.question import TEXT, Answer, Question, aligned_lines, asked
 
 
 @dataclass(frozen=True)
@@ -27,15 +30,13 @@ class Explanation:
 
 def explain_text(trained: TrainedModel, text: str) -> list[Explanation]:
     """The evidence behind the probability of every token of a text."""
-    model = trained.model
-    if not isinstance(model, NGram):
-        raise InputError(f"{trained.name}: is not a count model; only counts can be shown")
+    model: NGram = trained.model
     smoother = SMOOTHERS.get(model.config.smoothing)
     interpolated = smoother is not None and smoother.interpolated
     read = [int(number) for number in model.start_context]
     explanations = []
     for number in trained.tokenizer.encode_typed(text).tolist():
-        rows = explain(
+        rows = explain_token(
             model.tables,
             read,
             number,
@@ -47,3 +48,73 @@ def explain_text(trained: TrainedModel, text: str) -> list[Explanation]:
         explanations.append(Explanation(token, rows[0].probability, answered, rows))
         read.append(number)
     return explanations
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explain:
+    """Explain the probabilities of a count model, order by order.
+
+    Interpolated models: p = alpha + backoff * (p one order down). Backing-off models (katz,
+    absolute, stupid-backoff, imported ones): p = alpha where the word was seen, else backoff * (p
+    one order down). Under Kneser-Ney, counts below the highest order are numbers of different words
+    that came before.
+
+    For example:
+      elman explain runs/ptb --text "the price of gold"
+      cat notes.txt | elman explain runs/ptb - --json
+    """
+
+    text: str = asked("The text to explain.", kind=TEXT, limit="prompt_tokens")
+
+
+@dataclass(frozen=True)
+class Evidence(Answer):
+    """Every token with its evidence, order by order."""
+
+    tokens: list[Explanation]
+    vocabulary: list[str]
+
+    def to_data(self) -> dict[str, Any]:
+        return {"tokens": json_safe(self.tokens)}
+
+    def lines(self) -> Iterable[str]:
+        header = ["order", "context", "count", "of", "followers", "discount", "alpha", "backoff"]
+        for number, token in enumerate(self.tokens):
+            if number:
+                yield ""
+            yield f"{token.token.strip()}: {self._probability(token)}"
+            rows = [
+                [
+                    row.order,
+                    self._context(row.context) or "–",
+                    row.count,
+                    row.total,
+                    row.followers,
+                    row.discount,
+                    f"{row.alpha:.6f}",
+                    None if row.backoff is None else f"{row.backoff:.6f}",
+                    "undefined" if row.probability is None else f"{row.probability:.6f}",
+                ]
+                for row in token.orders
+            ]
+            yield from aligned_lines([*header, "p"], rows)
+
+    def _context(self, ids: tuple[int, ...]) -> str:
+        return " ".join(self.vocabulary[number].strip() for number in ids)
+
+    def _probability(self, token: Explanation) -> str:
+        """The probability and the order that gave it, or why there is none."""
+        first = token.orders[0]
+        if token.probability is None:
+            return f"undefined, 0 / 0: the context {self._context(first.context)!r} was never seen"
+        if token.probability == 0 and first.count is not None and first.total is not None:
+            return f"probability 0: seen {first.count:,} of {first.total:,} times after its context"
+        return f"probability {token.probability:.6g}, answered by order {token.answered_by}"
+
+
+def explain(trained: TrainedModel, request: Explain, progress: Progress) -> Evidence:
+    """The counts behind each probability."""
+    return Evidence(explain_text(trained, request.text), trained.tokenizer.tokens)
+
+
+EXPLAIN = Question(Explain, explain, lambda trained: isinstance(trained.model, NGram), "tokens")

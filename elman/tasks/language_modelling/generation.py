@@ -5,13 +5,10 @@ asked for. In a stream, bytes that are not yet a character are held back; bytes 
 one, which a byte model may draw, show as U+FFFD.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
-import numpy as np
 import torch
 
 from elman.decoding.beam import beam_search
@@ -20,9 +17,12 @@ from elman.decoding.sampling import sample
 from elman.errors import InputError
 from elman.evaluation.generated import GeneratedText, measure_generated
 from elman.evaluation.measures import Progress, silent
-from elman.state import State, select
+from elman.json_safe import json_safe
+from elman.state import select
 from elman.tasks.language_modelling.continuation import Continuation
+from elman.tasks.language_modelling.distribution import check_ids, decoding_fields, read_prompt
 from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.question import Answer, Question, aligned_lines, asked
 
 
 @dataclass(frozen=True)
@@ -63,13 +63,6 @@ def measure_samples(
     return measure_generated([sample.tokens for sample in samples], training)
 
 
-def read_prompt(trained: TrainedModel, ids: np.ndarray) -> State:
-    """The state, one row, after reading ids from the start."""
-    with torch.inference_mode():
-        state = trained.model.start(1)
-        return trained.model.read(torch.from_numpy(ids)[None], state) if len(ids) else state
-
-
 class _Writer:
     """A prompt that a model has read, and how to go on from there.
 
@@ -107,7 +100,6 @@ class _Writer:
         return sample(self.model, state, self.options, lambda _, ids: self.continuation.stops(ids))
 
     def draw(self, progress: Progress) -> list[Generated]:
-        """Every sample."""
         rows: list[list[int]] = [[] for _ in range(self.options.samples)]
         for step in self.steps():
             for row, number in zip(rows, step, strict=True):
@@ -117,7 +109,6 @@ class _Writer:
         return [self._finish(row) for row in rows]
 
     def search(self, progress: Progress) -> list[Generated]:
-        """The best of a beam."""
 
         def stops(ids: Sequence[int]) -> bool:
             progress(0, self.options.max_tokens)
@@ -142,3 +133,118 @@ class _Writer:
             log_prob=log_prob,
             score=log_prob if score is None else score,
         )
+
+
+# The question -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generate(decoding_fields("_Decoded")):  # type: ignore[misc]  # fields known at run time
+    """Continue a prompt."""
+
+    stop: list[str] = asked("Stop before these texts.", factory=list, limit="stop_sequences")
+    stop_at_line_end: bool = asked("Stop at the end of the line.", default=False)
+    ban: list[str] = asked("Words that must not come.", factory=list, limit="texts")
+    force: str = asked("Text that must come first.", default="", limit="max_tokens")
+    measure: bool = asked(
+        "Measure the generated text: variety, repetition, length, copying.", default=False
+    )
+    against: str = asked(
+        "With --measure: the data (train split) whose copying is measured.",
+        default="",
+        terminal=True,
+    )
+
+
+@dataclass(frozen=True)
+class Samples(Answer):
+    """Continuations, and what they look like as a whole, if asked."""
+
+    samples: list[Generated]
+    measures: GeneratedText | None
+    remarks: list[str]
+
+    def to_data(self) -> dict[str, Any]:
+        found = [dict(vars(one)) for one in self.samples]
+        if self.measures is None:
+            return {"samples": found}
+        return {"samples": found, "measures": json_safe(self.measures)}
+
+    def lines(self) -> Iterable[str]:
+        for number, one in enumerate(self.samples, 1):
+            yield f"── {number} (log probability {one.log_prob:.2f})"
+            yield one.text
+        if self.measures is not None:
+            yield from aligned_lines(["measure", "value"], _measure_rows(self.measures))
+
+    def notes(self) -> list[str]:
+        return self.remarks
+
+
+def _measure_rows(measures: GeneratedText) -> list[list[Any]]:
+    rows: list[list[Any]] = [["samples", measures.samples], ["mean length", measures.mean_length]]
+    rows += [[f"distinct-{n}", share] for n, share in measures.distinct.items()]
+    rows.append(["repeated 4-grams", measures.repetition])
+    if measures.copied is not None:
+        rows += [[f"copied {n}-grams", share] for n, share in measures.copied.items()]
+        rows.append(["longest copy (tokens)", measures.longest_copy])
+    return rows
+
+
+def answer_prompt(trained: TrainedModel, request: Any, progress: Progress) -> Samples:
+    """Continuations of a prompt."""
+    if request.against and not request.measure:
+        raise InputError("--against is for --measure; add it, or leave both out")
+    options = _decoding_options(trained, request)
+    samples = generate(trained, request.prompt, progress=progress, **options)
+    measures = None
+    if request.measure:
+        measures = measure_samples(trained, samples, request.against or None)
+    return Samples(samples, measures, prompt_notes(trained, request.prompt))
+
+
+def stream_answer(trained: TrainedModel, request: Any) -> Iterator[str]:
+    """The prompt and then the pieces of one continuation, each as soon as it is known."""
+    pieces = stream(trained, request.prompt, **_decoding_options(trained, request))
+    yield Continuation(trained.tokenizer, request.prompt).prompt
+    yield from pieces
+
+
+def prompt_notes(trained: TrainedModel, prompt: str | list[int]) -> list[str]:
+    """How much of a prompt is out of vocabulary."""
+    ids = Continuation(trained.tokenizer, prompt).prompt_ids.tolist()
+    unknown = ids.count(trained.tokenizer.unknown_id)
+    return (
+        [f"{unknown} of {len(ids)} tokens of the prompt are out of vocabulary"] if unknown else []
+    )
+
+
+def _decoding_options(trained: TrainedModel, request: Any) -> dict[str, Any]:
+    """Options of the model, which bans and forces ids."""
+    check_ids(trained, request.prompt)
+    forced = tuple(trained.tokenizer.encode_typed(request.force).tolist())
+    if trained.tokenizer.unknown_id in forced:
+        raise InputError(f"force {request.force}: has words that this model does not know")
+    knobs = {
+        knob.name: getattr(request, knob.name) for knob in fields(DecodingOptions) if knob.metadata
+    }
+    return {
+        **knobs,
+        "stop": request.stop,
+        "stop_at_line_end": request.stop_at_line_end,
+        "allow_unknown": request.allow_unknown,
+        "banned": tuple(number for word in request.ban for number in _tokens_of(trained, word)),
+        "forced": forced,
+    }
+
+
+def _tokens_of(trained: TrainedModel, word: str) -> list[int]:
+    """The tokens that are this word alone, with and without a space before it."""
+    forms = [trained.tokenizer.encode(form).tolist() for form in (word, f" {word}")]
+    found = {ids[0] for ids in forms if len(ids) == 1} - {trained.tokenizer.unknown_id}
+    if not found:
+        raise InputError(f"ban {word}: is not a single token of this model")
+    return sorted(found)
+
+
+GENERATE = Question(Generate, answer_prompt, unit="tokens")

@@ -2,26 +2,28 @@
 
 Takes a `TrainedModel` and a text, gives an `Inspection`: insights by name, and what could not be
 seen and why. Several of them side by side are a `SideBySide`. Called by `elman inspect`, the server
-and the report (`inspection_page.py`).
+and the report (`figures/inspection.py`).
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from elman.errors import InputError
+from elman.evaluation.measures import Progress
 from elman.insight import INSIGHTS
 from elman.insight.insight import Insight, Subject
 from elman.insight.inspection import Inspection, SideBySide
 from elman.models.neural import NeuralModel
 from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.question import TEXT, Answer, Question, asked
 from elman.training.history import read_history
 
 LIMIT = 120  # tokens of a text that are looked at
 _SHOWN_AS = {"\n": "⏎", " ": "␣", "\t": "⇥"}
 
-Progress = Callable[[str], None]
 Records = list[dict[str, Any]]
 
 
@@ -32,7 +34,7 @@ def inspect(
     only: Sequence[str] = (),
     limit: int = LIMIT,
     history: Records | None = None,
-    progress: Progress = lambda what: None,
+    progress: Callable[[str], None] = lambda what: None,
 ) -> Inspection:
     """Look inside a neural model while it reads a text.
 
@@ -97,3 +99,67 @@ def make_subject(
         history=read_history(trained.folder) if history is None else history,
     )
     return subject, len(spans.ids) - len(subject.ids)
+
+
+# The question -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inspect:
+    """Look inside a neural model while it reads a text."""
+
+    text: str = asked("The text that is read.", kind=TEXT, limit="prompt_tokens")
+    view: str | list[str] = asked(
+        "What to look at (elman list insights, GET /v1/inspect); empty: everything.", default=""
+    )
+    tokens: int = asked(
+        "How many tokens of the text are looked at, from its beginning; time and memory grow with "
+        "the square.",
+        default=LIMIT,
+        at_least=2,
+        terminal=True,
+    )
+
+
+@dataclass(frozen=True)
+class Seen(Answer):
+    """What was seen in a model."""
+
+    inspection: Inspection
+
+    def to_data(self) -> dict[str, Any]:
+        data = self.inspection.to_data()
+        del data["name"]  # the asker knows which model was asked
+        return data
+
+    def lines(self) -> Iterable[str]:
+        for name, insight in self.inspection.insights.items():
+            yield from (f"{name}: {sentence}" for sentence in insight.summary())
+        for name, reason in self.inspection.unseen.items():
+            yield f"{name}: not shown, {reason}"
+
+    def notes(self) -> list[str]:
+        read, left_out = self.inspection.tokens, self.inspection.left_out
+        return [f"read {read:,} tokens, left out {left_out:,} (--tokens)"] if left_out else []
+
+
+def look_inside(trained: TrainedModel, request: Inspect, progress: Progress) -> Seen:
+    """What goes on inside while a text is read."""
+    views = [request.view] if isinstance(request.view, str) else request.view
+    views = [view for view in views if view]
+    with torch.inference_mode(False):  # gradients are what is looked at
+        seen = inspect(
+            trained,
+            request.text,
+            only=views,
+            limit=request.tokens,
+            progress=lambda what: progress(0, 0),
+        )
+    if views and not seen.insights:
+        raise InputError("; ".join(f"{view}: {reason}" for view, reason in seen.unseen.items()))
+    return Seen(seen)
+
+
+INSPECT = Question(
+    Inspect, look_inside, lambda trained: isinstance(trained.model, NeuralModel), "views"
+)

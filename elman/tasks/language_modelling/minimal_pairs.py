@@ -8,12 +8,11 @@ A folder is searched with all its subfolders, so BLiMP can be given as it is pub
 hold no pairs are passed over; lines that are not pairs are skipped. Both are reported.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from elman.errors import InputError
 from elman.evaluation.measures import Progress, silent
 from elman.evaluation.pair_accuracy import (
     DIFFERING,
-    Judgement,
     Score,
     count,
     count_by,
@@ -32,7 +30,6 @@ from elman.evaluation.suites import JudgedItem, judge_suite
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.text.minimal_pairs import (
     MinimalPair,
-    PairFile,
     SkippedLine,
     prepare_pair,
     read_minimal_pairs,
@@ -56,11 +53,9 @@ class Materials:
 
     @property
     def pairs(self) -> int:
-        """How many pairs were read."""
         return sum(len(one) for one in self.contents if not isinstance(one, Suite))
 
     def to_data(self) -> dict[str, Any]:
-        """Plain data."""
         return {
             "lines": self.pairs + len(self.skipped),
             "pairs": self.pairs,
@@ -115,10 +110,7 @@ def materials_of(document: Document) -> Materials:
     # The object of a suite has lists of items and predictions; a line of pairs is one object.
     if re.search(r'"predictions"\s*:\s*\[', document.text):
         return Materials((read_suite(document),))
-    return _pairs_of(read_minimal_pairs(document))
-
-
-def _pairs_of(file: PairFile) -> Materials:
+    file = read_minimal_pairs(document)
     return Materials(([*file.pairs],), file.skipped)
 
 
@@ -177,31 +169,17 @@ def judge(
     scored: what of a pair is compared, one of `evaluation.pairs.SCORED`; exclude_unknown: which
     items are not counted, one of `evaluation.judgements.EXCLUSIONS`.
     """
-    critical = scored == DIFFERENCE
-    prepared = _prepared(materials.contents, model.tokenizer, critical=critical)
+    prepared = _prepared(materials.contents, model.tokenizer, critical=scored == DIFFERENCE)
+    options: dict[str, Any] = {"exclude_unknown": exclude_unknown, "progress": progress}
+    network, tokenizer = model.model, model.tokenizer
     # All pairs at once: what they share is scored once.
     pairs = [pair for one in prepared if not isinstance(one, Suite) for pair in one]
-    judged_pairs = iter(
-        judge_pairs(
-            model.model,
-            model.tokenizer,
-            pairs,
-            scored=scored,
-            exclude_unknown=exclude_unknown,
-            per_token=per_token,
-            progress=progress,
-        )
-    )
+    options_of_pairs = {"scored": scored, "per_token": per_token, **options}
+    judged_pairs = iter(judge_pairs(network, tokenizer, pairs, **options_of_pairs))
     items: list[JudgedPair | JudgedItem] = []
     for one in prepared:
         if isinstance(one, Suite):
-            items += judge_suite(
-                model.model,
-                model.tokenizer,
-                one,
-                exclude_unknown=exclude_unknown,
-                progress=progress,
-            )
+            items += judge_suite(network, tokenizer, one, **options)
         else:
             items += [next(judged_pairs) for _ in one]
     return _scores(model.name, items)
@@ -210,32 +188,16 @@ def judge(
 def _scores(run: str, items: list[JudgedPair | JudgedItem]) -> PairScores:
     judgements = [item.judgement for item in items]
     # The judgement of all predictions of a suite together would count its items twice.
-    single = [one for one, item in zip(judgements, items, strict=True) if not _is_sum(item)]
+    single = [item.judgement for item in items if getattr(item, "prediction", "") != "all"]
     return PairScores(
         run,
         count("all", single),
-        mean_accuracy(count_by(single, _paradigm)),
-        count_by(judgements, _paradigm),
-        count_by(judgements, _field),
-        count_by(single, _term),
+        mean_accuracy(count_by(single, attrgetter("paradigm"))),
+        count_by(judgements, attrgetter("paradigm")),
+        count_by(judgements, attrgetter("field")),
+        count_by(single, attrgetter("term")),
         items,
     )
-
-
-def _is_sum(item: JudgedPair | JudgedItem) -> bool:
-    return isinstance(item, JudgedItem) and item.prediction == "all"
-
-
-def _paradigm(judgement: Judgement) -> str:
-    return judgement.paradigm
-
-
-def _field(judgement: Judgement) -> str:
-    return judgement.field
-
-
-def _term(judgement: Judgement) -> str:
-    return judgement.term
 
 
 def _prepared(

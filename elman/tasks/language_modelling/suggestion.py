@@ -4,19 +4,21 @@ Where a token is a word, the distribution is the answer. Over sub-words, charact
 are spelled by a beam search that ends a word where the next token would begin another one.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
 from elman.decoding.transforms import refuse_impossible
 from elman.errors import InputError
+from elman.evaluation.measures import Progress
 from elman.state import State, select
 from elman.tasks.language_modelling.continuation import HALF_CHARACTER
-from elman.tasks.language_modelling.generation import read_prompt
+from elman.tasks.language_modelling.distribution import read_prompt
 from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.question import ARGUMENT, Answer, Question, aligned_lines, asked
 from elman.text.tokenizer import lower
 
 _BEAM = 48  # words spelled side by side
@@ -163,3 +165,42 @@ def _extend(
 def _agrees(spelled: str, wanted: str) -> bool:
     fits = spelled.startswith(wanted) or wanted.startswith(spelled)
     return fits and HALF_CHARACTER not in spelled
+
+
+# The question -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suggest:
+    """Suggest the next words, like a phone keyboard.
+
+    For example:
+      elman suggest runs/ptb "the price of"
+      elman suggest runs/ptb "the pri" --complete --top 3
+    """
+
+    text: str = asked("What was typed so far.", default="", kind=ARGUMENT, limit="prompt_tokens")
+    top: int = asked("How many suggestions.", default=5, at_least=1, limit="top")
+    complete: bool = asked("The last word is unfinished: suggest its endings.", default=False)
+
+
+@dataclass(frozen=True)
+class Suggestions(Answer):
+    """Words that may come next, the likeliest first."""
+
+    suggestions: list[Suggestion]
+
+    def to_data(self) -> dict[str, Any]:
+        return {"suggestions": [dict(vars(one)) for one in self.suggestions]}
+
+    def lines(self) -> Iterable[str]:
+        rows = [[one.token, one.probability] for one in self.suggestions]
+        return aligned_lines(["token", "probability"], rows)
+
+
+def suggest_words(trained: TrainedModel, request: Suggest, progress: Progress) -> Suggestions:
+    """The likeliest next words."""
+    return Suggestions(trained.suggest(request.text, top=request.top, complete=request.complete))
+
+
+SUGGEST = Question(Suggest, suggest_words, unit="tokens")

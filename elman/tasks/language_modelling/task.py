@@ -1,7 +1,5 @@
 """Language modelling by gradients: running text to windows or lines, and a neural model of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,10 +13,12 @@ from elman.errors import InputError
 from elman.layers.inputs import Material
 from elman.models import MODELS
 from elman.models.neural import NeuralModel
-from elman.models.weights import check_counts, outline
+from elman.models.weights import check_counts, outline, pack
+from elman.runs.folder import write_run
 from elman.runs.parts import Shapes, part_array
 from elman.tasks.gradient_task import GradientTask
 from elman.tasks.language_modelling.text_task import TextTask
+from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.trained import Trained
 from elman.text.tokenizer import after_mark
 
@@ -91,3 +91,21 @@ class LanguageModelling(TextTask, GradientTask):
                 f"--from {before.name}: is not a neural model, so it has no such weights"
             )
         return super().take_over(before, model, warn)
+
+
+def quantise(trained: TrainedModel, path: str | Path, *, overwrite: bool = False) -> dict[str, int]:
+    """Write the run with eight-bit weights; bytes of the weights before and after."""
+    if not isinstance(trained.model, NeuralModel):
+        raise InputError(
+            f"{trained.name}: is a count model, which has no weights to quantise; for a smaller one"
+            " leave out rare n-grams (--set model.cutoffs=…)"
+        )
+    before = trained.model.arrays()
+    after = pack(before)
+    contents = {**trained.contents(), "weights.safetensors": after}
+    contents["facts.json"] = {**trained.facts, "bits": 8}
+    write_run(Path(path), contents, overwrite=overwrite)
+    return {
+        "bytes_before": sum(array.nbytes for array in before.values()),
+        "bytes_after": sum(array.nbytes for array in after.values()),
+    }

@@ -4,15 +4,14 @@ What counting (`counting.py`) and training in steps (`task.py`) have in common. 
 training are the ids of its text.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 from elman.models import MODELS
 from elman.recipes import RunConfig
 from elman.tasks.language_modelling.trained import TrainedModel
-from elman.tasks.task import Lesson, Task, Told, check_kind
+from elman.tasks.saved_runs import check_kind
+from elman.tasks.task import Lesson, Task, Told
 from elman.tasks.trained import Trained
 from elman.text import tokenizer_from_data, tokenizer_to_data, train_tokenizer
 from elman.text.corpora import Corpus, open_corpus, open_running_text

@@ -79,10 +79,10 @@ class TrainedModel(Trained):
         reading = Reading(reset, batch_size, window)
         if not accuracy and (after is not None or until is not None):
             raise InputError("--after and --until say what --accuracy counts; give that too")
-        counted = Counted(after, until)  # is refused before the work
+        counted = Counted(after, until) if accuracy else None  # is refused before the work
         document = self.choose_split(self.open(data), split)
         found = self.measure(document, reading, progress)
-        right = self.count_right(document, counted, reading, progress) if accuracy else None
+        right = self.count_right(document, counted, reading, progress) if counted else None
         return replace(found, seen=self.trained_on(document), accuracy=right)
 
     def open(self, data: str) -> Corpus:
@@ -234,7 +234,6 @@ class TrainedModel(Trained):
         return f"elman generate {run} --max-tokens 50"
 
     def describe(self) -> dict[str, Any]:
-        """What a person wants to know about it, as plain data."""
         tokenizer = {"tokenizer": self.tokenizer.name, "loses": self.tokenizer.loses}
         return {"name": self.name, **tokenizer, **self.describe_model(), "training": self.facts}
 

@@ -2,12 +2,12 @@
 
 Takes the right tags and the guessed ones, sentence by sentence, gives `TaggingMeasures`; called by
 the task of tagging. Where tags mark spans, the F1 of those comes first: most tags are O.
+
+A span counts when its kind and both of its ends are right, as the CoNLL script counts, and seqeval.
 """
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -16,11 +16,42 @@ from elman.evaluation.measures import (
     LabelMeasures,
     Score,
     TaskMeasures,
+    make_score,
     measure_labels,
     unseen_notes,
 )
-from elman.tasks.tagging.entities import EntityMeasures, measure_entities
-from elman.text.tag_schemes import is_scheme
+from elman.text.tag_schemes import find_entities, is_scheme
+
+
+@dataclass(frozen=True)
+class EntityMeasures:
+    """Precision, recall and F1 over all entities, and of each kind."""
+
+    all: Score
+    kinds: dict[str, Score]
+
+    def to_data(self) -> dict[str, Any]:
+        return {**vars(self.all), "kinds": {kind: vars(s) for kind, s in self.kinds.items()}}
+
+
+def measure_entities(
+    right: Iterable[Sequence[str]], guessed: Iterable[Sequence[str]]
+) -> EntityMeasures:
+    """Measures over whole sentences."""
+    hits: Counter[str] = Counter()
+    in_truth: Counter[str] = Counter()
+    in_guesses: Counter[str] = Counter()
+    for tags, guesses in zip(right, guessed, strict=True):
+        true, found = set(find_entities(tags)), set(find_entities(guesses))
+        in_truth.update(entity.kind for entity in true)
+        in_guesses.update(entity.kind for entity in found)
+        hits.update(entity.kind for entity in true & found)
+    kinds = {
+        kind: make_score(hits[kind], in_truth[kind], in_guesses[kind])
+        for kind in sorted({*in_truth, *in_guesses})
+    }
+    everything = make_score(hits.total(), in_truth.total(), in_guesses.total())
+    return EntityMeasures(everything, kinds)
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,7 @@ def read_tagged(
         if words and words[0] != _NEW_DOCUMENT:
             sentences.append(TaggedSentence(words, tags, tuple(zip(*read, strict=True))))
     _refuse_nothing(name, sentences)
+    _refuse_texts(name, sentences)
     return sentences
 
 
@@ -87,6 +88,20 @@ def sentences_in(document: Document) -> Iterator[tuple[bool, int, Rows]]:
         conllu = is_conllu(rows)
         found = [(n, row) for n, row in enumerate(rows, number) if is_word(row, conllu)]
         yield conllu, width, found
+
+
+def _refuse_texts(name: str, sentences: list[TaggedSentence]) -> None:
+    """Refuse a table of texts, like sentences with a label or a translation each."""
+    cells = [
+        (word, tag) for one in sentences for word, tag in zip(one.words, one.tags, strict=True)
+    ]
+    texts = [word for word, tag in cells if len(word.split()) > 1 or len(tag.split()) > 1]
+    if len(texts) > max(1, len(cells) / 2):
+        raise InputError(
+            f"{name}: most lines hold several words, like {texts[0]!r}; a tagger reads one word "
+            "and its tag per line, with a blank line after each sentence. Labelled texts are for "
+            "the recipe classifier, pairs of texts for translator"
+        )
 
 
 def _column(name: str, rows: Rows, place: int, what: str) -> tuple[str, ...]:

@@ -85,7 +85,6 @@ class TrainedTagger(TrainedSentenceTask):
         return self.config.text.scheme != "as written" and self.marks_spans
 
     def measure(self, examples: Sequence[TaggedSentence]) -> TaggingMeasures:
-        """How well examples are tagged."""
         right: list[Sequence[str]] = [example.tags for example in examples]
         self.task.check_same_scheme(right)
         words = [word for example in examples for word in example.words]

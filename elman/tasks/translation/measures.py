@@ -5,18 +5,22 @@ they were computed. Takes guessed and right targets with the length of each sour
 `TranslationMeasures`; called by the task of translation and by whatever compares runs by length.
 BLEU and chrF are of the whole text, from 0 to 100 as everybody writes them; ROUGE and exact match
 are means over the lines, from 0 to 1.
+
+ROUGE-n   F1 of the n-grams, taken as bags
+    ROUGE-L   F1 of the longest common subsequence of words
+
+(Lin 2004). Words of ROUGE are runs of letters and digits in lower case, without stemming.
 """
 
-from __future__ import annotations
-
+import re
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from elman.errors import InputError, choose
-from elman.evaluation.measures import MeasureTable, TaskMeasures
-from elman.tasks.translation.rouge import rouge_l, rouge_n, rouge_words
+from elman.evaluation.measures import MeasureTable, TaskMeasures, make_score
 
 TOKENIZATIONS = ("13a", "none", "intl", "char", "zh")  # of sacrebleu, those that need nothing else
 NAMES = {
@@ -27,6 +31,7 @@ NAMES = {
     "rouge-l": "ROUGE-L",
     "exact": "exact match",
 }
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -192,3 +197,47 @@ def _same(right: str, guess: str, lowercase: bool) -> bool:
     if lowercase:
         right, guess = right.lower(), guess.lower()
     return right.split() == guess.split()
+
+
+# ROUGE --------------------------------------------------------------------------------------------
+
+
+def rouge_words(text: str) -> list[str]:
+    """The words that count."""
+    return _WORD.findall(text.lower())
+
+
+def rouge_n(right: Sequence[str], guess: Sequence[str], order: int) -> float:
+    """F1 of n-grams; two texts without any are alike."""
+    wanted, found = _ngrams(right, order), _ngrams(guess, order)
+    if not wanted and not found:
+        return float([*right] == [*guess])
+    return make_score((wanted & found).total(), wanted.total(), found.total()).f1
+
+
+def rouge_l(right: Sequence[str], guess: Sequence[str]) -> float:
+    """F1 of the longest common subsequence."""
+    if not right and not guess:
+        return 1.0
+    return make_score(common_subsequence(right, guess), len(right), len(guess)).f1
+
+
+def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
+    """The length of the longest common subsequence.
+
+    A bit per word of the first: row after row of the usual table, of which only the steps are kept,
+    as one long number (Crochemore et al. 2001).
+    """
+    places: dict[str, int] = {}
+    for place, word in enumerate(first):
+        places[word] = places.get(word, 0) | 1 << place
+    every = (1 << len(first)) - 1
+    row = every
+    for word in second:
+        hits = row & places.get(word, 0)
+        row = (row + hits | row - hits) & every
+    return len(first) - row.bit_count()
+
+
+def _ngrams(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
+    return Counter(tuple(words[i : i + order]) for i in range(len(words) - order + 1))

@@ -38,6 +38,11 @@ class Pair:
         text = self.source
         return bool(self.target.strip()) and (not isinstance(text, str) or bool(text.strip()))
 
+    @property
+    def source_length(self) -> int:
+        """Words of a text, or vectors."""
+        return len(self.source.split()) if isinstance(self.source, str) else len(self.source)
+
 
 @dataclass
 class PairDocument(Document):

@@ -9,8 +9,6 @@ and .gz. Where a folder has several files for a split, each has a name of its ow
 `--split test_2016_flickr`.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections import defaultdict

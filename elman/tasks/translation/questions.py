@@ -1,7 +1,5 @@
 """What can be asked of an encoder–decoder: a text for every source."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -11,7 +9,15 @@ import numpy as np
 from elman.errors import InputError
 from elman.evaluation.attention_map import AttentionMap
 from elman.evaluation.measures import Progress
-from elman.tasks.question import TEXTS, Question, asked, lines_of, make_request
+from elman.tasks.question import (
+    TEXTS,
+    Answer,
+    Question,
+    asked,
+    asked_batch_size,
+    lines_of,
+    make_request,
+)
 from elman.tasks.translation.attention import attention_maps
 from elman.tasks.translation.trained import BEAM, LENGTH_PENALTY, TrainedTranslator, Written
 from elman.text.reader import Document
@@ -63,12 +69,7 @@ class Translate:
     seed: int = asked("With sample: the same seed draws the same texts.", default=0)
     attention: bool = asked("Tell where the model looked for each word.", default=False)
     whole: bool = asked("The file is one text, of several lines.", default=False, terminal=True)
-    batch_size: int = asked(
-        "How many sources are read side by side. Never changes the result.",
-        default=64,
-        at_least=1,
-        terminal=True,
-    )
+    batch_size: int = asked_batch_size("sources", default=64)
 
     @classmethod
     def from_document(
@@ -98,7 +99,7 @@ class Translate:
 
 
 @dataclass(frozen=True)
-class Translations:
+class Translations(Answer):
     """The best texts of every source, and where the model looked, if asked."""
 
     sources: list[Any]

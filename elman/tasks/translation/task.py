@@ -5,8 +5,6 @@ summaries, captions of pictures (whose sources are vectors), sequences in anothe
 `elman.train` and `elman.load` give of it is in `trained.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -22,15 +20,15 @@ from elman.models.encoder_decoder import EncoderDecoder
 from elman.recipes import RunConfig
 from elman.tasks.example_task import ExampleTask
 from elman.tasks.trained import Trained
-from elman.tasks.translation.copying import (
+from elman.tasks.translation.pairs import Pair, read_pairs
+from elman.tasks.translation.parallel import open_parallel
+from elman.tasks.translation.sides import (
+    Side,
     number_source,
     number_target,
     text_of,
     vocabulary_to_copy_into,
 )
-from elman.tasks.translation.pairs import Pair, read_pairs
-from elman.tasks.translation.parallel import open_parallel
-from elman.tasks.translation.sides import Side
 from elman.tasks.translation.trained import TrainedTranslator
 from elman.text.corpora import Corpus
 from elman.text.reader import Document
@@ -87,8 +85,13 @@ class Translation(ExampleTask):
         text = config.text
         targets = [pair.target for pair in examples]
         own = text.side(text.target_tokenizer or text.tokenizer)
-        features = _features(examples)
-        _check_features(features, config)
+        first, wanted = examples[0].source, config.model.features
+        features = 0 if isinstance(first, str) else int(first.shape[-1])  # 0: sources are text
+        if wanted and wanted != features:
+            have = f"vectors of {features} numbers" if features else "text"
+            raise InputError(
+                f"model.features={wanted}: the sources are {have}; leave the setting out"
+            )
         if features:
             config = replace(config, model=replace(config.model, features=features))
             task = cls(config, None, Side.learn(targets, own))
@@ -108,7 +111,6 @@ class Translation(ExampleTask):
         return sources, self.encode_targets([pair.target for pair in pairs], sources)
 
     def encode_sources(self, sources: Sequence[str | np.ndarray]) -> list[ReadSource]:
-        """Sources as the model reads them."""
         if self.source is None:
             return [
                 ReadSource(self._vectors(number, source))
@@ -240,16 +242,3 @@ def _text(source: str | np.ndarray) -> str:
     if not isinstance(source, str):
         raise InputError("this run reads text, not vectors; give a text")
     return source
-
-
-def _features(examples: Sequence[Pair]) -> int:
-    """Numbers per vector, where sources are such; 0: they are text."""
-    first = examples[0].source
-    return 0 if isinstance(first, str) else int(first.shape[-1])
-
-
-def _check_features(features: int, config: RunConfig) -> None:
-    wanted = config.model.features
-    if wanted and wanted != features:
-        have = f"vectors of {features} numbers" if features else "text"
-        raise InputError(f"model.features={wanted}: the sources are {have}; leave the setting out")

@@ -3,6 +3,9 @@
 What `elman.train` and `elman.load` give of the task of translation. Every source gives one result,
 in its place; a source without any words gives an empty one. Sources are searched side by side, in
 the order of their length, which does not change what comes out.
+
+Several translators may decide together: their probabilities are averaged at every step, by the
+adapter for language models (`adapters/mixture.py`), since a decoder is one.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from elman.adapters.mixture import Mixture
 from elman.batches.sources import pad_rows
 from elman.decoding.beam import Hypothesis, beam_search_rows
 from elman.decoding.options import DecodingOptions
@@ -25,6 +29,7 @@ from elman.tasks.example_task import TrainedTask
 from elman.tasks.translation.attention import check_attention, look
 from elman.tasks.translation.measures import Judging, TranslationMeasures, measure_translation
 from elman.tasks.translation.pairs import Pair
+from elman.tasks.translation.sides import Side
 from elman.text import guess_tokenizer
 
 if TYPE_CHECKING:
@@ -148,16 +153,13 @@ class TrainedTranslator(TrainedTask):
 
     def _rows(self, encoded: Sequence[ReadSource], batch_size: int) -> Iterator[np.ndarray]:
         """Numbers of sources of like length; empty ones are left out."""
-        self._ready()
+        if isinstance(self.model, torch.nn.Module):
+            self.model.eval()
         lengths = np.array([len(source) for source in encoded], dtype=int)
         order = np.argsort(lengths, kind="stable")
         order = order[lengths[order] > 0]
         for first in range(0, len(order), batch_size):
             yield order[first : first + batch_size]
-
-    def _ready(self) -> None:
-        if isinstance(self.model, torch.nn.Module):
-            self.model.eval()
 
     @torch.inference_mode()
     def _start(self, encoded: Sequence[ReadSource]) -> Any:
@@ -175,13 +177,20 @@ class TrainedTranslator(TrainedTask):
         """The log probability of every target, given its source."""
         scores = [0.0] * len(pairs)
         sources, targets = self.task.encode([Pair(*pair) for pair in pairs])
-        eos = self.task.target.tokenizer.eos_id
-        for rows in self._rows(sources, batch_size):
-            ids = pad_rows([targets[row] for row in rows], eos, further=1)
-            log_probs, _ = self.model.score(ids, self._start([sources[row] for row in rows]))
+        for rows, ids, some in self._given(sources, targets, batch_size):
+            log_probs, _ = self.model.score(ids, self._start(some))
             for row, of_row in zip(rows, log_probs, strict=True):
                 scores[row] = float(of_row[: len(targets[row]) + 1].sum())
         return scores
+
+    def _given(
+        self, sources: list[ReadSource], targets: list[np.ndarray], batch_size: int
+    ) -> Iterator[tuple[np.ndarray, torch.Tensor, list[ReadSource]]]:
+        """Numbers of rows of like length, the ids of their targets with `<eos>`, their sources."""
+        eos = self.task.target.tokenizer.eos_id
+        for rows in self._rows(sources, batch_size):
+            ids = pad_rows([targets[row] for row in rows], eos, further=1)
+            yield rows, ids, [sources[row] for row in rows]
 
     @torch.inference_mode()
     def alignments(
@@ -190,12 +199,9 @@ class TrainedTranslator(TrainedTask):
         """Where the model looks while it reads given targets, `<eos>` last on both sides."""
         check_attention(self)
         sources, targets = self.task.encode([Pair(*pair) for pair in pairs])
-        eos = self.task.target.tokenizer.eos_id
         found: dict[int, Alignment] = {}
-        for rows in self._rows(sources, batch_size):
-            ids = pad_rows([targets[row] for row in rows], eos, further=1)
-            source = self.task.source_batch([sources[row] for row in rows])
-            weights = look(self.model, source, ids)  # (B, T, S)
+        for rows, ids, some in self._given(sources, targets, batch_size):
+            weights = look(self.model, self.task.source_batch(some), ids)  # (B, T, S)
             for place, row in enumerate(rows):
                 found[row] = self._alignment(sources[row], targets[row], weights[place])
         nothing = np.zeros((0, 0), dtype=np.float32)
@@ -238,13 +244,32 @@ class TrainedTranslator(TrainedTask):
         return measure_translation(
             right,
             self.translate([pair.source for pair in examples], **options),
-            [_length(pair.source) for pair in examples],
+            [pair.source_length for pair in examples],
             judging=judging,
             bounds=bounds,
             remarks=[f"{empty:,} pairs have an empty side; they are measured too"] if empty else (),
         )
 
 
-def _length(source: str | np.ndarray) -> int:
-    """Words of a text, or vectors."""
-    return len(source.split()) if isinstance(source, str) else len(source)
+def mix_translators(runs: Sequence[TrainedTranslator]) -> TrainedTranslator:
+    """The mixture of runs, each with the same weight; one alone is itself."""
+    first, *others = runs
+    for other in others:
+        for name in ("source", "target"):
+            own, its = getattr(first.task, name), getattr(other.task, name)
+            if not _alike(own, its):
+                raise InputError(
+                    f"{first.name} and {other.name} have different tokens of the {name}: only "
+                    "runs over the same vocabularies can be mixed"
+                )
+    if not others:
+        return first
+    mixture = Mixture([run.model for run in runs], [1 / len(runs)] * len(runs))
+    name = " + ".join(run.name for run in runs)
+    return type(first)(first.task, mixture, first.facts, name)
+
+
+def _alike(own: Side | None, its: Side | None) -> bool:
+    if own is None or its is None:
+        return own is its
+    return own.tokenizer.to_data() == its.tokenizer.to_data()

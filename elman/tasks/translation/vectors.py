@@ -9,8 +9,6 @@ Takes a file, gives an array (S, F) of 32-bit floats per example; called by `par
 `elman translate`. Nothing in a file is executed; what does not fit is refused in one line.
 """
 
-from __future__ import annotations
-
 import re
 import zipfile
 from io import BytesIO

@@ -1,17 +1,14 @@
 """The tour as one HTML page: ladders, agreement by distance, learning curves, samples.
 
-Takes a `Tour`, gives the page as a string; called by the command line.
+Takes a `Tour`, gives the page as a string, and the tables that the terminal shows too.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
-from elman.experiments.tour.ladder import Tour
-from elman.experiments.tour.tables import docs_table, surprisal_table
+from elman.experiments.tour import Tour
+from elman.figures.files import new_figure
 from elman.figures.page import Page
 
 _COLOURS = ("#888888", "#1b9e77", "#d95f02", "#7570b3", "#e7298a", "#66a61e", "#333333", "#a6761d")
+Lines = tuple[list[str], list[list[str]]]  # a header, and rows
 
 
 def tour_page(seen: Tour) -> str:
@@ -47,7 +44,7 @@ def _show_grammar(page: Page, seen: Tour) -> None:
     ]
     rows.append(["the limit: the grammar itself", f"{seen.limit:.3f}", "0.0 %", "–"])
     page.table(["model", "perplexity", "above the limit", "seconds"], rows)
-    figure, axes = _figure(height=3.6)
+    figure, axes = new_figure(7.5, 3.6)
     names = [result.rung for result in results][::-1]
     values = [result.measurement.perplexity for result in results][::-1]
     axes.barh(names, values, color="#7570b3")
@@ -65,7 +62,7 @@ def _show_agreement(page: Page, seen: Tour) -> None:
         "the number of words between the noun and its verb. A model that sees four words must "
         "guess beyond them; a recurrence can remember."
     )
-    figure, axes = _figure()
+    figure, axes = new_figure(7.5, 3.4)
     for colour, (rung, scores) in zip(_COLOURS, seen.agreement.items(), strict=False):
         distances = [score.distance for score in scores]
         accuracies = [score.accuracy for score in scores]
@@ -90,7 +87,7 @@ def _show_curves(page: Page, seen: Tour) -> None:
         trained = [result for result in results if result.history]
         if not trained:
             continue
-        figure, axes = _figure()
+        figure, axes = new_figure(7.5, 3.4)
         for colour, result in zip(_COLOURS[1:], trained, strict=False):
             valid = [record for record in result.history if "valid_perplexity" in record]
             axes.plot(
@@ -134,10 +131,29 @@ def _show_sentences(page: Page, seen: Tour) -> None:
     page.paragraph("In bits; the truth is the grammar's own.")
 
 
-def _figure(height: float = 3.4) -> tuple[Any, Any]:
-    from matplotlib.figure import Figure
+# Tables -------------------------------------------------------------------------------------------
 
-    figure = Figure(figsize=(7.5, height), layout="constrained")
-    axes = figure.subplots()
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure, axes
+
+def docs_table(seen: Tour) -> Lines:
+    """The ladder on real English, in units that compare and in units that do not."""
+    rows = [
+        [
+            result.rung,
+            f"{result.measurement.perplexity:.2f}",
+            result.measurement.protocol.unit,
+            f"{result.measurement.bits_per_byte:.3f}",
+            f"{result.seconds:.1f}",
+        ]
+        for result in seen.ladders["python-docs"]
+    ]
+    return ["model", "perplexity", "per", "bits per byte", "seconds"], rows
+
+
+def surprisal_table(seen: Tour) -> Lines:
+    """A sentence word by word, in bits: under the models that are shown, and in truth."""
+    columns = zip(*seen.sentences.values(), seen.true_sentence, strict=True)
+    rows = [
+        [words[0].word, *(f"{word.surprisal:.2f}" for word in words), f"{truth:.2f}"]
+        for *words, truth in columns
+    ]
+    return ["word", *seen.sentences, "the truth"], rows

@@ -4,8 +4,6 @@ Takes nothing, gives the tables, curves, samples and the surprisal line that `el
 rung is one line in `RUNGS`; later rungs join there.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

@@ -1,6 +1,8 @@
-"""The regimes side by side as a picture: exposure bias, and how it grows within a sentence.
+"""Pictures of studies: exposure bias of training regimes, and scores by the length of the source.
 
-Takes the results of `regimes.py`, writes a PNG. Called by `elman study regimes`.
+Takes the results of `experiments/regimes.py` and `experiments/lengths.py`, writes PNG or SVG;
+called by `elman study regimes` and `elman study lengths`. Without attention, the curve by length
+falls where sentences are long (Bahdanau et al. 2015, figure 2).
 """
 
 from __future__ import annotations
@@ -11,19 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from elman.figures.files import new_figure, save_figure
+
 if TYPE_CHECKING:
+    from elman.experiments.lengths import Lengths
     from elman.experiments.regimes import RegimeResult, RegimeRun
 
 _COLOURS = ("#333333", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#a6761d")
 _FEWEST = 30  # own words at a place for it to be drawn
+_MARKS = "os^Dvx*"
 
 
 def draw_regimes(results: Sequence[RegimeResult], path: Path) -> None:
     """Three panels: drift; KL on true and own history; and their difference by place."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(15, 4.2), layout="constrained")
-    left, middle, right = figure.subplots(1, 3)
+    figure, (left, middle, right) = new_figure(15, 4.2, columns=3)
     _bar(left, np.arange(len(results)), results, lambda run: run.drift.drift, "")
     _name(left, results)
     left.set_ylabel("nats per word")
@@ -31,7 +34,6 @@ def draw_regimes(results: Sequence[RegimeResult], path: Path) -> None:
     _bars(middle, results)
     _curves(right, results)
     for axes in (left, middle, right):
-        axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.3)
     figure.savefig(path, format="png", dpi=120)
 
@@ -88,3 +90,27 @@ def _curves(axes: Any, results: Sequence[RegimeResult]) -> None:
 
 def _colour(number: int) -> str:
     return _COLOURS[number % len(_COLOURS)]
+
+
+def draw_lengths(lengths: Lengths, path: Path) -> None:
+    """The curves, each score at the mean length of its sources; the bands are on the axis."""
+    figure, axes = new_figure(7, 4.2)
+    places = np.array([band.mean_length for band in lengths.bands])
+    for number, run in enumerate(lengths.runs):
+        axes.plot(
+            places,
+            run.by_length,
+            color=_colour(number),
+            marker=_MARKS[number % len(_MARKS)],
+            markersize=5,
+            label=f"{run.name} ({run.whole:.{lengths.digits}f} on all)",
+        )
+    axes.set_xticks(places, [band.name for band in lengths.bands])
+    axes.set_ylim(0, 1.05 * max(score for run in lengths.runs for score in [*run.by_length, 1e-3]))
+    axes.set_xlabel("length of the source, in words")
+    axes.set_ylabel(lengths.measure_name)
+    axes.grid(alpha=0.3)
+    legend = figure.legend(loc="outside upper left", fontsize=8)
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+    save_figure(figure, path)
