@@ -143,10 +143,14 @@ def _train(folder: Path, recipe: str, data: str, settings: list[str], seed: int)
     """A finished run in the folder: it is there already, goes on, or is trained from the start."""
     config = load_recipe(recipe, settings, seed)
     if not folder.exists():
-        words = ["train", recipe, "--data", data, "--out", str(folder), "--seed", str(seed)]
-        _run_elman([*words, *(word for setting in settings for word in ("--set", setting))], folder)
+        _train_apart(folder, recipe, data, settings, seed)
     elif not is_finished(folder, config, data):
         _run_elman(["train", "--resume", str(folder)], folder)
+
+
+def _train_apart(folder: Path, recipe: str, data: str, settings: list[str], seed: int) -> None:
+    words = ["train", recipe, "--data", data, "--out", str(folder), "--seed", str(seed)]
+    _run_elman([*words, *(word for setting in settings for word in ("--set", setting))], folder)
 
 
 def _run_elman(words: list[str], folder: Path) -> None:

@@ -1,5 +1,6 @@
 """Cells side by side: every cell and seed once, finished runs kept, and the order of the study."""
 
+import json
 import math
 import time
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 from elman.cells import CELLS
 from elman.errors import ElmanError, InputError
-from elman.experiments import ablation
+from elman.experiments import ablation, vary
 from elman.experiments.ablation import STUDIED, TASKS, CellResult, CellRun, run_ablation
 from elman.recipes import load_recipe
 from elman.runs.folder import read_run
@@ -87,12 +88,13 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(InputError, match="no such run"):  # nothing was trained in truth
         run_ablation(["elman"], **options)
     assert asked[0][:4] == ["train", "arithmetic", "--data", text]
+    hashes = {text: open_corpus(text).split("train").sha256()}
     stopped = {
-        "config.json": config.to_data(),
-        "facts.json": {"data": {"name": text}, "training": {"finished": False}},
+        "config.json": json.loads(json.dumps(config.to_data())),
+        "facts.json": {"data": {"sha256": hashes}, "training": {"finished": False}},
     }
     folder.mkdir()
-    monkeypatch.setattr(ablation, "read_run", lambda path, names: stopped)
+    monkeypatch.setattr(vary, "read_run", lambda path, names: stopped)
     with pytest.raises(InputError, match="no such run|not a run"):
         run_ablation(["elman"], **options)
     assert asked[1][:3] == ["train", "--resume", str(folder)]
