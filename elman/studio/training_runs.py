@@ -52,6 +52,7 @@ class TrainingRun:
             "kind": model.get("kind"),
             "cell": model.get("cell"),
             "recipe": last_part(self.config.get("recipe")),
+            "data": last_part((self.facts.get("data") or {}).get("name")),
             "training": self.is_training,
             "finished": training.get("finished"),
             "records": _count_lines(self.path / HISTORY),

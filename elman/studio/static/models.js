@@ -56,6 +56,11 @@ export function kindOf({ kind, about = {} }) {
   return kind;
 }
 
+/* The cell (or kind) and the recipe of a run, each once: "LSTM, quick", but "ngram", not "ngram, ngram". */
+export function modelAndRecipe({ kind, cell, recipe }) {
+  return [...new Set([cell ? NAMES[cell] ?? cell : kind, recipe].filter(Boolean))].join(", ");
+}
+
 /* What a model is, in one line. */
 export function describe(model) {
   const { about = {}, parameters, validation } = model;
@@ -65,7 +70,7 @@ export function describe(model) {
     kindOf(model) + layers,
     about.smoothing,
     parameters && `${count(parameters)} weights`,
-    measured && `${measured[0].replaceAll("_", " ")} ${short(measured[1])} on its validation text`,
+    measured && `${measured[0].replaceAll("_", " ")} ${short(measured[1])} on validation text`,
   ].filter(Boolean).join(", ");
 }
 

@@ -1,7 +1,7 @@
 /* What is to be seen of an answer: ANSWERS[question](answer, request), or `readable` for any other. */
 
 import { bars, colouredText, heatMap, short } from "../draw.js";
-import { make } from "../elements.js";
+import { make, note } from "../elements.js";
 import { titled } from "./form.js";
 
 export const ANSWERS = { tag: tagged, classify: classified, answer: answered, translate: translated };
@@ -31,7 +31,7 @@ function answered({ answers }, { passage }) {
 }
 
 function translated({ translations }) {
-  return translations.flatMap(({ text, n_best: others, attention }) => [make("p", { class: "translation" }, text),
+  return translations.flatMap(({ text, n_best: others, attention }) => [text.trim() ? make("p", { class: "translation" }, text) : note("The model wrote nothing: it ended the sentence at once."),
     others.length > 1 ? table(others) : null,
     attention?.target.length ? heatMap({ title: "Where it looked", rows: attention.target, columns: attention.source,
       values: attention.weights, rowLabel: "written", columnLabel: "read", low: 0, high: 1 }) : null]).filter(Boolean);

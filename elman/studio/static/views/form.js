@@ -30,7 +30,7 @@ export function questionForm(model, question, { start = {}, checked = [], tries 
   });
   const form = make("form", { class: "asking", "data-question": question.id, onsubmit: (event) => { event.preventDefault(); go(); } },
     texts.map(({ control }) => make("div", { class: "paper" }, control)),
-    make("p", { class: "actions" }, make("button", { type: "submit", class: "main" }, titled(question.id)), make("span", { class: "help" }, key("Ctrl"), " ", key("Enter"))),
+    make("p", { class: "actions" }, make("button", { type: "submit", class: "main" }, titled(question.id)), make("span", { class: "help keys" }, key("Ctrl"), " ", key("Enter"))),
     Object.keys(tries).length ? examples(texts[0].control, tries) : null,
     options.length ? make("details", { class: "options" }, make("summary", {}, "More controls"), make("div", { class: "controls" }, options.map(({ element }) => element))) : null,
     place);

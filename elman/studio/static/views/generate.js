@@ -44,7 +44,7 @@ function create(studio) {
 
   const form = make("form", { class: "asking", onsubmit: (event) => { event.preventDefault(); generate(); } },
     make("div", { class: "paper" }, prompt),
-    make("p", { class: "actions" }, go, stop, status, make("span", { class: "help" }, key("Ctrl"), " ", key("Enter"), " generates, ", key("Esc"), " stops")),
+    make("p", { class: "actions" }, go, stop, status, make("span", { class: "help keys" }, key("Ctrl"), " ", key("Enter"), " generates, ", key("Esc"), " stops")),
     knobs.element);
   form.addEventListener("input", () => { remember("prompt", prompt.value); distributions(); });
   stop.addEventListener("click", halt);

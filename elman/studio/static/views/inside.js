@@ -55,7 +55,7 @@ function create() {
   const form = make("form", { class: "asking", onsubmit: (event) => { event.preventDefault(); look(); } },
     make("div", { class: "paper" }, area),
     make("p", { class: "actions" }, make("button", { type: "submit", class: "main" }, "Look"),
-      make("span", { class: "help" }, key("Ctrl"), " ", key("Enter"))),
+      make("span", { class: "help keys" }, key("Ctrl"), " ", key("Enter"))),
     examples(area, {
       "tickets and printer": TICKET,
       "agreement": "the boys who the dog that the girl sees chases walk",

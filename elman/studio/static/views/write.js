@@ -82,8 +82,9 @@ function create() {
 
   const element = make("div", { class: "write" },
     make("div", { class: "paper" }, area),
-    make("p", { class: "help" }, key("Tab"), " takes the first suggestion, ", key("Alt"), " ", key("1…5"),
-      " another; ", key("Esc"), " puts them away. Choose a word below to see what was expected in its place."),
+    make("p", { class: "help" }, make("span", { class: "keys" }, key("Tab"), " takes the first suggestion, ", key("Alt"), " ", key("1…5"),
+      " another; ", key("Esc"), " hides them. "), make("span", { class: "touch" }, "Tap a suggestion to take it. "),
+      "Select a word below to see what the model expected in its place."),
     examples(area, {
       "the news": FIRST_TEXT,
       "two meanings": "the bank raised its prime rate and the river left its bank ",
@@ -105,18 +106,19 @@ function create() {
   return { element, show, hide: () => { hint.cancel(); refresh.cancel(); settle.cancel(); } };
 }
 
+/* Endings of an unfinished word first; where there are few, the words that may follow it. */
 async function suggestions(model, before, signal, accept, first) {
-  const begun = /\S$/.test(before);
-  const ask = async (complete) => (await api.suggest({ model: model.id, text: before, top: SUGGESTIONS, complete }, signal)).suggestions;
-  let found = begun ? await ask(true) : [];
-  const completes = found.length > 0;
-  if (!completes) found = await ask(false);
-  return found.map(({ token, probability }, number) => {
+  const begun = /\S+$/.exec(before)?.[0];
+  const ask = async (text, complete) => (await api.suggest({ model: model.id, text, top: SUGGESTIONS, complete }, signal)).suggestions
+    .map((one) => ({ ...one, completes: complete }));
+  const endings = begun ? (await ask(before, true)).filter(({ token }) => token !== begun) : [];
+  const found = endings.length < SUGGESTIONS ? [...endings, ...await ask(begun ? `${before} ` : before, false)] : endings;
+  return found.slice(0, SUGGESTIONS).map(({ token, probability, completes }, number) => {
     const button = make("button", { type: "button", class: "suggestion", "data-token": token,
       "data-completes": String(completes), "data-spaced": String(model.tokenizer === "words"),
-      "aria-label": `${token}, ${percent(probability)}`, onclick: () => accept(button) },
+      "aria-label": `${token}, ${percent(probability)}${begun && !completes ? ", the next word" : ""}`, onclick: () => accept(button) },
     first ? key(number === 0 ? "Tab" : String(number + 1)) : null,
-    make("span", {}, token), make("small", {}, percent(probability)));
+    make("span", {}, begun && !completes ? `${begun} ` : "", token), make("small", {}, percent(probability)));
     button.style.setProperty("--share", `${Math.max(2, 100 * probability)}%`);
     return button;
   });
@@ -141,6 +143,7 @@ function coloured(model, words, text, place) {
   const shown = words.map(({ word, surprisal, entropy, rank, unknown }, number) => ({
     text: word === "<eos>" ? "⏎\n" : number + 1 < words.length && words[number + 1].word === "<eos>" ? word : `${word} `,
     value: surprisal,
+    unknown,
     note: [entropy !== null && `entropy ${short(entropy)}`,
       rank && `rank ${short(rank)}`, unknown && "unknown to the model"].filter(Boolean).join(" · "),
   }));
@@ -148,20 +151,22 @@ function coloured(model, words, text, place) {
   const select = async (number) => {
     const { suggestions: found } = await api.suggest({ model: model.id, text: textBefore(text, number), top: SUGGESTIONS });
     const list = found.map(({ token, probability }) => make("li", {}, token, " ", make("small", {}, percent(probability))));
-    expected.replaceChildren(make("p", {}, "In place of ", make("b", {}, words[number].word), " it expected"), make("ol", {}, list));
+    expected.replaceChildren(make("p", {}, "Instead of ", make("b", {}, words[number].word), " the model expected"), make("ol", {}, list));
   };
   const figure = colouredText({ title: "", words: shown, high: TOP_BITS, label: "surprisal", onSelect: select,
     format: (bits) => (bits === null ? "without end: impossible" : `${short(bits)} bits`) });
   figure.querySelector(".words").setAttribute("aria-label", `Surprisal of every word, ${model.id}`);
-  return make("div", {}, make("p", { class: "sum" }, ...summary(words)), figure, expected);
+  return make("div", {}, make("p", { class: "sum" }, summary(words)), figure, expected);
 }
 
 function summary(words) {
   const known = words.map((word) => word.surprisal).filter((bits) => bits !== null);
   const mean = known.reduce((sum, bits) => sum + bits, 0) / (known.length || 1);
   const impossible = words.length - known.length;
+  const unknown = words.filter((word) => word.unknown).length;
   return [make("b", {}, short(mean)), " bits per word", impossible ? `, ${impossible} impossible` : "",
-    ` over ${words.length} ${words.length === 1 ? "word" : "words"}`];
+    ` over ${words.length} ${words.length === 1 ? "word" : "words"}`,
+    unknown ? make("span", { class: "unknown-words" }, ` · ${unknown} unknown to the model`) : null];
 }
 
 /* What stands before a word, counted as the server counts: words and line ends. */
