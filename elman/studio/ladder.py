@@ -1,16 +1,20 @@
 """The ladder: what is served and what was trained, in groups that may be compared, best first.
 
 Two values stand in one group only if they were measured on the same text, with the same tokens and
-the same measure. Takes runs, gives plain data; called by `/v1/ladder`.
+the same measure. Bits per byte, where they are known, can be compared across groups of one text.
+Takes runs, gives plain data; called by `/v1/ladder`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
+from elman.models import MODELS
 from elman.studio.served import ServedModel, last_part
 from elman.studio.training_runs import TrainingRun
+from elman.tasks.task import task_of
 
 _MEASURES = ("perplexity", "error")  # of a validation, both the lower the better
 
@@ -56,10 +60,13 @@ def _rung(
         "vocabulary_size": vocabulary,
         "measure": measure,
         "lower_is_better": True,
+        "counted": _counted(str(model.get("kind"))),
         "tokens": validation.get("tokens"),
     }
     hashes = tuple(sorted(map(str, (data.get("sha256") or {}).values())))
-    key = (hashes, unit, vocabulary, measure, head["tokens"])
+    split = (config.get("text") or {}).get("split")
+    # A network's windows may leave out a few tokens of the text, so their number is not compared.
+    key = (hashes, split, unit, vocabulary, measure)
     row = {
         **row,
         "kind": model.get("kind"),
@@ -68,5 +75,20 @@ def _rung(
         "parameters": (facts.get("model") or {}).get("parameters"),
         "seconds": facts.get("seconds"),
         "value": validation[measure],
+        "bits_per_byte": _bits_per_byte(validation, data),
     }
     return row, key, head
+
+
+def _counted(kind: str) -> str:
+    """What a validation counts: tokens, words, texts."""
+    return task_of(kind).judged if kind in MODELS else "tokens"
+
+
+def _bits_per_byte(validation: dict[str, Any], data: dict[str, Any]) -> float | None:
+    """Of a perplexity per token, on a text whose tokens and bytes are known."""
+    tokens, size = data.get("valid_tokens"), data.get("valid_bytes")
+    perplexity = validation.get("perplexity")
+    if not tokens or not size or not perplexity:
+        return None
+    return math.log2(perplexity) * tokens / size

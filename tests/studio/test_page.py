@@ -87,7 +87,7 @@ def test_a_word_shows_what_was_expected_in_its_place(opening: Open) -> None:
     card(page, "words").locator(".word", has_text="likes").click()
     expected = card(page, "words").locator(".expected")
     expected.locator("li").first.wait_for()
-    assert "In place of likes" in expected.inner_text()
+    assert "Instead of likes" in expected.inner_text()
     assert expected.locator("li").first.inner_text().startswith("likes")  # it follows from cat
 
 
@@ -145,7 +145,7 @@ def test_generate_with_a_seed_writes_the_same_again(opening: Open) -> None:
     page.get_by_label("Prompt").fill("the cat")
     page.get_by_label("Seed").fill("7")
     page.get_by_label("Samples").fill("2")
-    page.get_by_label("Most tokens").fill("12")
+    page.get_by_label("Max tokens").fill("12")
     texts = []
     for _ in range(2):
         page.get_by_role("button", name="Generate").click()
@@ -172,7 +172,7 @@ def test_generation_stops(
     page = opening("generate")
     page.get_by_role("checkbox", name="network").uncheck()
     page.get_by_role("checkbox", name="letters").uncheck()
-    page.get_by_label("Most tokens").fill("1000")
+    page.get_by_label("Max tokens").fill("1000")
     page.get_by_role("button", name="Generate").click()
     written = page.locator(".written")
     page.get_by_text(re.compile(r"^\d\d tokens")).wait_for()  # well under way

@@ -29,14 +29,15 @@ function section(name, groups) {
   return make("section", { class: "group" }, make("h2", {}, name), groups.map(table));
 }
 
-function table({ data, unit, vocabulary_size: size, measure, lower_is_better: lower, tokens, rows }) {
+function table({ data, unit, vocabulary_size: size, measure, lower_is_better: lower, tokens, counted, rows }) {
   const values = rows.map((row) => row.value);
   const [least, most] = [Math.min(...values), Math.max(...values)];
-  const about = ["Measured", tokens && `on ${short(tokens)} tokens`, unit && `in ${unit}`, size && `with a vocabulary of ${short(size)}`].filter(Boolean).join(" ");
-  const heads = ["Run", "Model", "Weights", "Seconds", titled(measure), ""];
+  const about = ["Measured", tokens && `on ${short(tokens)} ${counted}`, unit && `in ${unit}`, size && `with a vocabulary of ${short(size)}`].filter(Boolean).join(" ");
+  const inBits = rows.some((row) => typeof row.bits_per_byte === "number"); // to compare tokenizers
+  const heads = ["Run", "Model", "Weights", "Seconds", titled(measure), ...(inBits ? ["Bits per byte"] : []), ""];
   return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Ladder of ${data}: ${about}` }, make("table", { class: "table" },
       make("caption", {}, about),
-      make("thead", {}, make("tr", {}, heads.map((name, place) => make("th", { scope: "col", class: place > 1 && place < 5 ? "number" : null }, name || make("span", { class: "hidden" }, "Picture"))))),
+      make("thead", {}, make("tr", {}, heads.map((name, place) => make("th", { scope: "col", class: place > 1 && name ? "number" : null }, name || make("span", { class: "hidden" }, "Picture"))))),
       make("tbody", {}, rows.map((row, place) => {
         const bar = make("i", { class: "rung" });
         const share = most === least ? 1 : lower ? row.value / most : (row.value - least * 0.9) / (most - least * 0.9);
@@ -47,6 +48,7 @@ function table({ data, unit, vocabulary_size: size, measure, lower_is_better: lo
           make("td", { class: "number" }, row.parameters ? count(row.parameters) : "–"),
           make("td", { class: "number" }, row.seconds === null ? "–" : short(row.seconds)),
           make("td", { class: "number" }, make("b", {}, short(row.value))),
+          inBits ? make("td", { class: "number" }, short(row.bits_per_byte)) : null,
           make("td", { class: "picture" }, rows.length > 1 ? bar : null));
       }))));
 }

@@ -3,7 +3,7 @@
 import * as api from "../api.js";
 import { colouredText, curves, short } from "../draw.js";
 import { examples, key, make, note, put, textArea, trouble } from "../elements.js";
-import { card } from "../models.js";
+import { can, card, examplesFrom, sampleTexts } from "../models.js";
 import { recall, remember } from "../remember.js";
 
 const SUGGESTIONS = 5;
@@ -14,9 +14,11 @@ const FIRST_TEXT = "the government wants to lower interest rates before the next
 
 export default { id: "write", title: "Write", task: ["suggest", "surprisal"], create };
 
-function create() {
+const able = (models) => models.filter((model) => can(model, "suggest"));
+
+function create({ models }) {
   const area = textArea({ rows: 3, class: "writing", placeholder: "Write something …", "aria-label": "Your text" });
-  area.value = recall("text", FIRST_TEXT);
+  area.value = recall("text", sampleTexts(able(models))[0] ?? FIRST_TEXT);
   const cards = make("div", { class: "cards" });
   const together = make("div", { class: "together" });
   let asked = [];
@@ -85,11 +87,11 @@ function create() {
     make("p", { class: "help" }, make("span", { class: "keys" }, key("Tab"), " takes the first suggestion, ", key("Alt"), " ", key("1…5"),
       " another; ", key("Esc"), " hides them. "), make("span", { class: "touch" }, "Tap a suggestion to take it. "),
       "Select a word below to see what the model expected in its place."),
-    examples(area, {
+    examples(area, examplesFrom(able(models), {
       "the news": FIRST_TEXT,
       "two meanings": "the bank raised its prime rate and the river left its bank ",
       "an odd word": "shares of the company closed at a record high pineapple ",
-    }),
+    })),
     scale(), cards, together);
 
   const show = (models) => {
@@ -106,13 +108,20 @@ function create() {
   return { element, show, hide: () => { hint.cancel(); refresh.cancel(); settle.cancel(); } };
 }
 
-/* Endings of an unfinished word first; where there are few, the words that may follow it. */
+/* Endings of a word that may be unfinished, and words that may follow it if it is not, the likeliest first:
+the chance of a word that follows is that of the typed word times its own. */
 async function suggestions(model, before, signal, accept, first) {
   const begun = /\S+$/.exec(before)?.[0];
   const ask = async (text, complete) => (await api.suggest({ model: model.id, text, top: SUGGESTIONS, complete }, signal)).suggestions
     .map((one) => ({ ...one, completes: complete }));
-  const endings = begun ? (await ask(before, true)).filter(({ token }) => token !== begun) : [];
-  const found = endings.length < SUGGESTIONS ? [...endings, ...await ask(begun ? `${before} ` : before, false)] : endings;
+  const [endings, share, next] = await Promise.all([
+    begun ? ask(before, true) : [],
+    begun ? typedShare(model, before, signal) : 1,
+    ask(begun ? `${before} ` : before, false),
+  ]);
+  const following = next.map((one) => ({ ...one, probability: (share || 1) * one.probability }));
+  const found = [...endings, ...following];
+  if (share) found.sort((a, b) => b.probability - a.probability);
   return found.slice(0, SUGGESTIONS).map(({ token, probability, completes }, number) => {
     const button = make("button", { type: "button", class: "suggestion", "data-token": token,
       "data-completes": String(completes), "data-spaced": String(model.tokenizer === "words"),
@@ -122,6 +131,12 @@ async function suggestions(model, before, signal, accept, first) {
     button.style.setProperty("--share", `${Math.max(2, 100 * probability)}%`);
     return button;
   });
+}
+
+/* How likely the last word is as it stands; 0 where the model does not know it, so it must be unfinished. */
+async function typedShare(model, before, signal) {
+  const word = (await api.surprisal({ model: model.id, text: before }, signal)).words.at(-1);
+  return !word || word.unknown || word.surprisal === null ? 0 : 2 ** -word.surprisal;
 }
 
 /* A suggestion goes in at the cursor: an unfinished word is replaced, a mark clings to the last word. */
