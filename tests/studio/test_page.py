@@ -1,5 +1,6 @@
 """The studio page in a real browser: as people use it, no complaint, no request elsewhere."""
 
+import json
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -261,8 +262,11 @@ def test_questions_without_a_view_have_a_form(opening: Open) -> None:
     words = card(page, "words")
     words.locator("textarea").fill("the cat")
     words.get_by_role("button", name="Explain").click()
+    words.locator(".explained").nth(1).wait_for()
+    assert words.locator(".explained").count() == 2  # tokens
+    words.locator(".explained summary").nth(1).click()
     words.get_by_role("columnheader", name="Backoff").first.wait_for()
-    assert words.locator(".part").count() == 2  # tokens
+    assert words.get_by_role("cell", name="⏎ the", exact=True).count() == 1  # the words before it
     network = card(page, "network")
     network.locator("textarea").fill("the cat likes the dog")
     network.get_by_text("More controls").click()
@@ -309,6 +313,35 @@ def test_a_curve_grows_while_a_training_goes_on(opening: Open, runs: Path) -> No
         assert rows() > before
     finally:
         history.write_text(kept)
+
+
+def test_a_finished_word_is_followed_by_next_words(opening: Open) -> None:
+    page = opening()
+    write(page, "the cat likes")
+    suggestions = card(page, "words").locator(".suggestion")
+    suggestions.nth(4).wait_for()
+    shown = suggestions.all_inner_texts()
+    assert any("likes " in text for text in shown), shown  # "likes a", not only other endings
+    assert suggestions.count() == 5
+
+
+def test_an_unknown_word_looks_unknown(opening: Open) -> None:
+    page = opening()
+    write(page, "the zebra likes a cat ")
+    unknown = card(page, "words").locator(".word.unknown")
+    unknown.first.wait_for()
+    assert unknown.all_inner_texts() == ["zebra "]
+    assert "1 unknown to the model" in card(page, "words").locator(".sum").inner_text()
+
+
+def test_forms_begin_with_examples_of_the_run(opening: Open, runs: Path) -> None:
+    samples = json.loads((runs / "words" / "facts.json").read_text())["samples"]
+    page = opening("try")
+    words = card(page, "words")
+    words.locator("textarea").first.wait_for()
+    assert words.locator("textarea").first.input_value() == samples[0]["text"]
+    words.get_by_role("button", name="Example 2").click()
+    assert words.locator("textarea").first.input_value() == samples[1]["text"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
