@@ -25,6 +25,7 @@ class Inspection:
     left_out: int  # tokens of the text beyond the limit
     insights: dict[str, Insight]
     unseen: dict[str, str]  # insight to the reason why there is none
+    unknown: list[str] = field(default_factory=list)  # out-of-vocabulary words of the text
 
     def to_data(self) -> dict[str, Any]:
         """Plain data: every insight with its numbers, its pictures as data, and its sentences."""

@@ -64,8 +64,9 @@ def reference_page(description: dict[str, Any]) -> str:
         '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width">\n'
         '<link rel="icon" href="favicon.svg" type="image/svg+xml">\n'
-        f'<title>{title}</title><link rel="stylesheet" href="studio.css">\n'
-        f"</head>\n<body><main>\n<h1>{title}</h1>\n"
+        f'<title>{title}</title><link rel="stylesheet" href="draw.css">\n'
+        '<link rel="stylesheet" href="studio.css">\n'
+        f'</head>\n<body><main class="routes">\n<h1>{title}</h1>\n'
         '<p>The same for programs: <a href="openapi.json">openapi.json</a>.</p>\n'
         + "\n".join(routes)
         + "\n</main></body>\n</html>\n"
@@ -76,7 +77,8 @@ def _route(method: str, path: str, route: dict[str, Any], schemas: dict[str, Any
     about = escape(route.get("description") or route.get("summary", ""))
     body = route.get("requestBody", {}).get("content", {}).get("application/json", {})
     fields = _fields(_resolve(body.get("schema", {}), schemas), schemas) if body else ""
-    heading = f"<code>{escape(method.upper())} {escape(path)}</code>"
+    verb = f'<span class="method">{escape(method.upper())}</span>'
+    heading = f"<code>{verb}{escape(path)}</code>"
     return f"<section><h2>{heading}</h2>\n<p>{about}</p>\n{fields}</section>"
 
 
@@ -89,7 +91,7 @@ def _fields(schema: dict[str, Any], schemas: dict[str, Any]) -> str:
         for name, field in schema.get("properties", {}).items()
     )
     head = "<tr><th>field</th><th>type</th><th>default</th><th></th></tr>"
-    return f"<table><thead>{head}</thead><tbody>\n{rows}</tbody></table>\n"
+    return f'<table class="table"><thead>{head}</thead><tbody>\n{rows}</tbody></table>\n'
 
 
 def _resolve(schema: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:

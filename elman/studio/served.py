@@ -76,6 +76,7 @@ class ServedModel:
             "vocabulary_size": None if tokenizer is None else len(tokenizer),
             "parameters": model.get("parameters"),
             "validation": trained.facts.get("validation"),
+            "samples": trained.facts.get("samples", []),
             "about": {key: value for key, value in described.items() if key in short},
         }
 

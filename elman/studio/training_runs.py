@@ -9,18 +9,21 @@ group only if they were measured on the same text, with the same tokens and the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from elman.errors import ElmanError
+from elman.models import MODELS
 from elman.runs.claim import MANIFEST
 from elman.runs.folder import read_run
 from elman.runs.lock import is_being_trained
 from elman.runs.parts import open_regular
 from elman.studio.errors import Refused
 from elman.studio.served import ServedModel, last_part
+from elman.tasks.task import task_of
 from elman.training.history import HISTORY, read_history
 
 _DEPTHS = ("*", "*/*")  # a run beside others, or in the folder of a series
@@ -54,6 +57,7 @@ class TrainingRun:
             "kind": model.get("kind"),
             "cell": model.get("cell"),
             "recipe": last_part(self.config.get("recipe")),
+            "data": last_part((self.facts.get("data") or {}).get("name")),
             "training": self.is_training,
             "finished": training.get("finished"),
             "records": _count_lines(self.path / HISTORY),
@@ -172,10 +176,13 @@ def _rung(
         "vocabulary_size": vocabulary,
         "measure": measure,
         "lower_is_better": True,
+        "counted": _counted(str(model.get("kind"))),
         "tokens": validation.get("tokens"),
     }
     hashes = tuple(sorted(map(str, (data.get("sha256") or {}).values())))
-    key = (hashes, unit, vocabulary, measure, head["tokens"])
+    split = (config.get("text") or {}).get("split")
+    # A network's windows may leave out a few tokens of the text, so their number is not compared.
+    key = (hashes, split, unit, vocabulary, measure)
     row = {
         **row,
         "kind": model.get("kind"),
@@ -184,5 +191,20 @@ def _rung(
         "parameters": (facts.get("model") or {}).get("parameters"),
         "seconds": facts.get("seconds"),
         "value": validation[measure],
+        "bits_per_byte": _bits_per_byte(validation, data),
     }
     return row, key, head
+
+
+def _counted(kind: str) -> str:
+    """What a validation counts: tokens, words, texts."""
+    return task_of(kind).judged if kind in MODELS else "tokens"
+
+
+def _bits_per_byte(validation: dict[str, Any], data: dict[str, Any]) -> float | None:
+    """Of a perplexity per token, on a text whose tokens and bytes are known."""
+    tokens, size = data.get("valid_tokens"), data.get("valid_bytes")
+    perplexity = validation.get("perplexity")
+    if not tokens or not size or not perplexity:
+        return None
+    return math.log2(perplexity) * tokens / size

@@ -20,6 +20,7 @@ from elman.models.weights import outline
 from elman.recipes import RunConfig
 from elman.runs.parts import Shapes
 from elman.tasks.gradient_task import GradientTask
+from elman.tasks.samples import choose_samples
 from elman.tasks.task import Lesson, Told
 from elman.tasks.trained import Trained
 from elman.text.corpora import Corpus
@@ -88,6 +89,11 @@ class ExampleTask(GradientTask):
         """What is to be said of examples that are not learned from, like labels never learned."""
         return []
 
+    @classmethod
+    def sample(cls, example: Any) -> dict[str, str]:
+        """An example as a request, by the fields of the task's first question; empty: none."""
+        return {}
+
     @abstractmethod
     def vocabulary(self) -> dict[str, int]:
         """How much it knows, by what that is called: different words, source tokens …"""
@@ -122,7 +128,8 @@ class ExampleTask(GradientTask):
 
         def facts() -> dict[str, Any]:
             about = {"examples": len(train), "unit": cls.unit, **task.vocabulary()}
-            return {"data": {**data, **about}, "task": task.facts(train)}
+            samples = choose_samples(valid, cls.sample)
+            return {"data": {**data, **about}, "task": task.facts(train), "samples": samples}
 
         return Lesson(task, train, valid, facts, unseen)
 

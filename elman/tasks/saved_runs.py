@@ -63,6 +63,9 @@ def check_facts(facts: Any) -> dict[str, Any]:
             number(value, f"training {name}")
     number(found.get("seconds", 0.0), "seconds")
     section(found.get("task", {}), "task")
+    for sample in found.get("samples", []):
+        for name, value in section(sample, "samples").items():
+            text(value, f"sample {name}")
     return found
 
 

@@ -81,6 +81,7 @@ class Task(ABC):
     """The way from data to a trained model and its run folder."""
 
     unit: ClassVar[str]  # what examples are called, as in "3,394 sentences"
+    judged: ClassVar[str] = "tokens"  # what a validation counts
     recipe: ClassVar[str]  # one that trains it
     part: ClassVar[str]  # the file of a run folder that keeps what it has learned besides weights
     trained_class: ClassVar[type[Trained]] = Trained

@@ -1,5 +1,6 @@
 """The studio page in a real browser: as people use it, no complaint, no request elsewhere."""
 
+import json
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -87,7 +88,7 @@ def test_a_word_shows_what_was_expected_in_its_place(opening: Open) -> None:
     card(page, "words").locator(".word", has_text="likes").click()
     expected = card(page, "words").locator(".expected")
     expected.locator("li").first.wait_for()
-    assert "In place of likes" in expected.inner_text()
+    assert "Instead of likes" in expected.inner_text()
     assert expected.locator("li").first.inner_text().startswith("likes")  # it follows from cat
 
 
@@ -145,7 +146,7 @@ def test_generate_with_a_seed_writes_the_same_again(opening: Open) -> None:
     page.get_by_label("Prompt").fill("the cat")
     page.get_by_label("Seed").fill("7")
     page.get_by_label("Samples").fill("2")
-    page.get_by_label("Most tokens").fill("12")
+    page.get_by_label("Max tokens").fill("12")
     texts = []
     for _ in range(2):
         page.get_by_role("button", name="Generate").click()
@@ -172,7 +173,7 @@ def test_generation_stops(
     page = opening("generate")
     page.get_by_role("checkbox", name="network").uncheck()
     page.get_by_role("checkbox", name="letters").uncheck()
-    page.get_by_label("Most tokens").fill("1000")
+    page.get_by_label("Max tokens").fill("1000")
     page.get_by_role("button", name="Generate").click()
     written = page.locator(".written")
     page.get_by_text(re.compile(r"^\d\d tokens")).wait_for()  # well under way
@@ -261,8 +262,11 @@ def test_questions_without_a_view_have_a_form(opening: Open) -> None:
     words = card(page, "words")
     words.locator("textarea").fill("the cat")
     words.get_by_role("button", name="Explain").click()
+    words.locator(".explained").nth(1).wait_for()
+    assert words.locator(".explained").count() == 2  # tokens
+    words.locator(".explained summary").nth(1).click()
     words.get_by_role("columnheader", name="Backoff").first.wait_for()
-    assert words.locator(".part").count() == 2  # tokens
+    assert words.get_by_role("cell", name="⏎ the", exact=True).count() == 1  # the words before it
     network = card(page, "network")
     network.locator("textarea").fill("the cat likes the dog")
     network.get_by_text("More controls").click()
@@ -309,6 +313,35 @@ def test_a_curve_grows_while_a_training_goes_on(opening: Open, runs: Path) -> No
         assert rows() > before
     finally:
         history.write_text(kept)
+
+
+def test_a_finished_word_is_followed_by_next_words(opening: Open) -> None:
+    page = opening()
+    write(page, "the cat likes")
+    suggestions = card(page, "words").locator(".suggestion")
+    suggestions.nth(4).wait_for()
+    shown = suggestions.all_inner_texts()
+    assert any("likes " in text for text in shown), shown  # "likes a", not only other endings
+    assert suggestions.count() == 5
+
+
+def test_an_unknown_word_looks_unknown(opening: Open) -> None:
+    page = opening()
+    write(page, "the zebra likes a cat ")
+    unknown = card(page, "words").locator(".word.unknown")
+    unknown.first.wait_for()
+    assert unknown.all_inner_texts() == ["zebra "]
+    assert "1 unknown to the model" in card(page, "words").locator(".sum").inner_text()
+
+
+def test_forms_begin_with_examples_of_the_run(opening: Open, runs: Path) -> None:
+    samples = json.loads((runs / "words" / "facts.json").read_text())["samples"]
+    page = opening("try")
+    words = card(page, "words")
+    words.locator("textarea").first.wait_for()
+    assert words.locator("textarea").first.input_value() == samples[0]["text"]
+    words.get_by_role("button", name="Example 2").click()
+    assert words.locator("textarea").first.input_value() == samples[1]["text"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

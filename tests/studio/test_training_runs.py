@@ -1,6 +1,7 @@
 """Trainings of a folder: what there is, how they grow, what may be compared."""
 
 import json
+import math
 import shutil
 from pathlib import Path
 
@@ -88,3 +89,14 @@ def test_only_what_was_measured_alike_stands_in_one_group(client: TestClient) ->
     assert by_unit["characters"] == ["letters"]
     assert sorted(by_unit["words"]) == ["network", "words"]
     assert "/" not in json.dumps(groups)
+
+
+def test_bits_per_byte_compare_tokens_of_every_kind(client: TestClient, runs: Path) -> None:
+    rows = [row for group in client.get("/v1/ladder").json()["groups"] for row in group["rows"]]
+    found = {row["name"]: row["bits_per_byte"] for row in rows}
+    facts = json.loads((runs / "words" / "facts.json").read_text())
+    tokens, size = facts["data"]["valid_tokens"], facts["data"]["valid_bytes"]
+    assert size == len((runs / "data" / "valid.txt").read_bytes())
+    expected = math.log2(facts["validation"]["perplexity"]) * tokens / size
+    assert found["words"] == pytest.approx(expected)
+    assert all(0 < bits < 8 for bits in found.values())

@@ -223,3 +223,19 @@ def test_a_request_in_bounds_passes() -> None:
     check_request(suggest(text="", top=1))
     with pytest.raises(InputError, match="top is 0; give at least 1"):
         check_request(suggest(text="", top=0))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_run_keeps_examples_that_its_first_question_takes(folders: Any, task: str) -> None:
+    trained = elman.load(folders(task))
+    samples = trained.facts["samples"]
+    assert samples, "a run keeps examples of its validation data"
+    for sample in samples:
+        name, question = next(
+            (name, each)
+            for name, each in trained.questions.items()
+            if sample.keys() <= {one.name for one in fields(each.request)}
+        )
+        kinds = {one.name: one.metadata["kind"] for one in fields(question.request)}
+        request = {key: [text] if kinds[key] == TEXTS else text for key, text in sample.items()}
+        assert trained.ask(name, **request).to_data()

@@ -19,16 +19,18 @@ line below the picture, and all the numbers in a table that opens.
   heatMap({ title, rows: [string], columns: [string], values: [[number|null]], rowLabel,
             columnLabel, scale: "linear"|"log"|"diverging", low, high, cell: 18, format, between,
             onSelect: (row, column) => … })
-      A matrix with names on both axes: gradient flow, gates, attention. null stays empty.
+      A matrix with names on both axes: gradient flow, gates, attention. null stays empty. Every row
+      and column keeps its name; a wide one scrolls.
       diverging: colours for minus and plus around 0. between: the word between the two names.
 
   bars({ title, names: [string], series: [{ name, values: [number] }], max, format,
          onSelect: (index) => … })
       Lying bars, one group per name; two series stand side by side (before and after).
 
-  colouredText({ title, words: [{ text, value: number|null, note: string? }], low, high, label,
+  colouredText({ title, words: [{ text, value: number|null, note: string?, unknown: bool? }], low, high, label,
                  diverging: false, format, onSelect: (index) => … })
-      A text with every word coloured by its value; note is added to the readout.
+      A text with every word coloured by its value; note is added to the readout; unknown words are
+      underlined with dots.
 
   dataTable(header, rows)
       A <details> with the numbers themselves; used by the four above.
@@ -38,11 +40,12 @@ line below the picture, and all the numbers in a table that opens.
 */
 
 const SVG = "http://www.w3.org/2000/svg";
+const NAME = 12; // pixels that a row or column needs for its name to be read
 
 export function short(number) {
   if (number === null || number === undefined || Number.isNaN(number)) return "–";
   const size = Math.abs(number);
-  if (size !== 0 && (size < 1e-3 || size >= 1e6)) return number.toExponential(1);
+  if (size !== 0 && (size < 1e-3 || size >= 1e6)) return number.toExponential(1).replace(".0e", "e");
   if (size >= 1000) return Math.round(number).toLocaleString("en");
   return String(Number(number.toPrecision(3)));
 }
@@ -57,23 +60,32 @@ export function curves({
   const heights = lines.flatMap((line) => line.y.filter(usable));
   const reached = [...heights, ...levels.map((level) => level.y), ...(top === null ? [] : [top])];
   const y = axis(reached, logY, zero);
-  const xs = ends ?? [places[0] ?? 0, places[places.length - 1] ?? 1];
+  const alone = places.length === 1 && !ends; // a single place stands in the middle
+  const xs = ends ?? (alone ? [places[0] - 1, places[0] + 1] : [places[0] ?? 0, places[places.length - 1] ?? 1]);
   const nameOf = (place) => xNames?.[place] ?? short(place);
   const at = (line, place) => line.y[line.x.indexOf(place)] ?? null;
   const render = (width) => {
-    const box = { left: 58, right: width - 26, top: 10, bottom: height - 40 };
+    const room = (width - 84) / Math.max(1, places.length - 1);
+    const widest = xNames ? Math.max(...places.map((place) => Math.min(nameOf(place).length, 14))) : 0;
+    const slanted = 7 * widest > room; // names that would touch each other are written aslant, all of them
+    const under = slanted ? 24 + 5 * widest : 40;
+    const tall = height + under - 40;
+    const left = Math.max(58, 32 + 7 * Math.max(...y.ticks.map((tick) => short(tick).length)));
+    const box = { left, right: width - 26, top: 10, bottom: tall - under };
     const toX = (v) => box.left + ((v - xs[0]) / (xs[1] - xs[0] || 1)) * (box.right - box.left);
     const toY = (v) => box.bottom - y.share(v) * (box.bottom - box.top);
-    const svg = canvas(width, height, `${title}. ${lines.map((line) => line.name).join(", ")}`);
+    const svg = canvas(width, tall, `${title}. ${lines.map((line) => line.name).join(", ")}`);
     for (const tick of y.ticks) {
       svg.append(shape("path", { class: "grid", d: `M${box.left} ${toY(tick)}H${box.right}` }));
       svg.append(label(short(tick), box.left - 6, toY(tick) + 4, "end"));
     }
-    const steps = xNames ? thinned(places, (box.right - box.left) / 50) : axis(ends ?? places).ticks;
+    const steps = xNames ? thinned(places, (box.right - box.left) / NAME) : alone ? places : axis(ends ?? places).ticks;
     for (const tick of steps.filter((step) => step >= xs[0] && step <= xs[1])) {
-      svg.append(label(cut(nameOf(tick), 9), toX(tick), box.bottom + 16, "middle"));
+      const name = label(cut(nameOf(tick)), slanted ? 0 : toX(tick), slanted ? 0 : box.bottom + 16, slanted ? "end" : "middle");
+      if (slanted) name.setAttribute("transform", `translate(${toX(tick) + 4} ${box.bottom + 14}) rotate(-45)`);
+      svg.append(name);
     }
-    svg.append(label(xLabel, (box.left + box.right) / 2, height - 6, "middle", "faint"));
+    svg.append(label(xLabel, (box.left + box.right) / 2, tall - 6, "middle", "faint"));
     const side = label(yLabel, 0, 0, "middle", "faint");
     side.setAttribute("transform", `translate(11 ${(box.top + box.bottom) / 2}) rotate(-90)`);
     svg.append(side);
@@ -94,6 +106,10 @@ export function curves({
         pen = "L";
       });
       svg.append(colour(shape("path", { class: "line", d }), "stroke", seriesColour(number)));
+      line.y.forEach((value, place) => { // a point without neighbours would not be seen as a line
+        if (!usable(value) || usable(line.y[place - 1] ?? null) || usable(line.y[place + 1] ?? null)) return;
+        svg.append(colour(shape("circle", { cx: toX(line.x[place]), cy: toY(value), r: 4 }), "fill", seriesColour(number)));
+      });
     });
     const cursor = shape("path", { class: "cursor", d: "" });
     svg.append(cursor);
@@ -135,19 +151,21 @@ export function heatMap({
   const left = 26 + 7 * Math.max(3, ...rows.map((name) => Math.min(name.length, 14)));
   const over = 26 + 6 * Math.max(3, ...columns.map((name) => Math.min(name.length, 14)));
   const render = (width) => {
-    const step = Math.min((width - left - 36) / Math.max(columns.length, 1), 2 * cell);
-    const tall = Math.min(cell, Math.max(step, 8));
+    // Wide enough for every name: where the place is too narrow, the picture scrolls.
+    const step = Math.max(Math.min((width - left - 36) / Math.max(columns.length, 1), 2 * cell), NAME);
+    const tall = Math.max(Math.min(cell, step), NAME);
     const height = over + tall * rows.length + 4;
-    const svg = canvas(width, height, `${title}. ${rows.length} × ${columns.length}, `
+    const full = Math.max(width, Math.ceil(left + step * columns.length + 36));
+    const svg = canvas(full, height, `${title}. ${rows.length} × ${columns.length}, `
       + `${format(bottom)} to ${format(top)}`);
-    thinned([...columns.keys()], (step * columns.length) / 13).forEach((place) => {
-      const name = label(cut(columns[place]), 0, 0, "start");
+    columns.forEach((column, place) => {
+      const name = label(cut(column), 0, 0, "start");
       const x = left + (place + 0.5) * step + 4;
       name.setAttribute("transform", `translate(${x} ${over - 5}) rotate(-60)`);
       svg.append(name);
     });
-    thinned([...rows.keys()], (tall * rows.length) / 12).forEach((place) => {
-      svg.append(label(cut(rows[place]), left - 5, over + (place + 0.5) * tall + 4, "end"));
+    rows.forEach((row, place) => {
+      svg.append(label(cut(row), left - 5, over + (place + 0.5) * tall + 4, "end"));
     });
     svg.append(label(columnLabel, left, 11, "start", "faint"));
     const side = label(rowLabel, 0, 0, "end", "faint");
@@ -168,17 +186,15 @@ export function heatMap({
   };
   const table = () => dataTable([rowLabel, ...columns],
     values.map((line, row) => [rows[row], ...line.map(format)]));
-  const keys = [0, 0.25, 0.5, 0.75, 1].map((part) => {
-    const value = scale === "log" ? bottom * (top / bottom) ** part : bottom + part * (top - bottom);
-    return [format(value), heat(part, scale === "diverging")];
-  });
-  return figure({ title, render, size: [rows.length, columns.length], keys, table, onSelect });
+  const paints = [0, 0.25, 0.5, 0.75, 1].map((part) => heat(part, scale === "diverging"));
+  const ramp = { low: format(bottom), high: format(top), paints, middle: scale === "diverging" ? format(0) : scale === "log" ? "logarithmic" : "" };
+  return figure({ title, render, size: [rows.length, columns.length], ramp, table, onSelect });
 }
 
 export function bars({ title, names, series, max = null, format = short, onSelect = null }) {
   const most = max ?? Math.max(...series.flatMap((one) => one.values), 1e-12);
   const left = 16 + 7 * Math.max(3, ...names.map((name) => Math.min(name.length, 14)));
-  const thick = series.length > 1 ? 9 : 16;
+  const thick = series.length > 1 ? 12 : 16;
   const group = thick * series.length + 6;
   const render = (width) => {
     const height = group * names.length + 6;
@@ -191,7 +207,8 @@ export function bars({ title, names, series, max = null, format = short, onSelec
         const value = one.values[place];
         const bar = shape("rect", { x: left, y: top + number * thick, width: long(value), height: thick - 1 });
         svg.append(colour(bar, "fill", seriesColour(number)));
-        if (series.length === 1) svg.append(label(format(value), left + long(value) + 5, top + 12, "start", "faint"));
+        const under = series.length === 1 ? 12 : (number + 1) * thick - 2;
+        svg.append(label(format(value), left + long(value) + 5, top + under, "start", series.length === 1 ? "faint" : "faint small"));
       });
     });
     const cursor = shape("rect", { class: "cursor", width: 0, height: 0 });
@@ -222,6 +239,7 @@ export function colouredText({
     const span = element("span", { class: "word", tabindex: index === 0 ? 0 : -1 }, word.text);
     const part = Math.max(0, Math.min(1, (Math.abs(word.value ?? 0) - low) / (top - low || 1)));
     const name = diverging && word.value < 0 ? "--text-cool" : "--text-heat";
+    if (word.unknown) span.classList.add("unknown");
     if (word.value !== null) colour(span, "background-color", `color-mix(in oklab, var(${name}) ${Math.round(part * 100)}%, transparent)`);
     span.addEventListener("pointerenter", () => say(word));
     span.addEventListener("focus", () => say(word));
@@ -268,9 +286,9 @@ export function dataTable(header, rows) {
 }
 
 /* A figure: caption, key, picture, readout, table. Drawn again whenever its width changes. */
-function figure({ title, render, size, keys, table, onSelect }) {
+function figure({ title, render, size, keys = [], ramp = null, table, onSelect }) {
   const outer = element("figure", { class: "drawing" });
-  const place = element("div");
+  const place = element("div", { class: "picture-place" });
   const readout = element("output", { class: "readout", "aria-live": "polite" });
   const at = [0, 0];
   let drawn = null;
@@ -301,6 +319,7 @@ function figure({ title, render, size, keys, table, onSelect }) {
   };
   if (title) outer.append(element("figcaption", {}, title));
   if (keys.length) outer.append(legend(keys));
+  if (ramp) outer.append(rampOf(ramp));
   outer.append(place, readout, later(table));
   redraw(640);
   let width = 640;
@@ -330,6 +349,15 @@ function legend(keys) {
   return list;
 }
 
+/* The colours of a heat map from the lowest to the highest value. */
+function rampOf({ low, high, paints, middle }) {
+  const outer = element("div", { class: "ramp" });
+  const strip = colour(element("i"), "background", `linear-gradient(90deg, ${paints.join(", ")})`);
+  outer.append(element("span", {}, low), strip, element("span", {}, high));
+  if (middle) outer.append(element("span", { class: "faint" }, middle === "logarithmic" ? "logarithmic" : `middle ${middle}`));
+  return outer;
+}
+
 function axis(values, logarithmic = false, zero = false) {
   let [low, high] = values.length ? [Math.min(...values), Math.max(...values)] : [0, 1];
   if (logarithmic) {
@@ -342,21 +370,25 @@ function axis(values, logarithmic = false, zero = false) {
     return { ticks, share: (value) => (Math.log10(value) - from) / (to - from) };
   }
   if (zero) low = Math.min(low, 0);
-  if (low === high) { low -= 0.5; high += 0.5; }
+  if (low === high) [low, high] = low > 0 ? [0, 1.25 * low] : [low - 0.5, high + 0.5];
+  return { ticks: evenTicks(low, high), share: (value) => (value - low) / (high - low) };
+}
+
+function evenTicks(low, high) {
   const rough = (high - low) / 5;
   const unit = 10 ** Math.floor(Math.log10(rough));
   const step = unit * [1, 2, 5, 10].find((factor) => factor * unit >= rough);
   const ticks = [];
   for (let tick = Math.ceil(low / step); tick * step <= high + step / 1e6; tick += 1) ticks.push(Number((tick * step).toPrecision(12)));
-  return { ticks, share: (value) => (value - low) / (high - low) };
+  return ticks;
 }
 
-/* Less than two powers of ten: the axis begins and ends with the values, ticks at 1, 1.5, 2, 3 …. */
+/* Less than two powers of ten: the axis begins and ends with the values, ticks at 1, 1.5, 2, 3 …, or even ones in a narrow range. */
 function closeLogarithms(low, high) {
   if (low === high) { low /= 1.5; high *= 1.5; }
   const all = [-1, 0, 1, 2].flatMap((more) => [1, 1.5, 2, 3, 5, 7].map((digit) => Number((digit * 10 ** (Math.floor(Math.log10(low)) + more)).toPrecision(3))));
   const inside = all.filter((tick) => tick >= low && tick <= high);
-  const ticks = inside.length > 6 ? inside.filter((tick) => /^[125]/.test(tick.toExponential()) && !/^1\.5/.test(tick.toExponential())) : inside;
+  const ticks = inside.length < 3 ? evenTicks(low, high) : inside.length > 6 ? inside.filter((tick) => /^[125]/.test(tick.toExponential()) && !/^1\.5/.test(tick.toExponential())) : inside;
   const from = Math.log(low);
   const reach = Math.log(high) - from;
   return { ticks, share: (value) => (Math.log(value) - from) / reach };
@@ -391,7 +423,7 @@ function colour(node, property, value) {
 }
 
 function canvas(width, height, description) {
-  return shape("svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img", tabindex: 0, "aria-label": description });
+  return shape("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", tabindex: 0, "aria-label": description });
 }
 
 function label(text, x, y, anchor, kind = "") {

@@ -56,6 +56,22 @@ export function kindOf({ kind, about = {} }) {
   return kind;
 }
 
+/* The cell (or kind) and the recipe of a run, each once: "LSTM, quick", but "ngram", not "ngram, ngram". */
+export function modelAndRecipe({ kind, cell, recipe }) {
+  return [...new Set([cell ? NAMES[cell] ?? cell : kind, recipe].filter(Boolean))].join(", ");
+}
+
+/* Texts of the validation data of the first language model that has some; none in runs of older versions. */
+export function sampleTexts(models) {
+  return models.map(({ samples = [] }) => samples.map(({ text }) => text).filter(Boolean)).find((texts) => texts.length) ?? [];
+}
+
+/* The same as examples by name, or others where there are none. */
+export function examplesFrom(models, others) {
+  const texts = sampleTexts(models);
+  return texts.length ? Object.fromEntries(texts.map((text, place) => [`Example ${place + 1}`, text])) : others;
+}
+
 /* What a model is, in one line. */
 export function describe(model) {
   const { about = {}, parameters, validation } = model;
@@ -65,7 +81,7 @@ export function describe(model) {
     kindOf(model) + layers,
     about.smoothing,
     parameters && `${count(parameters)} weights`,
-    measured && `${measured[0].replaceAll("_", " ")} ${short(measured[1])} on its validation text`,
+    measured && `${measured[0].replaceAll("_", " ")} ${short(measured[1])} on validation text`,
   ].filter(Boolean).join(", ");
 }
 

@@ -98,6 +98,7 @@ class Answering(SentenceTask):
     """Which words there are."""
 
     unit = "questions"
+    judged = "questions"
     recipe = "answerer"
     trained_class = TrainedAnswerer
 
@@ -109,6 +110,10 @@ class Answering(SentenceTask):
     def splitter(cls, config: RunConfig) -> Splitter:
         """Questions on one passage stay together, so that the test part has passages of its own."""
         return Splitter(config.text.split, group=lambda question: question.passage.text)
+
+    @classmethod
+    def sample(cls, example: Question) -> dict[str, str]:
+        return {"question": example.question.text, "passage": example.passage.text}
 
     @classmethod
     def learn(cls, examples: Sequence[Question], config: RunConfig) -> Self:

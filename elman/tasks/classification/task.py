@@ -44,6 +44,7 @@ class Classification(SentenceTask):
     """Which words and labels there are."""
 
     unit = "texts"
+    judged = "texts"
     recipe = "classifier"
     trained_class = TrainedClassifier
 
@@ -100,6 +101,10 @@ class Classification(SentenceTask):
             found += [*example.phrases, replace(example, phrases=())]
         spread = any(example.phrases for example in examples)  # copies of whole texts stay
         return labelled([*dict.fromkeys(found)] if spread else found)
+
+    @classmethod
+    def sample(cls, example: Example) -> dict[str, str]:
+        return {"texts": "\t".join(example.texts)}
 
     @classmethod
     def learn(cls, examples: Sequence[Example], config: RunConfig) -> Self:

@@ -87,6 +87,10 @@ class Embedding(SentenceTask):
         return read_plain_lines(document, config.text.longest)
 
     @classmethod
+    def sample(cls, example: Sentence) -> dict[str, str]:
+        return {"text": " ".join(example)}
+
+    @classmethod
     def learn(cls, examples: Sequence[Sentence], config: RunConfig) -> Self:
         # A text may have an unknown word already, as published ones often do: it is the same one.
         written = [tuple(word for word in example if word != UNKNOWN) for example in examples]

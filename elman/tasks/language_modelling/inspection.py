@@ -52,10 +52,23 @@ def inspect(
             insights[name] = INSIGHTS[name].look(subject)
         except InputError as error:
             unseen[name] = str(error)
-    model = {"tokenizer": trained.tokenizer.name, **trained.model.describe()}
     return Inspection(
-        trained.name, model, subject.text, len(subject.ids), left_out, insights, unseen
+        name=trained.name,
+        model={"tokenizer": trained.tokenizer.name, **trained.model.describe()},
+        text=subject.text,
+        tokens=len(subject.ids),
+        left_out=left_out,
+        insights=insights,
+        unseen=unseen,
+        unknown=_unknown_words(trained, subject),
     )
+
+
+def _unknown_words(trained: TrainedModel, subject: Subject) -> list[str]:
+    """The words that the model reads as the unknown word, each once."""
+    unknown = trained.tokenizer.unknown_id
+    pairs = zip(subject.tokens, subject.ids, strict=True)
+    return [*dict.fromkeys(token for token, number in pairs if number == unknown)]
 
 
 def inspect_several(

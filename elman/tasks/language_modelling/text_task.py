@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 from elman.models import MODELS
 from elman.recipes import RunConfig
 from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.samples import LONGEST, choose_samples
 from elman.tasks.saved_runs import check_kind
 from elman.tasks.task import Lesson, Task, Told
 from elman.tasks.trained import Trained
@@ -55,7 +56,15 @@ class TextTask(Task):
         valid = None
         if "valid" in corpus.documents:
             valid = task.tokenizer.encode(corpus.documents["valid"].text)
-        return Lesson(task, ids, valid, lambda: {"data": task.data_facts(corpus, ids)})
+
+        def facts() -> dict[str, Any]:
+            data = task.data_facts(corpus, ids)
+            if valid is not None:  # so that bits per byte follow from a perplexity
+                text = corpus.documents["valid"].text
+                data |= {"valid_tokens": len(valid), "valid_bytes": len(text.encode())}
+            return {"data": data, "samples": _samples(corpus)}
+
+        return Lesson(task, ids, valid, facts)
 
     def data_facts(self, corpus: Corpus, ids: Any) -> dict[str, Any]:
         """What is worth knowing later about the text that a model was trained on."""
@@ -98,3 +107,14 @@ class TextTask(Task):
         if len(self.tokenizer) != model.vocabulary_size:
             raise ValueError("tokenizer and weights")
         return model
+
+
+def _samples(corpus: Corpus) -> list[dict[str, str]]:
+    """Lines of the validation text with a few words, or the beginning of longer ones."""
+    valid = corpus.documents.get("valid")
+    lines = [] if valid is None else valid.text.splitlines()
+    return choose_samples(lines, lambda line: {"text": _beginning(line)} if " " in line else {})
+
+
+def _beginning(line: str) -> str:
+    return line.strip() if len(line) <= LONGEST else line[: LONGEST // 2].rpartition(" ")[0].strip()

@@ -106,6 +106,7 @@ class Tagging(SentenceTask):
     """Which words and tags there are."""
 
     unit = "sentences"
+    judged = "words"
     recipe = "tagger"
     trained_class = TrainedTagger
 
@@ -133,6 +134,10 @@ class Tagging(SentenceTask):
                 document.notes.append(note)
             return [replace(one, tags=tuple(convert_scheme(one.tags, "bio"))) for one in sentences]
         return sentences
+
+    @classmethod
+    def sample(cls, example: TaggedSentence) -> dict[str, str]:
+        return {} if example.features else {"text": " ".join(example.words)}
 
     @classmethod
     def learn(cls, examples: Sequence[TaggedSentence], config: RunConfig) -> Self:

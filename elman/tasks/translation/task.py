@@ -81,6 +81,10 @@ class Translation(ExampleTask):
         return [pair for pair in examples if pair.whole]
 
     @classmethod
+    def sample(cls, example: Pair) -> dict[str, str]:
+        return {"texts": example.source} if isinstance(example.source, str) else {}
+
+    @classmethod
     def learn(cls, examples: Sequence[Pair], config: RunConfig) -> Self:
         text = config.text
         targets = [pair.target for pair in examples]

@@ -1,10 +1,10 @@
 /* What is to be seen of an answer: ANSWERS[question](answer, request), or `readable` for any other. */
 
 import { bars, colouredText, heatMap, short } from "../draw.js";
-import { make } from "../elements.js";
+import { make, note } from "../elements.js";
 import { titled } from "./form.js";
 
-export const ANSWERS = { tag: tagged, classify: classified, answer: answered, translate: translated };
+export const ANSWERS = { tag: tagged, classify: classified, answer: answered, translate: translated, explain: explained };
 
 function tagged({ sentences }) {
   return sentences.map(({ words, tags, spans }) => make("div", {},
@@ -31,10 +31,20 @@ function answered({ answers }, { passage }) {
 }
 
 function translated({ translations }) {
-  return translations.flatMap(({ text, n_best: others, attention }) => [make("p", { class: "translation" }, text),
+  return translations.flatMap(({ text, n_best: others, attention }) => [text.trim() ? make("p", { class: "translation" }, text) : note("The model wrote nothing: it ended the sentence at once."),
     others.length > 1 ? table(others) : null,
     attention?.target.length ? heatMap({ title: "Where it looked", rows: attention.target, columns: attention.source,
       values: attention.weights, rowLabel: "written", columnLabel: "read", low: 0, high: 1 }) : null]).filter(Boolean);
+}
+
+/* Every token in one line; what each order had to say opens below it. */
+function explained({ tokens }) {
+  const words = tokens.map(({ token }) => (token === "<eos>" ? "⏎" : token.trim()));
+  const context = (place, size) => Array.from({ length: size }, (_, number) => words[place - size + number] ?? "⏎").join(" ");
+  return tokens.map(({ probability, answered_by: order, orders }, place) => make("details", { class: "explained" },
+    make("summary", {}, make("b", {}, words[place]), ` ${probability === null ? "undefined" : short(probability)}, answered by order ${order}`),
+    table(orders.map((row) => ({ order: row.order, context: context(place, row.context.length) || "–", count: row.count, of: row.total,
+      followers: row.followers, discount: row.discount, alpha: row.alpha, backoff: row.backoff, p: row.probability })))));
 }
 
 /* Any data: lists of objects as tables, lists inside of them one by one, single values as rows. */

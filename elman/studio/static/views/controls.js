@@ -11,14 +11,14 @@ import { recall, remember } from "../remember.js";
 
 /* name, label, what it is when it is off, attributes of the input, help */
 const PENALTIES = [
-  ["repetition_penalty", "Repetition", 1, { min: 0.1, max: 10, step: 0.05 }, "above 1: less of what was written"],
-  ["frequency_penalty", "Frequency", 0, { min: -10, max: 10, step: 0.1 }, "taken off for every time"],
-  ["presence_penalty", "Presence", 0, { min: -10, max: 10, step: 0.1 }, "taken off once"],
+  ["repetition_penalty", "Repetition", 1, { min: 0.1, max: 10, step: 0.05 }, "above 1: tokens that were written become less likely"],
+  ["frequency_penalty", "Frequency", 0, { min: -10, max: 10, step: 0.1 }, "subtracted for every time a token was written"],
+  ["presence_penalty", "Presence", 0, { min: -10, max: 10, step: 0.1 }, "subtracted once if a token was written"],
 ];
 const WHOLE = [
-  ["max_tokens", "Most tokens", 16, { min: 1, step: 1 }, "of a continuation"],
-  ["n", "Samples", 1, { min: 1, max: 8, step: 1 }, "of every model"],
-  ["seed", "Seed", "", { min: 0, step: 1, placeholder: "any" }, "the same writes the same"],
+  ["max_tokens", "Max tokens", 16, { min: 1, step: 1 }, "longest continuation"],
+  ["n", "Samples", 1, { min: 1, max: 8, step: 1 }, "from each model"],
+  ["seed", "Seed", "", { min: 0, step: 1, placeholder: "any" }, "the same seed gives the same text"],
 ];
 const IN_SIGHT = ["temperature", "top_k", "top_p"]; // the other transforms are under More
 const AT_FIRST = { max_tokens: 60 };
@@ -47,13 +47,13 @@ export function controls(transforms) {
   const stop = make("input", { type: "text", name: "stop", placeholder: "none" });
   stop.value = kept.stop ?? "";
   const [atLineEnd, atLineEndLabel] = check("stop_at_line_end", "Stop at the end of the line");
-  const [unknown, unknownLabel] = check("allow_unknown", "Let unknown words come");
+  const [unknown, unknownLabel] = check("allow_unknown", "Allow unknown words (<unk>)");
   const group = (title, ...parts) => make("fieldset", { class: "controls" }, make("legend", {}, title), parts);
   const main = make("div", { class: "controls" }, [...WHOLE, ...usual].map(number));
   const more = make("details", {}, make("summary", {}, "More controls"),
     group("Distribution", others.map(number)),
-    group("Against repetition", PENALTIES.map(number)),
-    group("End", field("Stop before", stop, "up to four texts, with | between"), make("div", { class: "checks" }, atLineEndLabel, unknownLabel)));
+    group("Repetition penalties", PENALTIES.map(number)),
+    group("Stopping", field("Stop before", stop, "up to four texts, separated by |"), make("div", { class: "checks" }, atLineEndLabel, unknownLabel)));
   const element = make("div", { class: "knobs" }, main, more);
 
   const given = (names) => Object.fromEntries([...numbers]
@@ -73,7 +73,7 @@ export function controls(transforms) {
     atLineEnd.checked = false;
     unknown.checked = false;
     element.dispatchEvent(new Event("input", { bubbles: true }));
-  } }, "Back to the defaults");
+  } }, "Reset to defaults");
   more.append(reset);
   more.open = Object.keys(all()).some((name) => !main.querySelector(`[name="${name}"]`));
   element.addEventListener("input", () => remember("controls", {

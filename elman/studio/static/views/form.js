@@ -1,23 +1,24 @@
 /* The form of a question, drawn from its JSON schema (GET /v1/questions).
 
-  const form = questionForm(model, question, { start, checked, tries, show });
-      start: texts at first, by field; checked: boxes that are on at first; tries: examples for the first text
+  const form = questionForm(model, question, { samples, checked, show });
+      samples: examples, each { field: text }, the first of which is there at first; checked: boxes that are on at first
       show(answer, request): what is to be seen of an answer, as an array of elements
 */
 
 import * as api from "../api.js";
-import { examples, field, key, make, textArea, trouble } from "../elements.js";
+import { field, key, make, put, textArea, trouble } from "../elements.js";
 import { recall, remember } from "../remember.js";
 
 const LONG = ["text", "texts", "stdin", "argument"]; // kinds of fields that are written in
 
-export function questionForm(model, question, { start = {}, checked = [], tries = {}, show }) {
+export function questionForm(model, question, { samples = [], checked = [], show }) {
   const required = question.schema.required ?? [];
   const given = Object.entries(question.schema.properties).filter(([name]) => name !== "model")
     .map(([name, about]) => ({ name, about, type: typeOf(about), required: required.includes(name) })).filter(({ type }) => type);
   const isText = (one) => LONG.includes(one.about.kind) || (one.required && one.type === "string");
-  const texts = given.filter(isText).map((one) => written(one, start[one.name] ?? "", `${model.id}-${question.id}-${one.name}`));
+  const texts = given.filter(isText).map((one) => written(one, samples[0]?.[one.name] ?? "", `${model.id}-${question.id}-${one.name}`));
   const options = given.filter((one) => !isText(one)).map((one) => option(one, checked.includes(one.name)));
+  const tries = samples.filter((sample) => texts.some(({ name }) => sample[name]));
   const place = make("div", { class: "result", "aria-live": "polite" });
   const go = api.latest(0, async (signal) => {
     const request = Object.fromEntries([...texts, ...options].map(({ name, read }) => [name, read()]).filter(([, value]) => value !== undefined));
@@ -30,14 +31,21 @@ export function questionForm(model, question, { start = {}, checked = [], tries 
   });
   const form = make("form", { class: "asking", "data-question": question.id, onsubmit: (event) => { event.preventDefault(); go(); } },
     texts.map(({ control }) => make("div", { class: "paper" }, control)),
-    make("p", { class: "actions" }, make("button", { type: "submit", class: "main" }, titled(question.id)), make("span", { class: "help" }, key("Ctrl"), " ", key("Enter"))),
-    Object.keys(tries).length ? examples(texts[0].control, tries) : null,
+    make("p", { class: "actions" }, make("button", { type: "submit", class: "main" }, titled(question.id)), make("span", { class: "help keys" }, key("Ctrl"), " ", key("Enter"))),
+    tries.length ? examplesOf(texts, tries) : null,
     options.length ? make("details", { class: "options" }, make("summary", {}, "More controls"), make("div", { class: "controls" }, options.map(({ element }) => element))) : null,
     place);
   form.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); go(); }
   });
   return form;
+}
+
+/* A button for each example, which fills in all its texts. */
+function examplesOf(texts, samples) {
+  const fill = (sample) => texts.forEach(({ name, control }) => { if (sample[name]) put(control, sample[name]); });
+  return make("p", { class: "examples" }, make("span", { class: "quiet" }, "From the validation data"), samples.map((sample, place) =>
+    make("button", { type: "button", class: "small", title: Object.values(sample)[0], onclick: () => fill(sample) }, `Example ${place + 1}`)));
 }
 
 /* A text; several are lines, a pair of texts has a tab between the two. */

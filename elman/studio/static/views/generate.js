@@ -4,7 +4,7 @@ to the distribution of the next token. */
 import * as api from "../api.js";
 import { bars, short } from "../draw.js";
 import { key, make, note, textArea, trouble } from "../elements.js";
-import { card } from "../models.js";
+import { card, sampleTexts } from "../models.js";
 import { recall, remember } from "../remember.js";
 import { controls } from "./controls.js";
 
@@ -15,7 +15,7 @@ export default { id: "generate", title: "Generate", task: ["completions"], cover
 
 function create(studio) {
   const prompt = textArea({ rows: 2, class: "writing", placeholder: "A beginning, or nothing", "aria-label": "Prompt" });
-  prompt.value = recall("prompt", "the president of the company said");
+  prompt.value = recall("prompt", beginning(sampleTexts(studio.models)[0]) ?? "the president of the company said");
   const go = make("button", { type: "submit", class: "main" }, "Generate");
   const stop = make("button", { type: "button", disabled: true }, "Stop");
   const status = make("output", { class: "quiet", "aria-live": "polite" });
@@ -44,7 +44,7 @@ function create(studio) {
 
   const form = make("form", { class: "asking", onsubmit: (event) => { event.preventDefault(); generate(); } },
     make("div", { class: "paper" }, prompt),
-    make("p", { class: "actions" }, go, stop, status, make("span", { class: "help" }, key("Ctrl"), " ", key("Enter"), " generates, ", key("Esc"), " stops")),
+    make("p", { class: "actions" }, go, stop, status, make("span", { class: "help keys" }, key("Ctrl"), " ", key("Enter"), " generates, ", key("Esc"), " stops")),
     knobs.element);
   form.addEventListener("input", () => { remember("prompt", prompt.value); distributions(); });
   stop.addEventListener("click", halt);
@@ -129,4 +129,5 @@ async function showDistribution({ model, place }, request, signal) {
   }
 }
 
+const beginning = (text) => text?.split(/\s+/).slice(0, 5).join(" ");
 const shownToken = (token) => (token === "<eos>" ? "⏎ line end" : token.trim() === "" ? JSON.stringify(token) : token);

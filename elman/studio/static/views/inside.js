@@ -3,7 +3,7 @@
 import * as api from "../api.js";
 import * as draw from "../draw.js";
 import { examples, key, make, note, textArea, trouble } from "../elements.js";
-import { card } from "../models.js";
+import { card, examplesFrom } from "../models.js";
 import { recall, remember } from "../remember.js";
 
 const TICKET = "when she tried to print her tickets , she found that the printer was out of toner . "
@@ -15,7 +15,7 @@ const KINDS = new Set(["curves", "panels", "heatMap", "bars", "colouredText"]);
 
 export default { id: "inside", title: "Inside", task: ["inspect"], create };
 
-function create() {
+function create({ models }) {
   const area = textArea({ rows: 2, class: "writing", "aria-label": "Text to read" });
   area.value = recall("inside", TICKET);
   const picker = make("div", { class: "views", role: "group", "aria-label": "What to look at" });
@@ -55,10 +55,11 @@ function create() {
   const form = make("form", { class: "asking", onsubmit: (event) => { event.preventDefault(); look(); } },
     make("div", { class: "paper" }, area),
     make("p", { class: "actions" }, make("button", { type: "submit", class: "main" }, "Look"),
-      make("span", { class: "help" }, key("Ctrl"), " ", key("Enter"))),
+      make("span", { class: "help keys" }, key("Ctrl"), " ", key("Enter"))),
     examples(area, {
       "tickets and printer": TICKET,
       "agreement": "the boys who the dog that the girl sees chases walk",
+      ...examplesFrom(models, {}),
       "the text in Write": () => recall("text", TICKET),
     }),
     picker, about);
@@ -81,14 +82,22 @@ function create() {
 async function lookInto({ model, place }, request, signal) {
   place.replaceChildren(note("Looking …"));
   try {
-    const seen = (await api.inspect({ ...request, model: model.id }, signal)).insights[request.view];
-    place.replaceChildren(...seen.summary.map(note), ...seen.drawings.filter(({ kind }) => KINDS.has(kind)).map(picture));
+    const found = await api.inspect({ ...request, model: model.id }, signal);
+    const seen = found.insights[request.view];
+    place.replaceChildren(...unknownWords(found.unknown), ...seen.summary.map(note), ...seen.drawings.filter(({ kind }) => KINDS.has(kind)).map(picture));
     return { name: model.id, data: seen.data };
   } catch (error) {
     if (api.overtaken(error)) throw error;
     place.replaceChildren(trouble(error));
     return null;
   }
+}
+
+/* Which words the model does not know, before anything is concluded from them. */
+function unknownWords(words = []) {
+  if (!words.length) return [];
+  return [make("p", { class: "note" }, "Out of vocabulary, read as ", make("code", {}, "<unk>"), ": ",
+    words.flatMap((word, place) => [place ? ", " : "", make("span", { class: "unknown-words" }, word)]))];
 }
 
 /* Where several models have norms by distance: one picture, each as a share of its norm at 0. */

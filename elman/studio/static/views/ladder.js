@@ -3,7 +3,7 @@
 import * as api from "../api.js";
 import { short } from "../draw.js";
 import { examples, key, make, note, textArea, trouble } from "../elements.js";
-import { count } from "../models.js";
+import { count, modelAndRecipe } from "../models.js";
 import { recall, remember } from "../remember.js";
 
 export default { id: "ladder", title: "Ladder", task: null, covers: ["score"], create };
@@ -29,24 +29,26 @@ function section(name, groups) {
   return make("section", { class: "group" }, make("h2", {}, name), groups.map(table));
 }
 
-function table({ data, unit, vocabulary_size: size, measure, lower_is_better: lower, tokens, rows }) {
+function table({ data, unit, vocabulary_size: size, measure, lower_is_better: lower, tokens, counted, rows }) {
   const values = rows.map((row) => row.value);
   const [least, most] = [Math.min(...values), Math.max(...values)];
-  const about = ["Measured", tokens && `on ${short(tokens)} tokens`, unit && `in ${unit}`, size && `with a vocabulary of ${short(size)}`].filter(Boolean).join(" ");
-  const heads = ["Run", "Model", "Weights", "Seconds", titled(measure), ""];
+  const about = ["Measured", tokens && `on ${short(tokens)} ${counted}`, unit && `in ${unit}`, size && `with a vocabulary of ${short(size)}`].filter(Boolean).join(" ");
+  const inBits = rows.some((row) => typeof row.bits_per_byte === "number"); // to compare tokenizers
+  const heads = ["Run", "Model", "Weights", "Seconds", titled(measure), ...(inBits ? ["Bits per byte"] : []), ""];
   return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Ladder of ${data}: ${about}` }, make("table", { class: "table" },
       make("caption", {}, about),
-      make("thead", {}, make("tr", {}, heads.map((name, place) => make("th", { scope: "col", class: place > 1 && place < 5 ? "number" : null }, name || make("span", { class: "hidden" }, "Picture"))))),
+      make("thead", {}, make("tr", {}, heads.map((name, place) => make("th", { scope: "col", class: place > 1 && name ? "number" : null }, name || make("span", { class: "hidden" }, "Picture"))))),
       make("tbody", {}, rows.map((row, place) => {
         const bar = make("i", { class: "rung" });
         const share = most === least ? 1 : lower ? row.value / most : (row.value - least * 0.9) / (most - least * 0.9);
         bar.style.setProperty("--share", `${Math.max(2, 100 * share)}%`);
         return make("tr", { class: place === 0 && rows.length > 1 ? "best" : null },
           make("th", { scope: "row" }, row.name, row.training ? make("span", { class: "live" }, "training") : null, row.served ? make("span", { class: "tag" }, "served") : null),
-          make("td", { class: "quiet" }, [row.cell ?? row.kind, row.recipe].filter(Boolean).join(", ")),
+          make("td", { class: "quiet" }, modelAndRecipe(row)),
           make("td", { class: "number" }, row.parameters ? count(row.parameters) : "–"),
           make("td", { class: "number" }, row.seconds === null ? "–" : short(row.seconds)),
           make("td", { class: "number" }, make("b", {}, short(row.value))),
+          inBits ? make("td", { class: "number" }, short(row.bits_per_byte)) : null,
           make("td", { class: "picture" }, rows.length > 1 ? bar : null));
       }))));
 }
@@ -71,7 +73,7 @@ function measuring(able) {
   area.addEventListener("input", () => remember("measure", area.value));
   const form = make("form", { class: "asking", onsubmit: (event) => { event.preventDefault(); measure(); } },
     make("h2", {}, "Measure a text of yours"), make("div", { class: "paper" }, area),
-    make("p", { class: "actions" }, make("button", { type: "submit", class: "main" }, "Measure"), make("span", { class: "help" }, key("Ctrl"), " ", key("Enter"))),
+    make("p", { class: "actions" }, make("button", { type: "submit", class: "main" }, "Measure"), make("span", { class: "help keys" }, key("Ctrl"), " ", key("Enter"))),
     examples(area, { "the text in Write": () => recall("text", "") }), place);
   form.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); measure(); }
@@ -91,5 +93,5 @@ function scores(rows) {
       error ? null : make("td", { class: "quiet" }, protocol(found.protocol)))))));
 }
 
-const protocol = (said) => (typeof said === "string" ? said : Object.entries(said ?? {}).filter(([, value]) => ["string", "number"].includes(typeof value)).map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`).join(", "));
+const protocol = (said) => (typeof said === "string" ? said : said?.signature ?? "");
 const titled = (measure) => measure.charAt(0).toUpperCase() + measure.slice(1).replaceAll("_", " ");

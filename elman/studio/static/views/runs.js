@@ -3,7 +3,7 @@
 import * as api from "../api.js";
 import { curves, short } from "../draw.js";
 import { make, note, trouble } from "../elements.js";
-import { count } from "../models.js";
+import { count, modelAndRecipe } from "../models.js";
 import { recall, remember } from "../remember.js";
 
 const EVERY = 3000; // milliseconds between two looks
@@ -18,6 +18,7 @@ function create() {
   const list = make("div", { class: "runs" });
   const pictures = make("div", { class: "pictures" });
   const histories = new Map(); // name → { records, next, training }
+  const known = new Map(); // name → what the server says of the run
   let chosen = new Set(recall("runs", []));
   let timer = null;
   let seen = "";
@@ -25,6 +26,7 @@ function create() {
   const look = async () => {
     try {
       const runs = (await api.runs()).sort((a, b) => Number(b.training) - Number(a.training));
+      runs.forEach((run) => known.set(run.name, run));
       settle(runs);
       fillList(runs);
       const grown = await Promise.all([...chosen].map(readOn));
@@ -49,12 +51,12 @@ function create() {
   };
   const fillList = (runs) => {
     if (!runs.length) {
-      list.replaceChildren(note("No trainings to show. Start the server with --runs FOLDER, the folder in which run folders lie, and they appear here, also while they go on."));
+      list.replaceChildren(note("No runs to show. Start the server with --runs FOLDER, where FOLDER contains run folders. Runs that are being trained appear here too, and their curves grow."));
       return;
     }
     const active = document.activeElement?.value;
     list.replaceChildren(make("table", { class: "table" }, make("caption", {}, "Choose up to six to see their curves."),
-      make("thead", {}, make("tr", {}, ["", "Run", "Model", "Epochs", "Weights", "Validation"].map((name, place) => make("th", { scope: "col", class: place > 2 ? "number" : null }, name)))),
+      make("thead", {}, make("tr", {}, ["", "Run", "Model", "Data", "Epochs", "Weights", "Validation"].map((name, place) => make("th", { scope: "col", class: place > 3 ? "number" : null }, name)))),
       make("tbody", {}, runs.map(row))));
     if (active) list.querySelector(`input[value="${CSS.escape(active)}"]`)?.focus();
   };
@@ -69,21 +71,18 @@ function create() {
     });
     return make("tr", {}, make("td", {}, box),
       make("th", { scope: "row" }, run.name, run.training ? make("span", { class: "live" }, "training") : null),
-      make("td", { class: "quiet" }, [run.cell ?? run.kind, run.recipe].filter(Boolean).join(", ")),
+      make("td", { class: "quiet" }, modelAndRecipe(run)),
+      make("td", { class: "quiet" }, run.data ?? "–"),
       make("td", { class: "number" }, run.epoch === null || run.epoch === undefined ? "–" : short(run.epoch)),
       make("td", { class: "number" }, run.parameters ? count(run.parameters) : "–"),
       make("td", { class: "number" }, measured(run.validation)));
   };
   const drawAll = () => {
     seen = [...chosen].join();
-    const kept = [...chosen].map((name) => ({ name, records: histories.get(name)?.records ?? [] }));
-    const keys = [...new Set(kept.flatMap(({ records }) => records.flatMap((record) => Object.keys(record).filter((key) => typeof record[key] === "number" && !NO_CURVE.has(key)))))];
-    const place = (key) => { const found = FIRST_KEYS.findIndex((pattern) => pattern.test(key)); return found < 0 ? FIRST_KEYS.length : found; };
-    keys.sort((a, b) => place(a) - place(b));
-    const opened = pictures.querySelector("details.more")?.open ?? false;
-    const [first, more] = [keys.filter((key) => place(key) < FIRST_KEYS.length), keys.filter((key) => place(key) === FIRST_KEYS.length)];
-    const drawn = (some) => make("div", { class: "grid" }, some.map((key) => curve(key, kept)));
-    pictures.replaceChildren(drawn(first), ...(more.length ? [make("details", { class: "more", open: opened }, make("summary", {}, "More curves"), drawn(more))] : []));
+    const kept = [...chosen].map((name) => ({ name, data: known.get(name)?.data ?? "", records: histories.get(name)?.records ?? [] }));
+    const datasets = [...new Set(kept.map(({ data }) => data))];
+    const opened = new Set([...pictures.querySelectorAll("details.more[open]")].map((details) => details.dataset.name));
+    pictures.replaceChildren(...datasets.map((data) => section(data, kept.filter((one) => one.data === data), datasets.length > 1, opened.has(data))));
   };
   const again = async () => {
     await look();
@@ -92,6 +91,18 @@ function create() {
   const show = () => { if (timer === null) { timer = 0; again(); } };
   const hide = () => { clearTimeout(timer); timer = null; };
   return { element: make("div", { class: "trainings" }, list, pictures), show, hide };
+}
+
+/* The curves of the runs of one dataset; runs of different datasets never share an axis. */
+function section(data, kept, named, open) {
+  const keys = [...new Set(kept.flatMap(({ records }) => records.flatMap((record) => Object.keys(record).filter((key) => typeof record[key] === "number" && !NO_CURVE.has(key)))))];
+  const place = (key) => { const found = FIRST_KEYS.findIndex((pattern) => pattern.test(key)); return found < 0 ? FIRST_KEYS.length : found; };
+  keys.sort((a, b) => place(a) - place(b));
+  const [first, more] = [true, false].map((shown) => keys.filter((key) => (place(key) < FIRST_KEYS.length) === shown));
+  const drawn = (some) => make("div", { class: "grid" }, some.map((key) => curve(key, kept)));
+  return make("section", { class: "dataset", "aria-label": `Curves on ${data || "an unknown dataset"}` },
+    named ? make("h2", {}, data || "unknown dataset") : null, drawn(first),
+    more.length ? make("details", { class: "more", "data-name": data, open }, make("summary", {}, "More curves"), drawn(more)) : null);
 }
 
 function curve(key, kept) {

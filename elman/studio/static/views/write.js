@@ -3,7 +3,7 @@
 import * as api from "../api.js";
 import { colouredText, curves, short } from "../draw.js";
 import { examples, key, make, note, put, textArea, trouble } from "../elements.js";
-import { card } from "../models.js";
+import { can, card, examplesFrom, sampleTexts } from "../models.js";
 import { recall, remember } from "../remember.js";
 
 const SUGGESTIONS = 5;
@@ -14,9 +14,11 @@ const FIRST_TEXT = "the government wants to lower interest rates before the next
 
 export default { id: "write", title: "Write", task: ["suggest", "surprisal"], create };
 
-function create() {
+const able = (models) => models.filter((model) => can(model, "suggest"));
+
+function create({ models }) {
   const area = textArea({ rows: 3, class: "writing", placeholder: "Write something …", "aria-label": "Your text" });
-  area.value = recall("text", FIRST_TEXT);
+  area.value = recall("text", sampleTexts(able(models))[0] ?? FIRST_TEXT);
   const cards = make("div", { class: "cards" });
   const together = make("div", { class: "together" });
   let asked = [];
@@ -82,13 +84,14 @@ function create() {
 
   const element = make("div", { class: "write" },
     make("div", { class: "paper" }, area),
-    make("p", { class: "help" }, key("Tab"), " takes the first suggestion, ", key("Alt"), " ", key("1…5"),
-      " another; ", key("Esc"), " puts them away. Choose a word below to see what was expected in its place."),
-    examples(area, {
+    make("p", { class: "help" }, make("span", { class: "keys" }, key("Tab"), " takes the first suggestion, ", key("Alt"), " ", key("1…5"),
+      " another; ", key("Esc"), " hides them. "), make("span", { class: "touch" }, "Tap a suggestion to take it. "),
+      "Select a word below to see what the model expected in its place."),
+    examples(area, examplesFrom(able(models), {
       "the news": FIRST_TEXT,
       "two meanings": "the bank raised its prime rate and the river left its bank ",
       "an odd word": "shares of the company closed at a record high pineapple ",
-    }),
+    })),
     scale(), cards, together);
 
   const show = (models) => {
@@ -105,21 +108,35 @@ function create() {
   return { element, show, hide: () => { hint.cancel(); refresh.cancel(); settle.cancel(); } };
 }
 
+/* Endings of a word that may be unfinished, and words that may follow it if it is not, the likeliest first:
+the chance of a word that follows is that of the typed word times its own. */
 async function suggestions(model, before, signal, accept, first) {
-  const begun = /\S$/.test(before);
-  const ask = async (complete) => (await api.suggest({ model: model.id, text: before, top: SUGGESTIONS, complete }, signal)).suggestions;
-  let found = begun ? await ask(true) : [];
-  const completes = found.length > 0;
-  if (!completes) found = await ask(false);
-  return found.map(({ token, probability }, number) => {
+  const begun = /\S+$/.exec(before)?.[0];
+  const ask = async (text, complete) => (await api.suggest({ model: model.id, text, top: SUGGESTIONS, complete }, signal)).suggestions
+    .map((one) => ({ ...one, completes: complete }));
+  const [endings, share, next] = await Promise.all([
+    begun ? ask(before, true) : [],
+    begun ? typedShare(model, before, signal) : 1,
+    ask(begun ? `${before} ` : before, false),
+  ]);
+  const following = next.map((one) => ({ ...one, probability: (share || 1) * one.probability }));
+  const found = [...endings, ...following];
+  if (share) found.sort((a, b) => b.probability - a.probability);
+  return found.slice(0, SUGGESTIONS).map(({ token, probability, completes }, number) => {
     const button = make("button", { type: "button", class: "suggestion", "data-token": token,
       "data-completes": String(completes), "data-spaced": String(model.tokenizer === "words"),
-      "aria-label": `${token}, ${percent(probability)}`, onclick: () => accept(button) },
+      "aria-label": `${token}, ${percent(probability)}${begun && !completes ? ", the next word" : ""}`, onclick: () => accept(button) },
     first ? key(number === 0 ? "Tab" : String(number + 1)) : null,
-    make("span", {}, token), make("small", {}, percent(probability)));
+    make("span", {}, begun && !completes ? `${begun} ` : "", token), make("small", {}, percent(probability)));
     button.style.setProperty("--share", `${Math.max(2, 100 * probability)}%`);
     return button;
   });
+}
+
+/* How likely the last word is as it stands; 0 where the model does not know it, so it must be unfinished. */
+async function typedShare(model, before, signal) {
+  const word = (await api.surprisal({ model: model.id, text: before }, signal)).words.at(-1);
+  return !word || word.unknown || word.surprisal === null ? 0 : 2 ** -word.surprisal;
 }
 
 /* A suggestion goes in at the cursor: an unfinished word is replaced, a mark clings to the last word. */
@@ -141,6 +158,7 @@ function coloured(model, words, text, place) {
   const shown = words.map(({ word, surprisal, entropy, rank, unknown }, number) => ({
     text: word === "<eos>" ? "⏎\n" : number + 1 < words.length && words[number + 1].word === "<eos>" ? word : `${word} `,
     value: surprisal,
+    unknown,
     note: [entropy !== null && `entropy ${short(entropy)}`,
       rank && `rank ${short(rank)}`, unknown && "unknown to the model"].filter(Boolean).join(" · "),
   }));
@@ -148,20 +166,22 @@ function coloured(model, words, text, place) {
   const select = async (number) => {
     const { suggestions: found } = await api.suggest({ model: model.id, text: textBefore(text, number), top: SUGGESTIONS });
     const list = found.map(({ token, probability }) => make("li", {}, token, " ", make("small", {}, percent(probability))));
-    expected.replaceChildren(make("p", {}, "In place of ", make("b", {}, words[number].word), " it expected"), make("ol", {}, list));
+    expected.replaceChildren(make("p", {}, "Instead of ", make("b", {}, words[number].word), " the model expected"), make("ol", {}, list));
   };
   const figure = colouredText({ title: "", words: shown, high: TOP_BITS, label: "surprisal", onSelect: select,
     format: (bits) => (bits === null ? "without end: impossible" : `${short(bits)} bits`) });
   figure.querySelector(".words").setAttribute("aria-label", `Surprisal of every word, ${model.id}`);
-  return make("div", {}, make("p", { class: "sum" }, ...summary(words)), figure, expected);
+  return make("div", {}, make("p", { class: "sum" }, summary(words)), figure, expected);
 }
 
 function summary(words) {
   const known = words.map((word) => word.surprisal).filter((bits) => bits !== null);
   const mean = known.reduce((sum, bits) => sum + bits, 0) / (known.length || 1);
   const impossible = words.length - known.length;
+  const unknown = words.filter((word) => word.unknown).length;
   return [make("b", {}, short(mean)), " bits per word", impossible ? `, ${impossible} impossible` : "",
-    ` over ${words.length} ${words.length === 1 ? "word" : "words"}`];
+    ` over ${words.length} ${words.length === 1 ? "word" : "words"}`,
+    unknown ? make("span", { class: "unknown-words" }, ` · ${unknown} unknown to the model`) : null];
 }
 
 /* What stands before a word, counted as the server counts: words and line ends. */
