@@ -15,7 +15,7 @@ import torch
 
 from elman.errors import InputError
 from elman.insight import INSIGHTS
-from elman.runs.manifest import MANIFEST
+from elman.runs.claim import MANIFEST
 from elman.studio.errors import Refused
 from elman.tasks.language_modelling.inspection import inspect
 from elman.tasks.question import Question

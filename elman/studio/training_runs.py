@@ -23,7 +23,7 @@ from elman.runs.lock import is_being_trained
 from elman.runs.parts import open_regular
 from elman.studio.errors import Refused
 from elman.studio.served import ServedModel, last_part
-from elman.tasks.task import task_of
+from elman.tasks.saved_runs import task_of
 from elman.training.history import HISTORY, read_history
 
 _DEPTHS = ("*", "*/*")  # a run beside others, or in the folder of a series
