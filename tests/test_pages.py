@@ -10,7 +10,10 @@ from elman.cli import called_command, command_names, commands_by_group, run
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
+PAGES = [
+    *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG")),
+    *sorted(DOCS.glob("*.md")),
+]
 _CODE = re.compile(r"```.*?```", re.DOTALL)
 
 
