@@ -1,15 +1,25 @@
-"""Write the pages that are made from the code: docs/commands.md and docs/rooms.svg.
+"""Write the pages that are made from the code.
 
     python docs/generate.py
 
-Commands come from what `elman COMMAND --help` shows, the rooms from the table below.
-`tests/test_generated_docs.py` says when these pages are out of date.
+| page | made from |
+|---|---|
+| commands.md | what `elman COMMAND --help` shows |
+| recipes.md | the TOML files of `elman/recipes` |
+| components.md | what `elman list` shows |
+| python.md | the docstrings of what `import elman` offers |
+| rooms.svg | the table below |
+
+`tests/test_generated_docs.py` fails when a page is out of date.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
+import tomllib
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +85,8 @@ def commands_page() -> str:
     parts = [
         "# Commands",
         _MADE,
-        "Every command has `--help` with this text. Results go to standard output, notes and "
-        "progress to standard error; exit codes: 0 done, 1 something failed, 2 wrong input.",
+        "Every command prints this text with `--help`. Results go to standard output, notes and "
+        "progress to standard error. Exit codes: 0 for success, 1 for failure, 2 for wrong input.",
     ]
     groups = commands_by_group()
     for group, commands in groups.items():
@@ -126,6 +136,180 @@ def _default(argument: Any) -> str:
     return f"`{default}`" if default or (default == 0 and default is not False) else ""
 
 
+# Recipes ------------------------------------------------------------------------------------------
+
+
+def recipes_page() -> str:
+    """All recipes by the kind of model that they train, each with its file."""
+    from elman.recipes import recipe_names
+
+    files = {name: PACKAGE / "recipes" / f"{name}.toml" for name in recipe_names()}
+    kinds: dict[str, dict[str, str]] = {}
+    for name, about in recipe_names().items():
+        kind = tomllib.loads(files[name].read_text(encoding="utf-8"))["model"]["kind"]
+        kinds.setdefault(kind, {})[name] = about
+    parts = [
+        "# Recipes",
+        _MADE,
+        "A recipe is a named set of hyperparameters: `elman train RECIPE --data PATH --out RUN`. "
+        "Change single settings with `--set section.field=value`, or copy a recipe into a TOML "
+        "file of your own and pass its path. Settings that a recipe does not name have their "
+        "defaults. [Training](training.md) explains the settings.",
+        _table(["kind of model", "recipes"], [[f"`{k}`", _links(v)] for k, v in kinds.items()]),
+    ]
+    for recipes in kinds.values():
+        for name, about in recipes.items():
+            text = files[name].read_text(encoding="utf-8")
+            settings = re.sub(r"^about = .*\n+", "", text, flags=re.MULTILINE).strip()
+            sentence = about[:1].upper() + about[1:]
+            parts += [f"## {name}", f"{sentence}.", f"```toml\n{settings}\n```"]
+    return "\n\n".join(parts) + "\n"
+
+
+def _links(names: dict[str, str]) -> str:
+    return ", ".join(f"[{name}](#{name})" for name in names)
+
+
+# Components ---------------------------------------------------------------------------------------
+
+
+def components_page() -> str:
+    """Everything that can be chosen by name, as `elman list` shows it."""
+    from elman.cli.list import KINDS, _members
+
+    kinds = {kind: place for kind, place in KINDS.items() if kind != "recipes"}
+    parts = [
+        "# Components",
+        _MADE,
+        "Everything that you can choose by name, as `elman list` prints it. [Recipes](recipes.md) "
+        "have their own page. [Extending](extending.md) explains how to add a component.",
+        _links(kinds),
+    ]
+    for kind, place in kinds.items():
+        rows = [[f"`{name}`", about] for name, about in _members(place).items()]
+        parts += [f"## {kind}", _table(["name", "what it is"], rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+# Python -------------------------------------------------------------------------------------------
+
+# What `elman.load` gives, by task.
+_TRAINED = [
+    "elman.tasks.language_modelling.trained:TrainedModel",
+    "elman.tasks.tagging.task:TrainedTagger",
+    "elman.tasks.classification.trained:TrainedClassifier",
+    "elman.tasks.answering.task:TrainedAnswerer",
+    "elman.tasks.translation.trained:TrainedTranslator",
+    "elman.tasks.embedding.task:TrainedEmbedding",
+]
+
+
+def python_page() -> str:
+    """What `import elman` offers, and the classes that `elman.load` returns."""
+    import elman
+
+    offered = {name: getattr(elman, name) for name in elman.__all__ if name != "__version__"}
+    trained = {place.split(":")[1]: _found(place) for place in _TRAINED}
+    functions = {name: item for name, item in offered.items() if inspect.isfunction(item)}
+    classes = {n: i for n, i in offered.items() if n not in functions and n not in trained}
+    parts = [
+        "# Python",
+        _MADE,
+        "`import elman` offers the names on this page. [Training](training.md), "
+        "[Generation](generation.md) and the other pages of the guide have examples.",
+        "## Functions",
+        *(part for name, item in functions.items() for part in _documented(f"elman.{name}", item)),
+        "## Classes",
+        *(part for name, item in classes.items() for part in _class(f"elman.{name}", item)),
+        "## Trained models",
+        "`elman.train` and `elman.load` return one of these classes, depending on the task.",
+        *(part for name, item in trained.items() for part in _class(name, item)),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _found(place: str) -> Any:
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
+
+
+def _class(name: str, item: type) -> list[str]:
+    """A class: its docstring, and its public members that elman defines, the base's left out."""
+    from elman.tasks.trained import Trained
+
+    base = Trained if issubclass(item, Trained) and item is not Trained else object
+    note = ["It also has the members of [elman.Trained](#elmantrained)."] if base is Trained else []
+    members = [
+        part
+        for member, value in inspect.getmembers(item)
+        if not member.startswith("_") and _is_documented(value)
+        if getattr(base, member, None) is not value
+        for part in _documented(f"{item.__name__}.{member}", value, heading="####")
+    ]
+    return [f"### {name}", _prose(item), *note, *members]
+
+
+def _is_documented(value: Any) -> bool:
+    value = value.fget if isinstance(value, property) else value
+    ours = getattr(value, "__module__", "") or ""
+    return ours.startswith("elman") and inspect.isroutine(value) and bool(inspect.getdoc(value))
+
+
+def _documented(name: str, item: Any, heading: str = "###") -> list[str]:
+    if isinstance(item, property):
+        return [f"{heading} {name}", f"Property. {_prose(item)}"]
+    return [f"{heading} {name}", f"```python\n{_signature(name, item)}\n```", _prose(item)]
+
+
+def _prose(item: Any) -> str:
+    return (inspect.getdoc(item) or "").strip()
+
+
+def _signature(name: str, function: Callable[..., Any]) -> str:
+    """`name(a: int, *, b: str = "x") -> int`, on several lines if it is long."""
+    signature = inspect.signature(function)
+    words: list[str] = []
+    starred = False
+    for parameter in signature.parameters.values():
+        if parameter.name == "self":
+            continue
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and not starred:
+            words.append("*")
+        starred |= parameter.kind in (
+            inspect.Parameter.KEYWORD_ONLY,
+            inspect.Parameter.VAR_POSITIONAL,
+        )
+        words.append(_parameter(parameter))
+    result = signature.return_annotation
+    arrow = "" if result is inspect.Signature.empty else f" -> {_annotation(result)}"
+    line = f"{name}({', '.join(words)}){arrow}"
+    if len(line) <= 88:
+        return line
+    return "\n".join([f"{name}(", *(f"    {word}," for word in words), f"){arrow}"])
+
+
+def _parameter(parameter: inspect.Parameter) -> str:
+    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    text = stars.get(parameter.kind, "") + parameter.name
+    typed = parameter.annotation is not inspect.Parameter.empty
+    if typed:
+        text += f": {_annotation(parameter.annotation)}"
+    if parameter.default is not inspect.Parameter.empty:
+        text += f" = {_value(parameter.default)}" if typed else f"={_value(parameter.default)}"
+    return text
+
+
+def _annotation(annotation: Any) -> str:
+    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+
+
+def _value(value: Any) -> str:
+    """A default value without addresses in memory."""
+    if inspect.isroutine(value) or inspect.isclass(value):
+        return "…" if value.__name__ == "<lambda>" else str(value.__name__)
+    return "…" if " at 0x" in repr(value) else repr(value)
+
+
 # The picture of the rooms -------------------------------------------------------------------------
 
 
@@ -171,10 +355,19 @@ def _table(header: list[str], rows: list[list[str]]) -> str:
     )
 
 
+PAGES: dict[str, Callable[[], str]] = {
+    "commands.md": commands_page,
+    "recipes.md": recipes_page,
+    "components.md": components_page,
+    "python.md": python_page,
+    "rooms.svg": rooms_picture,
+}
+
+
 def main() -> None:
     """Write all pages."""
-    (DOCS / "commands.md").write_text(commands_page(), encoding="utf-8")
-    (DOCS / "rooms.svg").write_text(rooms_picture(), encoding="utf-8")
+    for name, make in PAGES.items():
+        (DOCS / name).write_text(make(), encoding="utf-8")
 
 
 if __name__ == "__main__":
