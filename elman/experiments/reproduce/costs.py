@@ -21,9 +21,7 @@ from elman.tasks.task import plan
 _SECONDS_PER_CHARACTER = 1e-6  # of counting; a 5-gram of the Penn Treebank takes about two seconds
 
 
-def plan_rows(
-    workshop: Workshop, rows: Iterable[tuple[PublishedTable, PublishedRow, str]]
-) -> None:
+def plan_rows(workshop: Workshop, rows: Iterable[tuple[PublishedTable, PublishedRow, str]]) -> None:
     """Plan every training that the rows need and whose cost is not known yet, and keep it."""
     known = workshop.known().costs
     wanted = {
@@ -39,9 +37,7 @@ def plan_rows(
             keep(workshop.results, costs={name: cost})
 
 
-def _plan(
-    workshop: Workshop, table: PublishedTable, training: Training, data: str
-) -> Cost | None:
+def _plan(workshop: Workshop, table: PublishedTable, training: Training, data: str) -> Cost | None:
     text = training.corpus or data
     if not text:
         return compute_cost(training, table)

@@ -59,12 +59,18 @@ def _ablation(row: PublishedRow) -> list[Trial]:
 EXPERIMENTS = {"ablation": _ablation}
 
 
+def trials_of(row: PublishedRow) -> list[Trial]:
+    """The trainings of a row that is an experiment."""
+    found: list[Trial] = choose(EXPERIMENTS, row.experiment, "experiment")(row)
+    return found
+
+
 def measure_experiment(row: PublishedRow, runs: Path) -> Outcome:
     """Measure a row whose trainings are finished in the folder `runs`."""
     after = TASKS[row.task].after
     found = [
         measure_run(runs / trial.folder, trial.corpus, after, trial.seed)
-        for trial in choose(EXPERIMENTS, row.experiment, "experiment")(row)
+        for trial in trials_of(row)
     ]
     return Outcome(
         figures={str(run.seed): run.accuracy for run in found},

@@ -187,10 +187,7 @@ def read_kept(path: Path) -> Kept:
         return Kept(
             {name: build(Result, entry, name) for name, entry in tree["results"].items()},
             {name: build(Cost, entry, name) for name, entry in tree["costs"].items()},
-            {
-                name: build(Failure, entry, name)
-                for name, entry in tree.get("failures", {}).items()
-            },
+            {name: build(Failure, entry, name) for name, entry in tree.get("failures", {}).items()},
         )
     except OSError as error:
         raise InputError(

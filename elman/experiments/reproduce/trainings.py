@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from elman.errors import InputError
-from elman.experiments.reproduce.experiments import EXPERIMENTS
+from elman.experiments.reproduce.experiments import trials_of
 from elman.experiments.reproduce.registry import (
     PublishedRow,
     PublishedTable,
@@ -89,7 +89,7 @@ def trainings_of(
                 folder=trial.folder,
                 corpus=trial.corpus,
             )
-            for trial in EXPERIMENTS.get(row.experiment, lambda row: [])(row)
+            for trial in trials_of(row)
         }
     if not row.recipe:
         return {}

@@ -39,3 +39,8 @@ class Workshop:
     def known(self) -> Kept:
         """What was measured here, and what is shipped with elman where there is nothing here."""
         return self.kept().over(read_shipped())
+
+    def set_threads(self) -> None:
+        """Fit and score with as many threads as a training has; a loaded run does not set them."""
+        if self.machine.threads is not None:
+            self.machine.prepare()
