@@ -25,10 +25,10 @@ def plan_rows(workshop: Workshop, rows: Iterable[tuple[PublishedTable, Published
     """Plan every training that the rows need and whose cost is not known yet, and keep it."""
     known = workshop.known().costs
     wanted = {
-        training.name: (table, training, data)
+        training.cost_name: (table, training, data)
         for table, row, data in rows
         for training in trainings_of(workshop.tables, table, row).values()
-        if training.name not in known
+        if training.cost_name not in known
     }
     for number, (name, (table, training, data)) in enumerate(wanted.items(), 1):
         workshop.progress(f"planning {name} ({number} of {len(wanted)})")
@@ -101,7 +101,7 @@ def row_cost(
         for training in trainings_of(tables, table, row).values()
         if runs is None or not is_finished(training, runs)
     }
-    costs = [kept.costs.get(training.name) for training in needed]
+    costs = [kept.costs.get(training.cost_name) for training in needed]
     known = [cost for cost in costs if cost is not None]
     if len(known) < len(costs):
         return None

@@ -24,7 +24,7 @@ from elman.experiments.reproduce.workshop import Workshop
 _SEED_SHARE = 0.5  # of the value of the seed before
 _SHIPPED_SHARE = 0.1  # of the value, where a result is shipped already
 _MEASURING = 20.0  # seconds to fit and score, about
-_ADAPTER_SECONDS = {"dynamic": 600.0, "continuous-cache": 60.0, "monte-carlo": 60.0}
+_ADAPTER_SECONDS = {"dynamic": 600.0, "continuous-cache": 60.0, "monte-carlo": 3600.0}
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def rank_jobs(
             for other, others in needs.items()
             if other == job or (others and others.keys() <= needed.keys())
         ]
-        seconds = cost.seconds + measuring_seconds(job.row, shipped.of(job.table, job.row))
+        seconds = cost.seconds + _measuring_seconds(job.row)
         ranked.append(Ranked(job, needed, seconds, sum(together), cost))
     return sorted(ranked, key=lambda one: (_place(one.job, first), -one.per_hour))
 
@@ -135,7 +135,7 @@ def _left_to_train(
     """What is left of the planned cost; None if one of the trainings was never planned."""
     seconds, teraflop = 0.0, 0.0
     for name, training in needed.items():
-        cost = costs.get(name) or costs.get(_first_seed(training))
+        cost = costs.get(training.cost_name)
         planned = None if cost is None else cost.with_threads(threads)
         if cost is None or planned is None:
             return None
@@ -144,12 +144,7 @@ def _left_to_train(
     return Cost(seconds=seconds, teraflop=teraflop or None)
 
 
-def _first_seed(training: Training) -> str:
-    """The name of the same training with its first seed, which costs the same."""
-    return training.name.removesuffix(f"-seed{training.number}")
-
-
-def measuring_seconds(row: PublishedRow, result: object | None = None) -> float:
+def _measuring_seconds(row: PublishedRow) -> float:
     """About how long fitting and scoring take."""
     names = [adapter.partition(":")[0] for adapter in row.adapters]
     return _MEASURING + sum(_ADAPTER_SECONDS.get(name, 0.0) for name in names)

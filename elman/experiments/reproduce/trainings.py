@@ -56,6 +56,16 @@ class Training:
             words.append(f"seed{self.number}")
         return "-".join(re.sub(r"[^A-Za-z0-9.]+", "-", word).strip("-") for word in words)
 
+    @property
+    def cost_name(self) -> str:
+        """The name that its cost is kept under: trainings that differ in their seed cost the same.
+
+        That of a training with the first seed is the name of its run.
+        """
+        if self.folder:
+            return self.folder.removesuffix(f"-{self.number}")
+        return self.name.removesuffix(f"-seed{self.number}") if self.number else self.name
+
     def seed(self) -> int:
         """The seed of the run."""
         return load_recipe(self.recipe, self.settings).seed + self.number
