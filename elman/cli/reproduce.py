@@ -138,12 +138,13 @@ def reproduce(
     Parameters
     ----------
     tables
-        The tables; none: all of them.
+        The tables, by name or as TOML files of your own; none: all that come with elman.
     """
     order = order or Order()
     order.tables = tables
-    known = read_tables()
-    chosen = [choose(known, name, "table") for name in tables] or [*known.values()]
+    known = read_tables(files=[name for name in tables if name.endswith(".toml")])
+    names = [Path(name).stem if name.endswith(".toml") else name for name in tables]
+    chosen = [choose(known, name, "table") for name in names] or [*known.values()]
     read_kept(order.file)  # a file that cannot be used is refused before the work
     order.refuse_contradictions()
     if order.write:

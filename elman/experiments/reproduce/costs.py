@@ -66,7 +66,8 @@ def compute_cost(training: Training, table: PublishedTable) -> Cost | None:
     from elman.models import MODELS
     from elman.models.weights import outline
 
-    counts = torch.ones(table.vocabulary, dtype=torch.long)
+    ranks = torch.arange(1, table.vocabulary + 1, dtype=torch.double)  # counts by Zipf's law
+    counts = (table.tokens / (ranks * (1 / ranks).sum())).round().long().clamp(min=1)
     material = Material(counts=counts, eos_id=0)
     model = outline(lambda: MODELS[config.kind](config.model, material))
     if model is None:

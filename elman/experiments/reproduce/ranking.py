@@ -84,31 +84,36 @@ def rank_jobs(
     """
     kept, shipped = workshop.kept(), read_shipped()
     costs = kept.over(shipped).costs
+    jobs = pending_jobs(workshop, rows, kept)
     done: dict[str, float] = {}
-    needs: dict[Job, dict[str, Training]] = {}
-    for job in pending_jobs(workshop, rows, kept):
-        needs[job] = {}
-        trainings = trainings_of(workshop.tables, job.table, job.row, job.number)
-        for training in trainings.values():
-            name = training.name
-            if name not in done:
-                done[name] = _share_done(training, workshop.runs)
-            if done[name] < 1:
-                needs[job][name] = training
-    values = {job: _value(job, shipped) for job in needs}
+    needs = [_unfinished(workshop, job, done) for job in jobs]
+    values = [_value(job, shipped) for job in jobs]
     ranked = []
-    for job, needed in needs.items():
+    for place, (job, needed) in enumerate(zip(jobs, needs, strict=True)):
         cost = _left_to_train(needed, costs, done, workshop.machine.threads)
         if cost is None or cost.seconds is None:
             continue
-        together = [
+        value = sum(
             values[other]
-            for other, others in needs.items()
-            if other == job or (others and others.keys() <= needed.keys())
-        ]
+            for other, others in enumerate(needs)
+            if other == place or (others and others.keys() <= needed.keys())
+        )
         seconds = cost.seconds + _measuring_seconds(job.row)
-        ranked.append(Ranked(job, needed, seconds, sum(together), cost))
+        ranked.append(Ranked(job, needed, seconds, value, cost))
     return sorted(ranked, key=lambda one: (_place(one.job, first), -one.per_hour))
+
+
+def _unfinished(workshop: Workshop, job: Job, done: dict[str, float]) -> dict[str, Training]:
+    """The trainings that a job still needs, by name; `done` remembers how far each is."""
+    found = {}
+    trainings = trainings_of(workshop.tables, job.table, job.row, job.number)
+    for training in trainings.values():
+        name = training.name
+        if name not in done:
+            done[name] = _share_done(training, workshop.runs)
+        if done[name] < 1:
+            found[name] = training
+    return found
 
 
 def _share_done(training: Training, runs: Path) -> float:

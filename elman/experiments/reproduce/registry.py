@@ -8,6 +8,7 @@ what is quoted only, the reason.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -117,10 +118,18 @@ class PublishedTable:
 Tables = dict[str, PublishedTable]
 
 
-def read_tables(folder: Path | None = None) -> Tables:
-    """All tables by their names, in the order of their places; those of the package by default."""
-    tables = [_read_table(path) for path in sorted((folder or FOLDER).glob("*.toml"))]
-    found = {table.name: table for table in sorted(tables, key=lambda table: table.place)}
+def read_tables(folder: Path | None = None, files: Iterable[str] = ()) -> Tables:
+    """All tables by their names, in the order of their places; those of the package by default.
+
+    `files`: TOML files with further tables.
+    """
+    paths = [*sorted((folder or FOLDER).glob("*.toml")), *map(Path, files)]
+    tables = [_read_table(path) for path in paths]
+    found: Tables = {}
+    for table in sorted(tables, key=lambda table: table.place):
+        if table.name in found:
+            raise InputError(f"{table.name}.toml: a table has that name already; rename the file")
+        found[table.name] = table
     for table in found.values():
         for row in table.rows:
             for reference in all_references(row):
