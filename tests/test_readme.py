@@ -11,6 +11,8 @@ import pytest
 
 import elman
 from elman.cli import command_names, run
+from elman.experiments.reproduce.registry import read_tables
+from elman.experiments.reproduce.shipped import read_shipped
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -55,6 +57,35 @@ def test_ci_calls_the_test_command() -> None:
 def test_every_command_is_in_the_guide_or_readme(command: str) -> None:
     guide = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
     assert f"elman {command}" in README + guide
+
+
+# The rows of the table at its top, and the published table and row that stands behind each.
+FIGURES = {
+    "trigram, add one (Laplace)": "ours/trigram-laplace",
+    "5-gram, modified Kneser–Ney": "ptb/kn5",
+    "the same with a cache": "ptb/kn5-cache",
+    "feed-forward, five words seen (`bengio`)": "ptb/feed-forward-ours",
+    "Elman network (`mikolov`)": "ptb/recurrent-ours",
+    "LSTM 2 × 200 (`zaremba-small`)": "ours/zaremba-small",
+    "LSTM, recipe `quick` (70 teraflop)": "ours/quick",
+    "LSTM, recipe `hour` (400 teraflop)": "ours/hour",
+    "the same with a continuous cache": "ours/hour-continuous-cache",
+    "the same, going on learning from the text (dynamic evaluation)": "ours/hour-dynamic",
+    "all of it, mixed with the 5-gram": "ours/hour-all",
+}
+
+
+def test_every_figure_has_a_row_of_a_table() -> None:
+    tables, shipped = read_tables(), read_shipped()
+    lines = re.findall(r"^\| ([^|]+) \| ([^|]+) \| \**([\d.]+)\** \|", README, flags=re.MULTILINE)
+    assert {line[0] for line in lines} == set(FIGURES), "name the row behind each figure in FIGURES"
+    for label, published, measured in lines:
+        table, _, name = FIGURES[label].partition("/")
+        row = tables[table].row(name)
+        assert published in ("–", str(row.published)), label
+        result = shipped.of(tables[table], row)
+        if result is not None:  # else it waits for its turn
+            assert result.measured == pytest.approx(float(measured), rel=0.002), label
 
 
 def test_links_lead_somewhere() -> None:

@@ -183,16 +183,16 @@ def test_experiments_are_judged_by_their_order(workshop, monkeypatch) -> None:
 
 def test_a_training_that_starts_from_another(workshop) -> None:
     table = workshop.tables["toy"]
+    still = ("training.epochs=1", "training.learning_rate=1e-9")  # nothing is learned any more
     recipe = table.row("neural").recipe
-    tuned = PublishedRow(
-        name="tuned", recipe=recipe, starts_from="neural", settings=("training.epochs=1",)
-    )
+    tuned = PublishedRow(name="tuned", recipe=recipe, starts_from="neural", settings=still)
     result = reproduce_row(workshop, table, tuned, "texts/toy")
     assert result.starts_from == "neural"
     runs = {path.name for path in workshop.runs.iterdir()}
-    assert runs == {"toy-tiny", "toy-tiny-1-finetuned"}
-    alone = PublishedRow(name="alone", recipe=recipe, settings=("training.epochs=1",))
-    assert reproduce_row(workshop, table, alone, "texts/toy").measured > result.measured
+    assert runs == {"toy-tiny", "toy-tiny-1-1e-9-finetuned"}
+    assert result.measured == pytest.approx(run(workshop, "neural").measured, rel=1e-6)
+    alone = PublishedRow(name="alone", recipe=recipe, settings=still)
+    assert reproduce_row(workshop, table, alone, "texts/toy").measured != result.measured
 
 
 def test_older_results_of_our_recipes_move_to_their_new_rows(workshop) -> None:

@@ -63,20 +63,19 @@ def measure_and_keep(
         if before is not None and row.seeds > 1:
             result = result.with_seeds_of(before)
         kept.add(result)
-        _judge(workshop, table, row, kept)
-        result = kept.results[f"{table.name}/{row.name}"]
+        _judge(table, row, result, kept)
 
     update_kept(workshop.results, add)
     return result
 
 
-def _judge(workshop: Workshop, table: PublishedTable, row: PublishedRow, kept: Kept) -> None:
+def _judge(table: PublishedTable, row: PublishedRow, result: Result, kept: Kept) -> None:
     """Write the verdict; verdicts on an order change when another row has its place in it."""
+    result.verdict = str(verdict_on(table, row, result, kept))
     for other in table.rows:
-        if other.name == row.name or (row.order and other.order == row.order):
-            result = kept.of(table, other)
-            if result is not None:
-                result.verdict = str(verdict_on(table, other, result, kept))
+        there = kept.of(table, other) if row.order and other.order == row.order else None
+        if there is not None:
+            there.verdict = str(verdict_on(table, other, there, kept))
 
 
 def measure_row(
