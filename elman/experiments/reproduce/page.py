@@ -51,6 +51,7 @@ _SIGNS = {
     QUOTED: ("“", "open", "cannot be measured here; the reason is given"),
 }
 _STYLE = """<style>
+.scroll { overflow-x: auto } .tables code { white-space: nowrap }
 .tables { width: 100%; font-size: .9rem } .tables td, .tables th { vertical-align: top }
 .bar { display: block; height: .55rem; margin: .2rem 0; border: 1px solid var(--draw-ink);
        box-sizing: border-box; min-width: 2px }
@@ -130,7 +131,8 @@ def _table(table: PublishedTable, rows: list[Status]) -> str:
     cells = "".join(f"<th>{name}</th>" for name in header)
     body = "".join(_row(status, largest or 1.0) for status in rows)
     return (
-        f'<table class="tables"><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>'
+        f'<div class="scroll"><table class="tables"><thead><tr>{cells}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
         f"<pre>elman reproduce {escape(table.name)} --budget 12h --data FOLDER</pre>"
     )
 
@@ -147,11 +149,11 @@ def _row(status: Status, largest: float) -> str:
     bars += _bar(result.measured if result else None, largest, _SIGNS[kind][1])
     about = escape(row.about) + (f" ({escape(row.source)})" if row.source else "")
     how = "" if row.quoted else f"elman reproduce {table.name} --row {row.name}: {way(row)}"
-    parts = [how, row.note, evidence(result) if result else ""]
+    parts = [how or row.quoted, row.note, evidence(result) if result else ""]
     details = "<br>".join(escape(part) for part in parts if part)
     return (
         f"<tr><td><code>{escape(row.name)}</code></td>"
-        f'<td>{about}<div class="how">{details}</div></td>'
+        f'<td>{about}<details class="how"><summary>how</summary>{details}</details></td>'
         f'<td class="number">{figure(table, row.published)}</td>'
         f'<td class="number">{measured}</td><td class="bars">{bars}</td>'
         f'<td class="verdict">{_sign(kind)} {escape(str(status.verdict))}</td>'
