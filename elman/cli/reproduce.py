@@ -21,7 +21,7 @@ from elman.experiments.reproduce.queue import Rows, work_off
 from elman.experiments.reproduce.ranking import Ranked, pending_jobs, rank_jobs
 from elman.experiments.reproduce.registry import PublishedRow, PublishedTable, Tables, read_tables
 from elman.experiments.reproduce.report import evidence, figure, rewrite, training_cost, way
-from elman.experiments.reproduce.results import Kept, Result, read_kept, write_kept
+from elman.experiments.reproduce.results import Kept, Result, read_kept, update_kept
 from elman.experiments.reproduce.status import Status, obstacle, statuses
 from elman.experiments.reproduce.workers import CHOICES, run_workers, share_out
 from elman.experiments.reproduce.workshop import Workshop
@@ -355,7 +355,7 @@ def _write(page: Path, tables: Tables, order: Order, json: bool) -> None:
     if page.suffix == ".html":
         write_page(page, tables, known)
     elif page.suffix == ".json":
-        write_kept(page, known)
+        update_kept(page, lambda there: there.take_over(known))
     else:
         rewrite(page, tables, known)
     if json:

@@ -66,7 +66,7 @@ def test_the_list_as_data(capsys: Capture) -> None:
         (["ptb", "--plan"], "name its folder with --data FOLDER"),
         (["ptb", "--again"], "--again is for rows that are named"),
         (["--write", "page.md"], "page.md: cannot be written"),
-        (["--write", "bad.json"], "has no place for the tables"),
+        (["--write", "bad.json"], "bad.json: not a file of results"),
         (["--write", "page.md", "--plan"], "--write writes what is kept"),
         (["--write", "nowhere/page.html"], "nowhere/page.html: cannot be written"),
         (["--workers", "3", "--budget", "1m"], "must be auto, 1 or 2"),
@@ -153,3 +153,7 @@ def test_tables_are_written_as_page_and_as_data(capsys: Capture) -> None:
         assert words in page
     assert run(["reproduce", "--write", "all.json"]) == 0
     assert "ptb/kn5" in json.loads(Path("all.json").read_text())["results"]
+    entry = json.loads(Path("all.json").read_text())["results"]["ptb/kn5"] | {"row": "of-mine"}
+    Path("mine.json").write_text(json.dumps({**FINE, "results": {"ptb/of-mine": entry}}))
+    assert run(["reproduce", "--write", "mine.json"]) == 0
+    assert {"ptb/kn5", "ptb/of-mine"} <= json.loads(Path("mine.json").read_text())["results"].keys()

@@ -158,6 +158,16 @@ class Kept:
             {name: failure for name, failure in self.failures.items() if name not in self.results},
         )
 
+    def take_over(self, other: Kept) -> None:
+        """Put in everything that another one has."""
+        self.results.update(other.results)
+        self.costs.update(other.costs)
+        self.failures = {
+            name: failure
+            for name, failure in {**self.failures, **other.failures}.items()
+            if name not in self.results
+        }
+
     def follow_renamed_rows(self, tables: Tables) -> None:
         """Move results to `…-ours` if that row has the settings now that they were measured with.
 
