@@ -20,6 +20,10 @@ class InputError(ElmanError):
     exit_code = 2
 
 
+class DiskFull(ElmanError):
+    """There is no room for a file; what was saved before is whole."""
+
+
 class DataWarning(UserWarning):
     """Something in the data is probably not as the user thinks; the work goes on."""
 

@@ -41,10 +41,10 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
 
 def note(message: str) -> None:
     """Something the user should know, beside the result."""
-    _tell(f"note: {message}")
+    tell(f"note: {message}")
 
 
-def _tell(line: str) -> None:
+def tell(line: str) -> None:
     """A line beside the result; work goes on if nobody can read it, as after a terminal closed."""
     with suppress(OSError):
         print(line, file=sys.stderr, flush=True)
@@ -81,7 +81,7 @@ def live_line(seconds: float) -> Iterator[Callable[[str], None]]:
     def say(line: str) -> None:
         nonlocal last
         if time.monotonic() - last > seconds:
-            _tell(line)
+            tell(line)
             last = time.monotonic()
 
     yield say
@@ -121,7 +121,7 @@ def counted(what: str) -> Iterator[Callable[[int, int], None]]:
         nonlocal last
         done = add(amount, total)
         if time.monotonic() - last > _PATIENCE:
-            _tell(f"{what}: {done:,} of {total:,}")
+            tell(f"{what}: {done:,} of {total:,}")
             last = time.monotonic() + _PATIENCE  # the first soon, the others now and then
 
     yield say

@@ -2,44 +2,66 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from elman.cli.arguments import Device, Json, Threads
-from elman.cli.output import duration, note, print_json, print_table, watched
+from elman.cli.output import duration, note, print_json, print_table, tell, watched
 from elman.errors import InputError, choose
-from elman.experiments.reproduce.budget import fill_budget, left_over, parse_budget
 from elman.experiments.reproduce.costs import plan_rows, spent
 from elman.experiments.reproduce.data import require_data, rows_with_text
+from elman.experiments.reproduce.deadline import Deadline, parse_budget
 from elman.experiments.reproduce.measuring import reproduce_row
+from elman.experiments.reproduce.page import write_page
+from elman.experiments.reproduce.queue import Rows, work_off
+from elman.experiments.reproduce.ranking import Ranked, pending_jobs, rank_jobs
 from elman.experiments.reproduce.registry import PublishedRow, PublishedTable, Tables, read_tables
-from elman.experiments.reproduce.report import figure, rewrite, way
-from elman.experiments.reproduce.results import Result, read_kept
+from elman.experiments.reproduce.report import evidence, figure, rewrite, training_cost, way
+from elman.experiments.reproduce.results import Kept, Result, read_kept, update_kept
 from elman.experiments.reproduce.status import Status, obstacle, statuses
+from elman.experiments.reproduce.workers import CHOICES, run_workers, share_out
 from elman.experiments.reproduce.workshop import Workshop
 from elman.training.processes import Processes
 
 _BUDGET = (
-    "Run all rows whose trainings fit into this time (45s, 30m, 2h), the cheapest first, leaving "
-    "out those that have a result. Planning and measuring count as well."
+    "Work through all rows that have no result here, until this time is over (45s, 30m, 2h): the "
+    "rows that give the most results per hour first. A training that does not fit is begun only if "
+    "nothing else fits, and goes on next time. Planning and measuring count as well."
+)
+_FIRST = (
+    "With --budget: begin with the rows that match this pattern, as in 'ours/quick*'. May be given "
+    "several times; the order counts."
+)
+_WORKERS = (
+    "With --budget: train one model at a time or two side by side. auto measures for some seconds "
+    "which is quicker here, and keeps that in the folder --out."
 )
 _FOLDER = (
     "The folder of the table's text, or one that holds such folders under the names of the texts "
     "(ptb, lm1b); that folder may also be named in the environment variable ELMAN_DATA."
 )
+_WRITE = (
+    "Write the tables with their results into this file: a page (.html), a Markdown file between "
+    "its two marks (.md), or the results as data (.json)."
+)
+_SHOWN = 10  # rows that come next
 
 
 @Parameter(name="*")
 @dataclass(kw_only=True)
 class Order:
-    """What is to be done with the tables, and where what is found is kept."""
+    """What is to be done with the tables, and where results are kept."""
 
     row: tuple[str, ...] = ()
     "Run this row of the table. May be given several times."
     budget: Annotated[str, Parameter(help=_BUDGET, allow_leading_hyphen=True)] = ""
+    first: Annotated[tuple[str, ...], Parameter(help=_FIRST)] = ()
+    workers: Annotated[str, Parameter(help=_WORKERS)] = "auto"
+    next: bool = False
+    "Show which rows --budget would run next, and what each costs."
     data: Annotated[str, Parameter(help=_FOLDER)] = ""
     plan: bool = False
     "Find what the trainings cost here, as elman plan does, and keep that."
@@ -49,17 +71,18 @@ class Order:
     "The folder for runs and results."
     results: str = ""
     "The file of results, if not results.json in that folder."
-    write: str = ""
-    "Write the tables into this Markdown file, between its two marks."
+    write: Annotated[str, Parameter(help=_WRITE)] = ""
+    worker: Annotated[bool, Parameter(show=False)] = False  # started by another one
+    tables: Annotated[tuple[str, ...], Parameter(parse=False)] = field(default=())
 
     @property
     def file(self) -> Path:
         """The file of results."""
         return Path(self.results) if self.results else Path(self.out) / "results.json"
 
-    def refuse_contradictions(self, table: str | None) -> None:
+    def refuse_contradictions(self) -> None:
         """Say which options do not go together."""
-        if self.row and table is None:
+        if self.row and len(self.tables) != 1:
             raise InputError(
                 f"--row {self.row[0]}: name its table first, as in elman reproduce ptb --row …"
             )
@@ -69,14 +92,25 @@ class Order:
             raise InputError(
                 "--again is for rows that are named: elman reproduce TABLE --row ROW …"
             )
-        if self.write and (self.row or self.budget or self.plan):
+        if self.write and (self.row or self.budget or self.plan or self.next):
             raise InputError("--write writes what is kept; run rows first, then write")
+        if self.workers not in CHOICES:
+            raise InputError(f"--workers {self.workers}: must be auto, 1 or 2")
+        if self.first and not (self.budget or self.next):
+            raise InputError("--first is for the order of the queue: give --budget or --next too")
+
+    def as_arguments(self, seconds: float, threads: int | None, device: str) -> list[str]:
+        """The arguments of a worker that does a part of the same."""
+        options = {"budget": f"{seconds:.0f}s", "workers": "1", "out": self.out, "device": device}
+        given = {"data": self.data, "results": self.results, "threads": threads}
+        options |= {name: str(value) for name, value in given.items() if value}
+        words = [word for name, value in options.items() for word in (f"--{name}", value)]
+        words += [word for pattern in self.first for word in ("--first", pattern)]
+        return ["reproduce", *self.tables, *words, "--worker"]
 
 
 def reproduce(
-    table: str | None = None,
-    /,
-    *,
+    *tables: str,
     order: Order | None = None,
     device: Device = "cpu",
     threads: Threads = None,
@@ -84,61 +118,75 @@ def reproduce(
 ) -> None:
     """Reproduce tables of published figures: list them, run rows, compare.
 
-    Trainings are kept in the folder --out: what was stopped goes on, what is done is not done
-    again, and rows that need the same training share it. Verdicts: reproduced (as near as the
-    row's tolerance), better, within x % (worse by x, at most 10), not reached, not run, quoted
-    only.
+    Results that come with elman are shown until there are results in the folder --out. Trainings
+    are kept there: one that was stopped goes on, one that is done is not done again, rows that need
+    the same training share it, and several commands can use the folder at the same time. Verdicts:
+    reproduced (as near as the row's tolerance), better, within x % (worse by x, at most 10), not
+    reached, order holds or differs (where rows are compared with each other), ours (a recipe of
+    ours beside the publication's own, not judged), not run, quoted.
 
     For example:
       elman reproduce
       elman reproduce ptb
       elman reproduce ptb --row kn5 --row kn5-cache --data ptb-folder
       elman reproduce ptb --plan --data ptb-folder
-      elman reproduce ptb --budget 30m --data ptb-folder
-      elman reproduce --write docs/results.md --results docs/results.json
+      elman reproduce ptb ours --budget 12h --data texts
+      elman reproduce ptb ours --next --data texts
+      elman reproduce --write tables.html
 
     Parameters
     ----------
-    table
-        The table; none: all of them.
+    tables
+        The tables, by name or as TOML files of your own; none: all that come with elman.
     """
     order = order or Order()
-    tables = read_tables()
-    chosen = [*tables.values()] if table is None else [choose(tables, table, "table")]
+    order.tables = tables
+    known = read_tables(files=[name for name in tables if name.endswith(".toml")])
+    names = [Path(name).stem if name.endswith(".toml") else name for name in tables]
+    chosen = [choose(known, name, "table") for name in names] or [*known.values()]
     read_kept(order.file)  # a file that cannot be used is refused before the work
-    order.refuse_contradictions(table)
+    order.refuse_contradictions()
     if order.write:
-        _write(Path(order.write), tables, order.file, json)
-    elif order.row or order.budget or order.plan:
-        with _workshop(tables, order, {"device": device, "threads": threads}) as workshop:
-            _work(workshop, chosen, order, named=table is not None, json=json)
+        _write(Path(order.write), known, order, json)
+    elif order.row or order.budget or order.plan or order.next:
+        with _workshop(known, order, {"device": device, "threads": threads}) as workshop:
+            _work(workshop, chosen, order, json=json)
     else:
-        _list(tables, chosen, order.file, json)
+        workshop = Workshop(known, Path(order.out), order.file)
+        _list(workshop, chosen, json)
 
 
-def _work(
-    workshop: Workshop, chosen: list[PublishedTable], order: Order, *, named: bool, json: bool
-) -> None:
-    """Run rows, or plan them; `named`: of a table that the user has named."""
+def _work(workshop: Workshop, chosen: list[PublishedTable], order: Order, *, json: bool) -> None:
+    """Run rows, or plan them."""
     if order.row:
         _run(workshop, chosen[0], order, json)
         return
     seconds = parse_budget(order.budget) if order.budget else 0.0
-    rows, absent = rows_with_text(chosen, order.data, holds=not named)
-    for table in absent:
-        note(f"{table.name}: the text {table.data!r} is not here, its rows are left out")
+    rows, absent = rows_with_text(chosen, order.data, holds=len(order.tables) != 1)
+    if not order.worker:
+        for table in absent:
+            note(f"{table.name}: the text {table.data!r} is not here, its rows are left out")
     if order.budget:
-        _fill(workshop, rows, seconds, json)
-        return
-    plan_rows(workshop, rows)
-    _list(workshop.tables, chosen, workshop.results, json)
+        _fill(workshop, rows, Deadline(seconds, with_parent=order.worker), order, json)
+    elif order.next:
+        plan_rows(workshop, _unfinished(workshop, rows))
+        _print_next(rank_jobs(workshop, rows, order.first), json=json, all_of_them=True)
+    else:
+        plan_rows(workshop, [*rows, *((table, row, "") for table in absent for row in table.rows)])
+        _list(workshop, chosen, json)
 
 
 @contextmanager
 def _workshop(tables: Tables, order: Order, settings: dict[str, Any]) -> Iterator[Workshop]:
     """A place to work, with a line that shows what is being done."""
     with watched({**settings, "processes": Processes()}) as (machine, progress):
-        yield Workshop(tables, Path(order.out), order.file, machine, progress)
+        yield Workshop(tables, Path(order.out), order.file, machine, progress, note)
+
+
+def _unfinished(workshop: Workshop, rows: Rows) -> Rows:
+    """The rows that the queue would run."""
+    jobs = pending_jobs(workshop, rows, workshop.kept())
+    return [(job.table, job.row, job.data) for job in jobs]
 
 
 def _run(workshop: Workshop, table: PublishedTable, order: Order, json: bool) -> None:
@@ -156,30 +204,76 @@ def _run(workshop: Workshop, table: PublishedTable, order: Order, json: bool) ->
             _print_result(table, row, found[-1])
     if json:
         print_json(found)
-    elif any(row.experiment for row in rows):  # only now their order is known
-        _list(workshop.tables, [table], workshop.results, json)
+    elif any(row.order for row in rows):  # only now their order is known
+        _list(workshop, [table], json)
 
 
-def _fill(
-    workshop: Workshop,
-    rows: list[tuple[PublishedTable, PublishedRow, str]],
-    seconds: float,
-    json: bool,
-) -> None:
-    """Run what fits, and say what did not."""
-    found = []
-    for result in fill_budget(workshop, rows, seconds):
-        found.append(result)
-        if not json:
-            table = workshop.tables[result.table]
-            _print_result(table, table.row(result.row), result)
+def _fill(workshop: Workshop, rows: Rows, deadline: Deadline, order: Order, json: bool) -> None:
+    """Run rows until the time is up, and say what comes next."""
+    before = workshop.kept()
+    plan_rows(workshop, _unfinished(workshop, rows))
+    machine = workshop.machine
+    workers, threads = share_out(order.workers, machine.threads, workshop.out)
+    if workers > 1:
+        arguments = order.as_arguments(deadline.left, threads, machine.device)
+        run_workers(arguments, workers, say=tell, quiet=json)
+    else:
+        for job, result in work_off(workshop, rows, deadline, order.first):
+            if not json:
+                _print_result(job.table, job.row, result)
+    if order.worker:
+        return
+    found = _new_results(before, workshop.kept())
     if json:
         print_json(found)
         return
-    others = left_over(workshop, rows)
-    if others:
-        print_table(["did not fit", "costs"], others)
-    print(f"{len(found)} rows run, {len(others)} did not fit into {duration(seconds)}")
+    _print_next(rank_jobs(workshop, rows, order.first), json=False)
+    print(f"{len(found)} rows run")
+
+
+def _new_results(before: Kept, after: Kept) -> list[Result]:
+    """Results with figures that were not there before."""
+    return [
+        result
+        for name, result in after.results.items()
+        if name not in before.results or before.results[name].by_seed() != result.by_seed()
+    ]
+
+
+def _print_next(ranked: list[Ranked], *, json: bool, all_of_them: bool = False) -> None:
+    """Which rows come next, and what they cost."""
+    if json:
+        print_json(
+            [
+                {
+                    "table": one.job.table.name,
+                    "row": one.job.row.name,
+                    "seed": one.job.number,
+                    "trainings": [*one.needed],
+                    "cost": one.cost,
+                    "seconds": one.seconds,
+                    "value_per_hour": one.per_hour,
+                }
+                for one in ranked
+            ]
+        )
+        return
+    if not ranked:
+        print("nothing is left to run")
+        return
+    shown = ranked if all_of_them else ranked[:_SHOWN]
+    lines = [
+        [one.job.name, str(one.cost) if one.needed else "trained", f"{one.per_hour:.2g}"]
+        for one in shown
+    ]
+    print_table(["next", "left to train", "value per hour"], lines)
+    trainings = {name: one for one in ranked for name in one.needed}
+    alone = {name: one for name, one in trainings.items() if len(one.needed) == 1}
+    total = sum(one.cost.seconds or 0.0 for one in alone.values())
+    print(
+        f"{len(ranked)} rows are left, {len(ranked) - len(shown)} of them not shown; "
+        f"their {len(trainings)} trainings take about {duration(total)}"
+    )
 
 
 def _print_result(table: PublishedTable, row: PublishedRow, result: Result) -> None:
@@ -191,44 +285,55 @@ def _print_result(table: PublishedTable, row: PublishedRow, result: Result) -> N
     if result.spread is not None:
         measured += f" ± {figure(table, result.spread, measured=True)}"
     lines += [["measured", measured], ["verdict", result.verdict], ["how", way(row)]]
+    if len(result.by_seed()) > 1:
+        seeds = (
+            f"{seed}: {figure(table, value, measured=True)}"
+            for seed, value in result.by_seed().items()
+        )
+        lines.insert(-2, ["seeds", ", ".join(seeds)])
     if row.note:
         lines.append(["note", row.note])
     lines.append(["protocol", result.protocol])
     if result.data:
         lines.append(["text", f"{result.split}, sha256:{result.data[result.split]}"])
+    lines += [["run", f"seed {seed}, sha256:{run}"] for seed, run in result.runs.items()]
     cost = spent(result)
     lines.append(["trained in", f"{cost or '–'} (elman {result.elman}, {result.date})"])
     print_table([f"{table.name} {row.name}", row.about], lines)
-    print()
+    print(flush=True)
 
 
-def _list(tables: Tables, chosen: list[PublishedTable], path: Path, json: bool) -> None:
+def _list(workshop: Workshop, chosen: list[PublishedTable], json: bool) -> None:
     """The rows with what is known of them."""
-    rows = statuses(tables, chosen, read_kept(path))
+    rows = statuses(workshop.tables, chosen, workshop.known())
     if json:
         print_json([_as_data(status) for status in rows])
         return
     for table in chosen:
         print(f"{table.name}: {table.title} ({table.source}; {table.metric})")
-        lines = []
-        for status in rows:
-            if status.table is not table:
-                continue
-            row, result = status.row, status.result
-            short = result is None and len(chosen) > 1  # reasons are long
-            lines.append(
-                [
-                    row.name,
-                    row.about,
-                    figure(table, row.published),
-                    figure(table, result.measured if result else None, measured=True),
-                    status.verdict.kind if short else str(status.verdict),
-                    str(status.cost or "–"),
-                ]
-            )
-        print_table(["row", "model", "published", "measured", "verdict", "training"], lines)
+        header = ["row", "model", "published", "measured", "verdict", "training"]
+        header += ["evidence"] if len(chosen) == 1 else []
+        lines = [
+            _list_line(status, alone=len(chosen) == 1) for status in rows if status.table is table
+        ]
+        print_table(header, lines)
         print()
-    print("run one: elman reproduce ptb --row kn5 --data FOLDER; costs: elman reproduce ptb --plan")
+    print("run one: elman reproduce ptb --row kn5 --data FOLDER; all: elman reproduce --budget 12h")
+
+
+def _list_line(status: Status, *, alone: bool) -> list[str]:
+    """A row of the list; `alone`: of a table that is shown by itself, which has room."""
+    table, row, result = status.table, status.row, status.result
+    short = not alone and bool(row.quoted)  # reasons are long
+    line = [
+        row.name,
+        row.about,
+        figure(table, row.published),
+        figure(table, result.measured if result else None, measured=True),
+        status.verdict.kind if short else str(status.verdict),
+        str(status.cost or "–") if short else training_cost(status) or "–",
+    ]
+    return [*line, evidence(result) if result else ""] if alone else line
 
 
 def _as_data(status: Status) -> dict[str, Any]:
@@ -243,9 +348,16 @@ def _as_data(status: Status) -> dict[str, Any]:
     }
 
 
-def _write(page: Path, tables: Tables, results: Path, json: bool) -> None:
-    rewrite(page, tables, read_kept(results))
+def _write(page: Path, tables: Tables, order: Order, json: bool) -> None:
+    """Write the tables in the form that the name of the file asks for."""
+    known = Workshop(tables, Path(order.out), order.file).known()
+    if page.suffix == ".html":
+        write_page(page, tables, known)
+    elif page.suffix == ".json":
+        update_kept(page, lambda there: there.take_over(known))
+    else:
+        rewrite(page, tables, known)
     if json:
-        print_json({"page": str(page), "results": str(results)})
+        print_json({"page": str(page), "results": str(order.file)})
         return
-    print(f"wrote the tables into {page}, from {results}")
+    print(f"wrote the tables into {page}")

@@ -123,9 +123,9 @@ def run_ablation(
         nonlocal done
         seed, name = place
         folder = Path(out) / f"{task}-{name}-{seed}"
-        text = f"{data or chosen.data}{',' if ':' in (data or chosen.data) else ':'}seed={seed}"
+        text = seeded_text(data or chosen.data, seed)
         _train(folder, chosen.recipe, text, [f"model.cell={name}", *settings], seed)
-        result = _measure(folder, text, chosen.after, seed)
+        result = measure_run(folder, text, chosen.after, seed)
         done += 1
         progress(f"{done} of {len(places)}: {name}, seed {seed}: accuracy {result.accuracy:.4f}")
         return result
@@ -163,7 +163,13 @@ def _run_elman(words: list[str], folder: Path) -> None:
         raise ElmanError(f"{folder}: the training failed ({reason.removeprefix('elman: ')})")
 
 
-def _measure(folder: Path, data: str, after: str | None, seed: int) -> CellRun:
+def seeded_text(data: str, seed: int) -> str:
+    """A built-in corpus, drawn with this seed."""
+    return f"{data}{',' if ':' in data else ':'}seed={seed}"
+
+
+def measure_run(folder: Path, data: str, after: str | None, seed: int) -> CellRun:
+    """How often a trained model foretells the characters that count."""
     trained = load(folder, TrainedModel)
     found = trained.accuracy(data, split="test", after=after)
     return CellRun(

@@ -86,6 +86,10 @@ class Page:
             self._parts.append(f"<tr>{cells}</tr>")
         self._parts.append("</tbody></table>")
 
+    def markup(self, html: str) -> None:
+        """HTML as it is; the caller has escaped what others wrote."""
+        self._parts.append(html)
+
     def figure(self, figure: Any, caption: str) -> None:
         """A matplotlib figure, drawn as SVG inside the page."""
         import matplotlib

@@ -23,7 +23,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from elman.atomic import flush
-from elman.errors import ElmanError, InputError
+from elman.errors import DiskFull, ElmanError, InputError
 from elman.runs.lock import LOCK, Lock, is_being_trained, lock_folder, take_lock
 
 MANIFEST = "manifest.json"
@@ -102,7 +102,7 @@ def cannot_write(path: Path, error: OSError, needed: int = 0) -> ElmanError:
     """What the disk refuses, in one line; `needed`: bytes, if it is known how many."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         room = f"about {needed / 1e6:,.1f} MB are needed. " if needed else ""
-        return ElmanError(f"{path}: the disk is full; {room}What was saved before is whole")
+        return DiskFull(f"{path}: the disk is full; {room}What was saved before is whole")
     return InputError(f"{path}: cannot be written ({error.strerror}); choose another --out")
 
 

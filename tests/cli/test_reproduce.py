@@ -22,7 +22,15 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_list_has_every_table(capsys: Capture) -> None:
     assert run(["reproduce"]) == 0
     out = capsys.readouterr().out
-    for words in ("ptb: Penn", "kn5-cache", "rnnsearch-50", "lstm-f-xml", "47.69", "quoted only"):
+    for words in (
+        "ptb: Penn",
+        "kn5-cache",
+        "rnnsearch-50",
+        "lstm-f-xml",
+        "47.69",
+        "quoted",
+        "141.19",
+    ):
         assert words in out
     assert not Path("reproduced").exists()  # looking writes nothing
 
@@ -30,7 +38,7 @@ def test_the_list_has_every_table(capsys: Capture) -> None:
 def test_one_table_says_why(capsys: Capture) -> None:
     assert run(["reproduce", "ptb"]) == 0
     out = capsys.readouterr().out
-    assert "quoted only: it reads the output of a parser" in out
+    assert "quoted: it reads the output of a parser" in out
     assert "zaremba" not in out
 
 
@@ -38,7 +46,7 @@ def test_the_list_as_data(capsys: Capture) -> None:
     assert run(["reproduce", "elmo", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [entry["row"]["name"] for entry in rows][:2] == ["squad", "snli"]
-    assert rows[0]["verdict"]["kind"] == "quoted only"
+    assert rows[0]["verdict"]["kind"] == "quoted"
     assert rows[0]["row"]["published"] == 85.8
 
 
@@ -51,15 +59,20 @@ def test_the_list_as_data(capsys: Capture) -> None:
         (["ptb", "--row", "kn5"], "name its folder with --data FOLDER"),
         (["ptb", "--row", "kn5", "--data", "nowhere"], "nowhere"),
         (["ptb", "--row", "kn5", "--budget", "3m"], "give one of the two"),
-        (["ptb", "--row", "syntactical"], "quoted only: it reads"),
+        (["ptb", "--row", "syntactical"], "quoted: it reads"),
         (["ptb", "--budget", "soon"], "write a time like"),
         (["ptb", "--budget", "3m"], "name its folder with --data FOLDER"),
         (["ptb", "--results", "bad.json"], "bad.json: not a file of results"),
         (["ptb", "--plan"], "name its folder with --data FOLDER"),
         (["ptb", "--again"], "--again is for rows that are named"),
         (["--write", "page.md"], "page.md: cannot be written"),
-        (["--write", "bad.json"], "has no place for the tables"),
+        (["--write", "bad.json"], "bad.json: not a file of results"),
         (["--write", "page.md", "--plan"], "--write writes what is kept"),
+        (["--write", "nowhere/page.html"], "nowhere/page.html: cannot be written"),
+        (["--workers", "3", "--budget", "1m"], "must be auto, 1 or 2"),
+        (["--first", "ptb/*"], "--first is for the order of the queue"),
+        (["mine.toml"], "mine.toml"),
+        (["ptb", "ours", "--row", "kn5"], "name its table first"),
     ],
 )
 def test_wrong_input_is_one_line(arguments: list[str], culprit: str, capsys: Capture) -> None:
@@ -91,17 +104,56 @@ def test_rows_of_the_penn_treebank(penn_treebank: Path, capsys: Capture) -> None
     assert "141.19" in capsys.readouterr().out
 
 
-def test_a_budget_leaves_out_what_does_not_fit(
+def test_the_queue_says_what_comes_next(
     penn_treebank: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    neural = ["bengio", "log-bilinear", "mikolov", "rnn-lda"]
-    costs = {f"ptb-{recipe}": {"seconds": 3600, "teraflop": 20.0} for recipe in neural}
-    Path("known.json").write_text(json.dumps({**FINE, "costs": costs}))
     monkeypatch.setenv("ELMAN_DATA", str(penn_treebank.parent))
-    assert run(["reproduce", "ptb", "--budget", "5m", "--results", "known.json"]) == 0
-    out = capsys.readouterr().out
-    assert "141.19" in out
-    assert "125.21" in out
-    assert "2 rows run, 4 did not fit into 5 min" in out
-    assert "ptb recurrent     60 min, 20 teraflop" in out
-    assert "syntactical" not in out
+    assert run(["reproduce", "ptb", "--next", "--first", "ptb/rec*", "--json"]) == 0
+    jobs = json.loads(capsys.readouterr().out)
+    rows = [job["row"] for job in jobs]
+    assert set(rows[:2]) == {"recurrent", "recurrent-ours"}
+    assert rows[2] in ("kn5", "kn5-cache")
+    assert "syntactical" not in rows
+    assert all(job["cost"]["seconds"] > 0 for job in jobs)
+    assert run(["reproduce", "ptb", "--next"]) == 0
+    assert "rows are left, 0 of them not shown" in capsys.readouterr().out
+    assert not Path("reproduced").exists()
+
+
+def test_shipped_results_are_shown_with_their_evidence(capsys: Capture) -> None:
+    assert run(["reproduce", "ptb"]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("kn5 ")]
+    for words in ("141.2", "141.19", "reproduced", "elman 0.1", "seed 0", "text dd65dff3"):
+        assert words in line
+
+
+def test_results_of_the_folder_win(capsys: Capture) -> None:
+    entry = json.loads(run_json(["reproduce", "ptb", "--json"], capsys))[0]["result"]
+    entry["measured"] = 99.5
+    Path("reproduced").mkdir()
+    data = {**FINE, "results": {"ptb/kn5": entry}}
+    Path("reproduced/results.json").write_text(json.dumps(data))
+    found = json.loads(run_json(["reproduce", "ptb", "--json"], capsys))
+    assert found[0]["result"]["measured"] == 99.5
+    assert found[0]["verdict"]["text"].startswith("better by")
+    assert found[1]["result"]["measured"] == pytest.approx(125.21, abs=0.01)
+
+
+def run_json(arguments: list[str], capsys: Capture) -> str:
+    assert run(arguments) == 0
+    return capsys.readouterr().out
+
+
+def test_tables_are_written_as_page_and_as_data(capsys: Capture) -> None:
+    assert run(["reproduce", "--write", "page.html"]) == 0
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
+    for words in ("141.19", "✓", "reproduced", "elman reproduce ptb --row kn5", 'class="bar '):
+        assert words in page
+    assert run(["reproduce", "--write", "all.json"]) == 0
+    assert "ptb/kn5" in json.loads(Path("all.json").read_text())["results"]
+    entry = json.loads(Path("all.json").read_text())["results"]["ptb/kn5"] | {"row": "of-mine"}
+    Path("mine.json").write_text(json.dumps({**FINE, "results": {"ptb/of-mine": entry}}))
+    assert run(["reproduce", "--write", "mine.json"]) == 0
+    assert {"ptb/kn5", "ptb/of-mine"} <= json.loads(Path("mine.json").read_text())["results"].keys()

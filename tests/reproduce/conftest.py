@@ -41,6 +41,7 @@ note = "weights fitted on the validation text"
 about = "something else"
 published = 3.0
 quoted = "nobody knows how"
+cost = "no cost: nobody knows the sizes"
 
 [rows.later]
 about = "not yet"

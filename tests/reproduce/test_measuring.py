@@ -1,6 +1,7 @@
 """Rows from recipe to result: trained once, resumed, shared, kept."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -57,7 +58,7 @@ def test_a_count_row_and_one_that_shares_its_run(workshop, monkeypatch) -> None:
 
 def test_a_neural_row_and_a_mixture(workshop, monkeypatch) -> None:
     neural = run(workshop, "neural")
-    assert neural.verdict == "measured"
+    assert neural.verdict == "ours"
     assert neural.teraflop is not None
     assert neural.parameters
     mixed = run(workshop, "both")
@@ -120,7 +121,7 @@ def test_another_text_is_said(workshop) -> None:
 
 @pytest.mark.parametrize(
     ("row", "culprit"),
-    [("said", "quoted only: nobody knows how"), ("later", "needs the adapter 'of-tomorrow'")],
+    [("said", "quoted: nobody knows how"), ("later", "needs the adapter 'of-tomorrow'")],
 )
 def test_what_cannot_be_run_is_refused_before_the_work(workshop, row, culprit) -> None:
     with pytest.raises(InputError, match=culprit):
@@ -129,39 +130,83 @@ def test_what_cannot_be_run_is_refused_before_the_work(workshop, row, culprit) -
 
 
 def ablation_table() -> PublishedTable:
-    cells = {"low": 0.3, "middle": 0.6, "high": 0.9}
+    cells = {"elman": 0.3, "gru": 0.6, "lstm": 0.9}
     rows = [
-        PublishedRow(name=name, published=value, experiment="ablation", task="sums", cell=name)
+        PublishedRow(name=name, published=value, experiment="ablation", task="xml", cell=name)
         for name, value in cells.items()
     ]
     return PublishedTable(name="cells", title="", source="", metric="accuracy", rows=tuple(rows))
 
 
 def test_experiments_are_judged_by_their_order(workshop, monkeypatch) -> None:
-    means = {"low": 0.2, "middle": 0.5, "high": 0.4}
+    means = {"elman": 0.2, "gru": 0.5, "lstm": 0.4}
+    trained = []
 
-    def run_ablation(cells, task, seeds, out, progress):
-        runs = [SimpleNamespace(parameters=10, seconds=2.0) for _ in seeds]
-        assert task == "sums"
-        return [SimpleNamespace(mean=means[cells[0]], spread=0.01, runs=runs)]
+    def ensure(training, corpus, runs, *, machine, progress):
+        trained.append((training.name, training.config().seed, training.config().model.cell))
 
-    monkeypatch.setattr(experiments, "run_ablation", run_ablation)
+    def measure_run(folder, data, after, seed):
+        cell = folder.name.split("-")[1]
+        assert data.endswith(f",seed={seed}")
+        off = {1: -0.01, 2: 0.0, 3: 0.01}[seed]
+        return SimpleNamespace(seed=seed, accuracy=means[cell] + off, parameters=10, seconds=2.0)
+
+    monkeypatch.setattr("elman.experiments.reproduce.measuring.ensure", ensure)
+    monkeypatch.setattr("elman.experiments.reproduce.measuring.hash_run", lambda path: "f" * 64)
+    monkeypatch.setattr(experiments, "measure_run", measure_run)
     table = ablation_table()
     verdicts = [reproduce_row(workshop, table, row, "").verdict for row in table.rows]
     assert verdicts == [
         "measured: an order needs another row",
-        "order holds (1 of 1 pairs)",
+        "direction holds (1 pair)",
         "order differs (1 of 2 pairs)",
+    ]
+    assert trained[:4] == [
+        ("ablation/xml-elman-1", 1, "elman"),
+        ("ablation/xml-elman-2", 2, "elman"),
+        ("ablation/xml-elman-3", 3, "elman"),
+        ("ablation/xml-gru-1", 1, "gru"),
     ]
     kept = read_kept(workshop.results)
     found = {s.row.name: str(s.verdict) for s in statuses(workshop.tables, [table], kept)}
     assert found == {
-        "low": "order holds (2 of 2 pairs)",
-        "middle": "order differs (1 of 2 pairs)",
-        "high": "order differs (1 of 2 pairs)",
+        "elman": "order holds (2 of 2 pairs)",
+        "gru": "order differs (1 of 2 pairs)",
+        "lstm": "order differs (1 of 2 pairs)",
     }
     assert {result.row: result.verdict for result in kept.results.values()} == found
-    assert kept.results["cells/low"].training_seconds == 6.0
+    result = kept.results["cells/elman"]
+    assert result.training_seconds == 6.0
+    assert result.figures == pytest.approx({"1": 0.19, "2": 0.2, "3": 0.21})
+    assert result.spread == pytest.approx(0.01)
+
+
+def test_a_training_that_starts_from_another(workshop) -> None:
+    table = workshop.tables["toy"]
+    still = ("training.epochs=1", "training.learning_rate=1e-9")  # nothing is learned any more
+    recipe = table.row("neural").recipe
+    tuned = PublishedRow(name="tuned", recipe=recipe, starts_from="neural", settings=still)
+    result = reproduce_row(workshop, table, tuned, "texts/toy")
+    assert result.starts_from == "neural"
+    runs = {path.name for path in workshop.runs.iterdir()}
+    assert runs == {"toy-tiny", "toy-tiny-1-1e-9-finetuned"}
+    assert result.measured == pytest.approx(run(workshop, "neural").measured, rel=1e-6)
+    alone = PublishedRow(name="alone", recipe=recipe, settings=still)
+    assert reproduce_row(workshop, table, alone, "texts/toy").measured != result.measured
+
+
+def test_older_results_of_our_recipes_move_to_their_new_rows(workshop) -> None:
+    table = workshop.tables["toy"]
+    result = run(workshop, "counts")
+    published = PublishedRow(name="counts", recipe="ngram", settings=("model.order=3",))
+    ours = replace(table.row("counts"), name="counts-ours", ours=True)
+    table.rows = (published, ours)
+    kept = workshop.kept()
+    assert kept.of(table, published) is None
+    moved = kept.of(table, ours)
+    assert moved is not None
+    assert moved.measured == result.measured
+    assert list(kept.results) == ["toy/counts-ours"]
 
 
 def test_infinite_perplexity_is_kept(workshop) -> None:

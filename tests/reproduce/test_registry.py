@@ -16,6 +16,8 @@ from elman.experiments.reproduce.registry import (
     references,
     resolve,
 )
+from elman.experiments.reproduce.shipped import read_shipped
+from elman.experiments.reproduce.status import statuses
 from elman.recipes import load_recipe
 
 TABLES = read_tables()
@@ -73,9 +75,55 @@ ELMO = {  # previous best, baseline, with ELMo, ±, increase, relative
 
 
 def test_penn_treebank() -> None:
-    assert {row.name: row.published for row in TABLES["ptb"].rows} == PTB
-    later = {r.name: (r.parameters, r.valid, r.published) for r in TABLES["ptb-neural"].rows}
-    assert later == PTB_NEURAL
+    assert {row.name: row.published for row in TABLES["ptb"].rows if not row.ours} == PTB
+    rows = [row for row in TABLES["ptb-neural"].rows if not row.ours]
+    assert {r.name: (r.parameters, r.valid, r.published) for r in rows} == PTB_NEURAL
+
+
+def test_rows_of_ours_stand_beside_the_published_ones() -> None:
+    for table, row in ROWS:
+        if row.name.endswith("-ours"):
+            published = table.row(row.name.removesuffix("-ours"))
+            assert row.ours
+            assert not published.ours
+            assert row.published == published.published
+            assert (row.recipe, row.settings, row.adapters) != (
+                published.recipe,
+                published.settings,
+                published.adapters,
+            )
+
+
+def test_published_networks_have_the_published_settings() -> None:
+    """Figures of the publications, beside the files."""
+    recurrent = load_recipe("mikolov-2011")
+    assert (recurrent.model.hidden_size, recurrent.model.tied) == (200, False)
+    assert recurrent.model.options == {"activation": "sigmoid"}
+    for recipe in ("mikolov-2011", "rnn-lda-2012", "bengio-2003", "log-bilinear-2007"):
+        config = load_recipe(recipe)
+        settings = vars(config.model)
+        assert not any(value for name, value in settings.items() if "dropout" in name)
+        assert (config.training.optimizer, config.training.schedule) == ("sgd", "halving")
+        assert config.training.learning_rate / config.training.batch_size == pytest.approx(0.1)
+    topics = load_recipe("rnn-lda-2012").model
+    assert (topics.topics, topics.topic_words) == (40, 50)
+    small = load_recipe("zaremba-small")
+    assert (small.model.init, small.model.init_scale) == ("uniform", 0.1)
+    assert (small.training.window, small.training.epochs, small.training.hold) == (20, 13, 4)
+    melis = TABLES["ptb-neural"].row("melis")
+    config = load_recipe(melis.recipe, melis.settings)
+    assert (config.model.num_layers, config.model.hidden_size) == (4, 723)
+
+
+def test_every_row_has_a_cost_or_a_reason() -> None:
+    shipped = read_shipped()
+    for status in statuses(TABLES, TABLES.values(), shipped):
+        name = f"{status.table.name}/{status.row.name}"
+        if status.row.quoted:
+            assert status.cost or status.row.cost.startswith("no cost: "), name
+        else:
+            assert status.cost is not None, name
+            assert status.cost.teraflop or status.cost.seconds, name
 
 
 def test_one_billion_words() -> None:
@@ -157,6 +205,10 @@ HEAD = 'title = "t"\nsource = "s"\nmetric = "perplexity"\n'
         (HEAD + '[rows.a]\nrecipe = "ngram"\nquoted = "no"', "recipe and quoted"),
         (HEAD + "[rows.a]\npublished = 1.0", "has none"),
         (HEAD + '[rows.a]\nquoted = "no"', "neither"),
+        (HEAD + '[rows.a]\npublished = 1.0\nquoted = "no"', "says in `cost`"),
+        (HEAD + '[rows.a]\nrecipe = "ngram"\nseeds = 0', "seeds=0 must be at least 1"),
+        (HEAD + '[rows.a]\nrecipe = "ngram"\nvalue = -1.0', "must not be negative"),
+        (HEAD + '[rows.a]\nrecipe = "ngram"\nstarts_from = "b"', "unknown row of bad"),
         (HEAD + '[rows.a]\nrecipe = "ngram"\ntolerance = 2', "tolerance"),
         (HEAD + '[rows.a]\nrecipe = "ngram"\npublihsed = 2', "did you mean 'published'"),
         (HEAD + '[rows.a]\nexperiment = "ablation"\npublished = 1', "task and cell"),

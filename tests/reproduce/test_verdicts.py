@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from elman.experiments.reproduce.verdicts import judge, judge_order
+from elman.experiments.reproduce.verdicts import describe_ours, judge, judge_order
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from elman.experiments.reproduce.verdicts import judge, judge_order
         (100.0, 101.0, True, "better by 1.0 %"),
         (100.0, 99.0, True, "within 1.0 %"),
         (100.0, 80.0, True, "not reached: 20.0 % off"),
-        (None, 80.0, False, "measured"),
+        (None, 80.0, False, "ours"),
     ],
 )
 def test_one_figure(published, measured, higher, expected) -> None:
@@ -45,10 +45,23 @@ PUBLISHED = {"a": 0.3, "b": 0.75, "c": 0.89, "d": 0.90}
         ("a", {"a": 0.5}, "measured: an order needs another row"),
         ("a", {"a": 0.5, "b": 0.6, "c": 0.7}, "order holds (2 of 2 pairs)"),
         ("a", {"a": 0.65, "b": 0.6, "c": 0.7}, "order differs (1 of 2 pairs)"),
-        ("a", {"a": 0.6, "b": 0.6}, "order differs (0 of 1 pairs)"),
-        ("c", {"c": 0.9, "d": 0.8, "b": 0.1}, "order holds (1 of 1 pairs)"),  # c and d are alike
+        ("a", {"a": 0.6, "b": 0.6}, "direction differs (1 pair)"),
+        ("c", {"c": 0.9, "d": 0.8, "b": 0.1}, "direction holds (1 pair)"),  # c and d are alike
         ("c", {"c": 0.9, "d": 0.8}, "measured: an order needs another row"),
     ],
 )
 def test_an_order(row, measured, expected) -> None:
     assert str(judge_order(row, PUBLISHED, measured, 0.05)) == expected
+
+
+@pytest.mark.parametrize(
+    ("published", "measured", "expected"),
+    [
+        (124.7, 123.0, "ours: 1.4 % below the published figure"),  # 1.7 / 124.7 = 0.0136
+        (100.0, 150.0, "ours: 50.0 % above the published figure"),
+        (100.0, math.inf, "ours: infinite"),
+        (None, 80.0, "ours"),
+    ],
+)
+def test_a_recipe_of_ours_makes_no_claim(published, measured, expected) -> None:
+    assert str(describe_ours(published, measured, metric="perplexity")) == expected

@@ -1,17 +1,19 @@
 """What rows cost here: planned before they are begun, or as they were.
 
 Takes rows and their texts, gives a `Cost` for each: operations and seconds as `elman plan` finds
-them; for models that count, seconds by the length of the text. Plans are kept, since measuring a
+them; for models that count, seconds by the length of the text. Where the text is absent, operations
+are computed from the model and the published size of the text. Plans are kept, since measuring a
 few steps takes time.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from elman.experiments.reproduce.data import open_data
 from elman.experiments.reproduce.registry import PublishedRow, PublishedTable, Tables
-from elman.experiments.reproduce.results import Cost, Kept, Result, keep, read_kept
+from elman.experiments.reproduce.results import Cost, Kept, Result, keep
 from elman.experiments.reproduce.trainings import Training, is_finished, trainings_of
 from elman.experiments.reproduce.workshop import Workshop
 from elman.tasks.task import plan
@@ -19,27 +21,31 @@ from elman.tasks.task import plan
 _SECONDS_PER_CHARACTER = 1e-6  # of counting; a 5-gram of the Penn Treebank takes about two seconds
 
 
-def plan_rows(workshop: Workshop, rows: list[tuple[PublishedTable, PublishedRow, str]]) -> None:
-    """Plan every training that the rows need and whose cost is not kept yet, and keep it."""
-    known = read_kept(workshop.results).costs
+def plan_rows(workshop: Workshop, rows: Iterable[tuple[PublishedTable, PublishedRow, str]]) -> None:
+    """Plan every training that the rows need and whose cost is not known yet, and keep it."""
+    known = workshop.known().costs
     wanted = {
-        training.name: (training, data)
+        training.cost_name: (table, training, data)
         for table, row, data in rows
-        if row.recipe
         for training in trainings_of(workshop.tables, table, row).values()
-        if training.name not in known
+        if training.cost_name not in known
     }
-    for number, (name, (training, data)) in enumerate(wanted.items(), 1):
+    for number, (name, (table, training, data)) in enumerate(wanted.items(), 1):
         workshop.progress(f"planning {name} ({number} of {len(wanted)})")
-        keep(workshop.results, costs={name: _plan(workshop, training, data)})
+        cost = _plan(workshop, table, training, data)
+        if cost is not None:
+            keep(workshop.results, costs={name: cost})
 
 
-def _plan(workshop: Workshop, training: Training, data: str) -> Cost:
+def _plan(workshop: Workshop, table: PublishedTable, training: Training, data: str) -> Cost | None:
+    text = training.corpus or data
+    if not text:
+        return compute_cost(training, table)
     if training.config().training is None:
-        length = len(open_data(data).split("train").text)
+        length = len(open_data(text).split("train").text)
         return Cost(seconds=round(length * _SECONDS_PER_CHARACTER, 1))
     planned = plan(
-        training.recipe, data=data, overrides=training.settings, machine=workshop.machine
+        training.recipe, data=text, overrides=training.settings, machine=workshop.machine
     )
     return Cost(
         seconds=round(planned.seconds, 1),
@@ -47,6 +53,30 @@ def _plan(workshop: Workshop, training: Training, data: str) -> Cost:
         parameters=planned.parameters,
         threads=planned.threads,
     )
+
+
+def compute_cost(training: Training, table: PublishedTable) -> Cost | None:
+    """Operations by arithmetic, for a text that is not here; None if its size is unknown too."""
+    config = training.config()
+    if config.training is None or not table.tokens or not table.vocabulary:
+        return None
+    import torch
+
+    from elman.layers.inputs import Material
+    from elman.models import MODELS
+    from elman.models.weights import outline
+
+    ranks = torch.arange(1, table.vocabulary + 1, dtype=torch.double)  # counts by Zipf's law
+    counts = (table.tokens / (ranks * (1 / ranks).sum())).round().long().clamp(min=1)
+    material = Material(counts=counts, eos_id=0)
+    model = outline(lambda: MODELS[config.kind](config.model, material))
+    if model is None:
+        return None
+    per_step = config.training.batch_size * config.training.window
+    per_token = model.multiplications(per_step)  # type: ignore[operator]
+    teraflop = 6e-12 * per_token * table.tokens * config.training.epochs
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    return Cost(teraflop=float(f"{teraflop:.4g}"), parameters=parameters, computed=True)
 
 
 def spent(result: Result) -> Cost | None:
@@ -65,19 +95,21 @@ def row_cost(
 
     None if one of them was never planned.
     """
-    if not row.recipe:
-        return None
+    if row.quoted:
+        return None if row.teraflop is None else Cost(teraflop=row.teraflop, computed=True)
     needed = {
         training
         for training in trainings_of(tables, table, row).values()
         if runs is None or not is_finished(training, runs)
     }
-    costs = [kept.costs.get(training.name) for training in needed]
+    costs = [kept.costs.get(training.cost_name) for training in needed]
     known = [cost for cost in costs if cost is not None]
     if len(known) < len(costs):
         return None
+    seconds = [cost.seconds for cost in known if cost.seconds is not None]
     operations = [cost.teraflop for cost in known if cost.teraflop is not None]
     return Cost(
-        seconds=sum(cost.seconds for cost in known),
+        seconds=sum(seconds) if len(seconds) == len(known) else None,
         teraflop=sum(operations) if operations else None,
+        computed=any(cost.computed for cost in known),
     )

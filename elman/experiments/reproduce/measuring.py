@@ -1,24 +1,25 @@
 """One row, from its recipe to a result that is kept.
 
 Takes a table, a row and a place, gives a `Result`: the trainings that it needs, the adapters, the
-figure on the test text with its protocol and the hashes of the text, the verdict.
+figure on the test text with its protocol and the hashes of the text and of the run, the verdict.
 """
 
 from __future__ import annotations
 
 import math
+import statistics
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
+from typing import Any
 
 from elman.errors import InputError
 from elman.experiments.reproduce.data import open_data
-from elman.experiments.reproduce.experiments import run_experiment
+from elman.experiments.reproduce.experiments import measure_experiment
 from elman.experiments.reproduce.registry import PublishedRow, PublishedTable, fill_in
-from elman.experiments.reproduce.results import Kept, Result, keep, read_kept, write_kept
+from elman.experiments.reproduce.results import Kept, Result, update_kept
 from elman.experiments.reproduce.status import obstacle, verdict_on
-from elman.experiments.reproduce.trainings import ensure, trainings_of
+from elman.experiments.reproduce.trainings import Training, ensure, hash_run, trainings_of
 from elman.experiments.reproduce.workshop import Workshop
 from elman.version import __version__
 
@@ -26,47 +27,74 @@ from elman.version import __version__
 def reproduce_row(
     workshop: Workshop, table: PublishedTable, row: PublishedRow, data: str, *, again: bool = False
 ) -> Result:
-    """The result of a row: the kept one, or measured (`again`: in any case) and kept."""
-    kept = read_kept(workshop.results)
-    found = kept.of(table, row)
-    if found is not None and not again:
-        return found
-    result = measure_row(workshop, table, row, data, kept)
-    keep(workshop.results, result=result)
-    if row.experiment:
-        _judge_again(workshop.results, table, row.task)
+    """The result of a row with all of its seeds: kept ones, or measured (`again`: all) and kept."""
+    for number in range(row.seeds):
+        if again or number in missing_seeds(workshop, table, row, workshop.kept()):
+            measure_and_keep(workshop, table, row, data, number)
+    result = workshop.kept().of(table, row)
+    assert result is not None, "it was kept a moment ago"
     return result
 
 
-def _judge_again(path: Path, table: PublishedTable, task: str) -> None:
-    """Verdicts on an order change when another row has its place in it."""
-    kept = read_kept(path)
-    for row in table.rows:
-        result = kept.of(table, row) if row.task == task else None
-        if result is not None:
-            result.verdict = str(verdict_on(table, row, result, kept))
-    write_kept(path, kept)
+def missing_seeds(
+    workshop: Workshop, table: PublishedTable, row: PublishedRow, kept: Kept
+) -> list[int]:
+    """The numbers of the trainings of a row that have no result; of an experiment 0 for all."""
+    result = kept.of(table, row)
+    if result is None:
+        return list(range(row.seeds))
+    if row.seeds == 1:
+        return []
+    there = result.by_seed()
+    own = (trainings_of(workshop.tables, table, row, number)[""] for number in range(row.seeds))
+    return [training.number for training in own if str(training.seed()) not in there]
+
+
+def measure_and_keep(
+    workshop: Workshop, table: PublishedTable, row: PublishedRow, data: str, number: int = 0
+) -> Result:
+    """Measure a row with one of its seeds, and keep that beside those of the other seeds."""
+    result = measure_row(workshop, table, row, data, number)
+
+    def add(kept: Kept) -> None:
+        nonlocal result
+        kept.follow_renamed_rows(workshop.tables)
+        before = kept.of(table, row)
+        if before is not None and row.seeds > 1:
+            result = result.with_seeds_of(before)
+        kept.add(result)
+        _judge(table, row, result, kept)
+
+    update_kept(workshop.results, add)
+    return result
+
+
+def _judge(table: PublishedTable, row: PublishedRow, result: Result, kept: Kept) -> None:
+    """Write the verdict; verdicts on an order change when another row has its place in it."""
+    result.verdict = str(verdict_on(table, row, result, kept))
+    for other in table.rows:
+        there = kept.of(table, other) if row.order and other.order == row.order else None
+        if there is not None:
+            there.verdict = str(verdict_on(table, other, there, kept))
 
 
 def measure_row(
-    workshop: Workshop, table: PublishedTable, row: PublishedRow, data: str, kept: Kept
+    workshop: Workshop, table: PublishedTable, row: PublishedRow, data: str, number: int = 0
 ) -> Result:
-    """Measure a row on the text in `data`; nothing is kept yet."""
+    """Measure a row on the text in `data`; nothing is kept yet, and there is no verdict."""
     reason = obstacle(row)
     if reason:
         raise InputError(f"{table.name} {row.name}: {reason}")
     measure = _measure_experiment if row.experiment else _measure_recipe
-    result = measure(workshop, table, row, data)
-    result.verdict = str(verdict_on(table, row, result, kept))
-    return result
+    return measure(workshop, table, row, data, number)
 
 
 def _measure_recipe(
-    workshop: Workshop, table: PublishedTable, row: PublishedRow, data: str
+    workshop: Workshop, table: PublishedTable, row: PublishedRow, data: str, number: int
 ) -> Result:
     corpus = open_data(data)
     trained, paths = None, {}
-    needed = trainings_of(workshop.tables, table, row)
+    needed = trainings_of(workshop.tables, table, row, number)
     for reference in reversed(needed):  # its own last, so that one model is in memory
         trained = ensure(
             needed[reference],
@@ -77,60 +105,77 @@ def _measure_recipe(
         )
         paths[reference] = str(workshop.runs / needed[reference].name)
     assert trained is not None, "a row has at least its own training"
+    workshop.set_threads()
     started = time.perf_counter()
     adapters = [fill_in(adapter, paths) for adapter in row.adapters]
     adapted = trained.with_adapters(adapters, data, progress=_tokens(workshop, "fitting"))
     measurement = adapted.evaluate(
         data, split=row.split, progress=_tokens(workshop, f"scoring the {row.split} text")
     )
-    facts = trained.facts
+    facts, seed = trained.facts, trained.config.seed
     validation = None if row.adapters else facts["validation"]
+    measured = _as_metric(table, measurement.perplexity)
     return Result(
-        table=table.name,
-        row=row.name,
-        metric=table.metric,
-        published=row.published,
-        measured=_as_metric(table, measurement.perplexity),
+        measured=measured,
+        figures={str(seed): measured},
         valid=_as_metric(table, validation["perplexity"]) if validation else None,
-        verdict="",
         recipe=row.recipe,
         settings=row.settings,
         adapters=row.adapters,
-        seed=trained.config.seed,
+        starts_from=row.starts_from,
+        seed=seed,
         model=adapted.model.describe() if row.adapters else {},
         parameters=facts["model"].get("parameters"),
         protocol=str(measurement.protocol),
-        split=row.split,
         tokens=measurement.tokens,
         data={split: document.sha256() for split, document in corpus.documents.items()},
+        runs=_hashes(workshop, {str(seed): needed[""]}),
         training_seconds=facts["seconds"],
         evaluation_seconds=round(time.perf_counter() - started, 1),
         teraflop=facts.get("training", {}).get("teraflop"),
-        elman=__version__,
-        date=datetime.now(UTC).date().isoformat(),
+        **_about(table, row),
     )
 
 
 def _measure_experiment(
-    workshop: Workshop, table: PublishedTable, row: PublishedRow, data: str
+    workshop: Workshop, table: PublishedTable, row: PublishedRow, data: str, number: int
 ) -> Result:
-    outcome = run_experiment(row, workshop.runs, workshop.progress)
+    needed = trainings_of(workshop.tables, table, row)
+    for training in needed.values():
+        workshop.progress(f"training {training.name}")
+        ensure(training, None, workshop.runs, machine=workshop.machine, progress=workshop.progress)
+    workshop.set_threads()
+    outcome = measure_experiment(row, workshop.runs)
+    figures = list(outcome.figures.values())
     return Result(
-        table=table.name,
-        row=row.name,
-        metric=table.metric,
-        published=row.published,
         measured=outcome.mean,
-        spread=outcome.spread,
-        verdict="",
+        spread=statistics.stdev(figures) if len(figures) > 1 else None,
+        figures=dict(outcome.figures),
         experiment=row.trial,
-        split=row.split,
         protocol=outcome.about,
         parameters=outcome.parameters,
+        runs=_hashes(workshop, {str(one.number): one for one in needed.values()}),
         training_seconds=round(outcome.seconds, 1),
-        elman=__version__,
-        date=datetime.now(UTC).date().isoformat(),
+        **_about(table, row),
     )
+
+
+def _about(table: PublishedTable, row: PublishedRow) -> dict[str, Any]:
+    """What every result says of its row, and when it was measured with what."""
+    return {
+        "table": table.name,
+        "row": row.name,
+        "metric": table.metric,
+        "published": row.published,
+        "verdict": "",
+        "split": row.split,
+        "elman": __version__,
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+
+
+def _hashes(workshop: Workshop, trainings: dict[str, Training]) -> dict[str, str]:
+    return {seed: hash_run(workshop.runs / one.name) for seed, one in trainings.items()}
 
 
 def _as_metric(table: PublishedTable, perplexity: float | None) -> float | None:

@@ -8,6 +8,7 @@ what is quoted only, the reason.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,8 +46,15 @@ class PublishedRow:
     experiment: str = ""  # a name in EXPERIMENTS
     task: str = ""  # of an experiment
     cell: str = ""
+    starts_from: str = ""  # row or table/row: the training begins with the weights of that run
+    seeds: int = 1  # how many trainings with different seeds; the verdict is about their mean
+    ours: bool = False  # a recipe of ours beside the publication's own: shown, never judged
+    order: str = ""  # judge the order of the rows with the same word here, not the figure
+    value: float | None = None  # of a result, for the order of the queue; None: the table's
     tolerance: float = 0.005  # of the published figure: as near as this counts as the same
     quoted: str = ""  # why it cannot be run at all
+    teraflop: float | None = None  # of a quoted row: cost computed from published sizes
+    cost: str = ""  # of a quoted row: how the cost was computed, or why there is none
     note: str = ""  # our configuration where theirs is unknown; what to keep in mind
 
     def __post_init__(self) -> None:
@@ -62,6 +70,14 @@ class PublishedRow:
             raise InputError(f"row {self.name!r}: an experiment has published, task and cell")
         if not 0 < self.tolerance < 1:
             raise InputError(f"row {self.name!r}: tolerance={self.tolerance} must be between 0, 1")
+        if self.seeds < 1:
+            raise InputError(f"row {self.name!r}: seeds={self.seeds} must be at least 1")
+        if self.value is not None and not self.value >= 0:
+            raise InputError(f"row {self.name!r}: value={self.value} must not be negative")
+        if self.quoted and not self.cost:
+            raise InputError(f"row {self.name!r}: a quoted row says in `cost` what is known of it")
+        if self.experiment:
+            self.order = self.order or self.task
 
     @property
     def trial(self) -> str:
@@ -81,6 +97,9 @@ class PublishedTable:
     deck: str = ""  # the lecture that shows it
     data: str = ""  # name of the text, as a folder is named
     sha256: str = ""  # of its test text; empty: any text will do
+    tokens: int = 0  # published size of the training text, for costs where it is absent
+    vocabulary: int = 0  # published number of words, likewise
+    value: float = 1.0  # of a result of one row, for the order of the queue
     note: str = ""
     rows: tuple[PublishedRow, ...] = ()
 
@@ -99,15 +118,22 @@ class PublishedTable:
 Tables = dict[str, PublishedTable]
 
 
-def read_tables(folder: Path | None = None) -> Tables:
-    """All tables by their names, in the order of their places; those of the package by default."""
-    tables = [_read_table(path) for path in sorted((folder or FOLDER).glob("*.toml"))]
-    found = {table.name: table for table in sorted(tables, key=lambda table: table.place)}
+def read_tables(folder: Path | None = None, files: Iterable[str] = ()) -> Tables:
+    """All tables by their names, in the order of their places; those of the package by default.
+
+    `files`: TOML files with further tables.
+    """
+    paths = [*sorted((folder or FOLDER).glob("*.toml")), *map(Path, files)]
+    tables = [_read_table(path) for path in paths]
+    found: Tables = {}
+    for table in sorted(tables, key=lambda table: table.place):
+        if table.name in found:
+            raise InputError(f"{table.name}.toml: a table has that name already; rename the file")
+        found[table.name] = table
     for table in found.values():
         for row in table.rows:
-            for adapter in row.adapters:
-                for reference in references(adapter):
-                    resolve(found, table, reference)
+            for reference in all_references(row):
+                resolve(found, table, reference)
     return found
 
 
@@ -129,6 +155,12 @@ def _read_table(path: Path) -> PublishedTable:
 def references(adapter: str) -> list[str]:
     """The rows whose runs an adapter is made of: "kn5" of "mix:run={kn5}"."""
     return _REFERENCE.findall(adapter)
+
+
+def all_references(row: PublishedRow) -> list[str]:
+    """The rows whose runs a row needs besides its own."""
+    found = [name for adapter in row.adapters for name in references(adapter)]
+    return [row.starts_from, *found] if row.starts_from else found
 
 
 def resolve(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from elman.errors import InputError
 from elman.experiments.reproduce.registry import PublishedRow, PublishedTable, Tables
-from elman.experiments.reproduce.results import Kept
+from elman.experiments.reproduce.results import Kept, Result
 from elman.experiments.reproduce.status import Status, statuses
 
 BEGIN = "<!-- elman reproduce: begin -->"
@@ -31,9 +31,22 @@ def way(row: PublishedRow) -> str:
         return row.quoted
     if row.experiment:
         return f"experiment {row.trial}"
-    options = [f"--set {setting}" for setting in row.settings]
+    options = [f"--from {row.starts_from}"] if row.starts_from else []
+    options += [f"--set {setting}" for setting in row.settings]
     options += [f"--with {adapter}" for adapter in row.adapters]
     return " ".join([f"recipe {row.recipe}", *options])
+
+
+def evidence(result: Result) -> str:
+    """When a figure was measured, with which version, seeds, run and text."""
+    parts = [result.date, f"elman {result.elman}"]
+    seeds = [*result.by_seed()]
+    if seeds:
+        parts.append(f"seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}")
+    parts += [f"run {run[:8]}" for run in result.runs.values()]
+    if result.data:
+        parts.append(f"text {result.data[result.split][:8]}")
+    return " · ".join(parts)
 
 
 def render(tables: Tables, kept: Kept) -> str:
@@ -81,8 +94,27 @@ def _cells(status: Status, others: list[str]) -> list[str]:
     also = [f"{row.also[name]}" if row.also and name in row.also else "" for name in others]
     how = "" if row.quoted else f"`{way(row)}`"
     how += ("; " if how and row.note else "") + row.note
-    cost = "" if status.cost is None else str(status.cost)
-    return [f"`{row.name}`", model, published, *also, measured, str(status.verdict), how, cost]
+    return [
+        f"`{row.name}`",
+        model,
+        published,
+        *also,
+        measured,
+        str(status.verdict),
+        how,
+        training_cost(status),
+    ]
+
+
+def training_cost(status: Status) -> str:
+    """What the training took, or what is known of the cost of a quoted row.
+
+    Empty for a row that was not run: its verdict has the cost.
+    """
+    if status.row.quoted:
+        known = [] if status.cost is None else [str(status.cost)]
+        return ": ".join([*known, status.row.cost])
+    return "" if status.result is None or status.cost is None else str(status.cost)
 
 
 def _protocol(status: Status) -> str:

@@ -1,24 +1,31 @@
 """The file in which results and costs are kept, JSON, one entry per row and per training.
 
 Takes and gives plain data. It is the old one or the new one whatever happens while it is written;
-what cannot be understood is refused, not replaced.
+every change is made under a lock, on what the file holds by then, so that several processes can
+keep their results in it. A file that cannot be understood is refused, not replaced.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass, field
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from elman.atomic import replacing
 from elman.config import build
-from elman.errors import InputError
-from elman.experiments.reproduce.registry import PublishedRow, PublishedTable
+from elman.errors import ElmanError, InputError
+from elman.experiments.reproduce.registry import PublishedRow, PublishedTable, Tables
+from elman.runs.lock import take_lock
 
 FORMAT = "elman reproduced"
 VERSION = 1
+_PATIENCE = 60.0  # seconds to wait for another process that writes the file
 
 
 @dataclass(kw_only=True)
@@ -29,21 +36,24 @@ class Result:
     row: str
     metric: str
     published: float | None
-    measured: float | None  # None: infinite
-    spread: float | None = None  # standard deviation over the seeds of an experiment
+    measured: float | None  # the mean over the seeds; None: infinite
+    spread: float | None = None  # standard deviation over the seeds
+    figures: dict[str, float | None] = field(default_factory=dict)  # by seed
     valid: float | None = None  # of the validation text, as the training saw it
     verdict: str
     recipe: str = ""
     settings: tuple[str, ...] = ()
     adapters: tuple[str, ...] = ()
+    starts_from: str = ""
     experiment: str = ""  # with its task and cell
-    seed: int | None = None
+    seed: int | None = None  # of the training that the details are about
     model: dict[str, Any] = field(default_factory=dict)  # weights of mixtures and so on
     parameters: int | None = None
     protocol: str = ""
     split: str = ""
     tokens: int | None = None
     data: dict[str, str] = field(default_factory=dict)  # SHA-256 of every split
+    runs: dict[str, str] = field(default_factory=dict)  # SHA-256 of the run, by seed
     training_seconds: float | None = None
     evaluation_seconds: float | None = None
     teraflop: float | None = None
@@ -52,24 +62,73 @@ class Result:
 
     def is_of(self, row: PublishedRow) -> bool:
         """Whether the row is still what was measured then."""
-        ours = (self.recipe, self.settings, self.adapters, self.experiment, self.split)
-        return ours == (row.recipe, row.settings, row.adapters, row.trial, row.split)
+        ours = (self.recipe, self.settings, self.adapters, self.starts_from, self.experiment)
+        theirs = (row.recipe, row.settings, row.adapters, row.starts_from, row.trial)
+        return ours == theirs and self.split == row.split
+
+    def by_seed(self) -> dict[str, float | None]:
+        """The figure of every seed, also of a result that kept one figure only."""
+        if self.figures or self.experiment:
+            return self.figures
+        return {str(self.seed or 0): self.measured}
+
+    def with_seeds_of(self, other: Result) -> Result:
+        """This result with the figures of another one of the same row, and their mean.
+
+        Details are those of the lower seed.
+        """
+        figures = {**other.by_seed(), **self.by_seed()}
+        first = self if (self.seed or 0) <= (other.seed or 0) else other
+        there = [figure for figure in figures.values() if figure is not None]
+        whole = len(there) == len(figures)
+        return replace(
+            first,
+            measured=statistics.fmean(there) if whole else None,
+            spread=statistics.stdev(there) if whole and len(there) > 1 else None,
+            figures={seed: figures[seed] for seed in sorted(figures, key=int)},
+            runs={**other.runs, **self.runs},
+            elman=self.elman,
+            date=self.date,
+        )
 
 
 @dataclass(kw_only=True)
 class Cost:
-    """What a training costs here."""
+    """What a training costs here, or what is known of it."""
 
-    seconds: float
+    seconds: float | None = None  # None: never measured on its text
     teraflop: float | None = None  # None: it counts instead
     parameters: int | None = None
     threads: int | None = None
+    computed: bool = False  # from published sizes, not measured on the text
+
+    def with_threads(self, threads: int | None) -> float | None:
+        """Seconds with so many threads: no fewer than planned, more with fewer threads."""
+        if self.seconds is None or not threads or not self.threads:
+            return self.seconds
+        return self.seconds * max(1.0, self.threads / threads)
 
     def __str__(self) -> str:
-        minutes, hours, days = (self.seconds / unit for unit in (60, 3600, 86400))
-        time = f"{self.seconds:.0f} s" if minutes < 1.5 else f"{minutes:.0f} min"
-        time = time if minutes < 90 else f"{hours:.1f} h" if hours < 48 else f"{days:.1f} days"
-        return time if self.teraflop is None else f"{time}, {self.teraflop:,.0f} teraflop"
+        words = [] if self.seconds is None else [_time(self.seconds)]
+        if self.teraflop is not None:
+            words.append(f"{self.teraflop:,.0f} teraflop")
+        return ", ".join(words) + (" (computed)" if self.computed else "")
+
+
+def _time(seconds: float) -> str:
+    minutes, hours, days = (seconds / unit for unit in (60, 3600, 86400))
+    if minutes < 90:
+        return f"{seconds:.0f} s" if minutes < 1.5 else f"{minutes:.0f} min"
+    return f"{hours:.1f} h" if hours < 48 else f"{days:.1f} days"
+
+
+@dataclass(kw_only=True)
+class Failure:
+    """Why a row was set aside."""
+
+    reason: str
+    elman: str = ""
+    date: str = ""
 
 
 @dataclass
@@ -78,6 +137,7 @@ class Kept:
 
     results: dict[str, Result] = field(default_factory=dict)  # by "table/row"
     costs: dict[str, Cost] = field(default_factory=dict)  # by the name of the run
+    failures: dict[str, Failure] = field(default_factory=dict)  # by "table/row"
 
     def of(self, table: PublishedTable, row: PublishedRow) -> Result | None:
         """The result of a row, unless the row was changed since."""
@@ -86,7 +146,44 @@ class Kept:
 
     def add(self, result: Result) -> None:
         """Put a result in, in the place of an older one."""
-        self.results[f"{result.table}/{result.row}"] = result
+        name = f"{result.table}/{result.row}"
+        self.results[name] = result
+        self.failures.pop(name, None)
+
+    def over(self, other: Kept) -> Kept:
+        """This and what only the other one has."""
+        return Kept(
+            {**other.results, **self.results},
+            {**other.costs, **self.costs},
+            {name: failure for name, failure in self.failures.items() if name not in self.results},
+        )
+
+    def take_over(self, other: Kept) -> None:
+        """Put in everything that another one has."""
+        self.results.update(other.results)
+        self.costs.update(other.costs)
+        self.failures = {
+            name: failure
+            for name, failure in {**self.failures, **other.failures}.items()
+            if name not in self.results
+        }
+
+    def follow_renamed_rows(self, tables: Tables) -> None:
+        """Move results to `…-ours` if that row has the settings now that they were measured with.
+
+        Older files have results of our recipes under the names of the published rows.
+        """
+        for name, result in [*self.results.items()]:
+            table = tables.get(result.table)
+            rows = {row.name: row for row in table.rows} if table else {}
+            other = rows.get(f"{result.row}-ours")
+            if other is None or not result.is_of(other):
+                continue
+            if result.row in rows and result.is_of(rows[result.row]):
+                continue
+            del self.results[name]
+            renamed = replace(result, row=other.name)
+            self.results.setdefault(f"{result.table}/{other.name}", renamed)
 
 
 def read_kept(path: Path) -> Kept:
@@ -100,6 +197,7 @@ def read_kept(path: Path) -> Kept:
         return Kept(
             {name: build(Result, entry, name) for name, entry in tree["results"].items()},
             {name: build(Cost, entry, name) for name, entry in tree["costs"].items()},
+            {name: build(Failure, entry, name) for name, entry in tree.get("failures", {}).items()},
         )
     except OSError as error:
         raise InputError(
@@ -117,8 +215,10 @@ def write_kept(path: Path, kept: Kept) -> None:
     tree = {
         "format": FORMAT,
         "version": VERSION,
-        "results": {name: asdict(result) for name, result in sorted(kept.results.items())},
-        "costs": {name: asdict(cost) for name, cost in sorted(kept.costs.items())},
+        **{
+            part: {name: asdict(entry) for name, entry in sorted(getattr(kept, part).items())}
+            for part in ("results", "costs", "failures")
+        },
     }
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -129,11 +229,38 @@ def write_kept(path: Path, kept: Kept) -> None:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
 
 
+def update_kept(path: Path, change: Callable[[Kept], None]) -> Kept:
+    """Change what the file holds by now, and write it; no other process does so meanwhile."""
+    with _locked(path):
+        kept = read_kept(path)
+        change(kept)
+        write_kept(path, kept)
+    return kept
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """While inside, no other process changes the file."""
+    latest = time.monotonic() + _PATIENCE
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        while (lock := take_lock(path.with_name(f".{path.name}.lock"))) is None:
+            if time.monotonic() > latest:
+                raise ElmanError(f"{path}: another process has held it for {_PATIENCE:.0f} s")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 def keep(path: Path, *, result: Result | None = None, costs: dict[str, Cost] | None = None) -> Kept:
     """Add to what the file holds by now, and write it."""
-    kept = read_kept(path)
-    if result is not None:
-        kept.add(result)
-    kept.costs.update(costs or {})
-    write_kept(path, kept)
-    return kept
+
+    def add(kept: Kept) -> None:
+        if result is not None:
+            kept.add(result)
+        kept.costs.update(costs or {})
+
+    return update_kept(path, add)

@@ -18,6 +18,7 @@ from elman.experiments.reproduce.verdicts import (
     OTHER_TEXT,
     QUOTED,
     Verdict,
+    describe_ours,
     judge,
     judge_order,
 )
@@ -41,27 +42,39 @@ def statuses(tables: Tables, chosen: Iterable[PublishedTable], kept: Kept) -> li
         for row in table.rows:
             result = kept.of(table, row)
             cost = spent(result) if result else row_cost(tables, table, row, kept)
-            found.append(Status(table, row, result, _verdict(table, row, result, kept), cost))
+            found.append(Status(table, row, result, _verdict(table, row, result, kept, cost), cost))
     return found
 
 
 def _verdict(
-    table: PublishedTable, row: PublishedRow, result: Result | None, kept: Kept
+    table: PublishedTable,
+    row: PublishedRow,
+    result: Result | None,
+    kept: Kept,
+    cost: Cost | None,
 ) -> Verdict:
     if result is not None:
         return verdict_on(table, row, result, kept)
-    return Verdict(QUOTED, row.quoted) if row.quoted else Verdict(NOT_RUN, obstacle(row))
+    if row.quoted:
+        return Verdict(QUOTED, row.quoted)
+    reason = obstacle(row)
+    failure = kept.failures.get(f"{table.name}/{row.name}")
+    if failure is not None:
+        reason = f"set aside, {failure.reason}"
+    return Verdict(NOT_RUN, reason or (f"cost {cost}" if cost else "cost not known"))
 
 
 def verdict_on(table: PublishedTable, row: PublishedRow, result: Result, kept: Kept) -> Verdict:
     """What to say about a result; `kept` has the other rows, where the order is judged."""
     measured = math.inf if result.measured is None else result.measured
-    if row.experiment:
-        figures = {**_experiments(table, row.task, kept), row.name: measured}
+    if not row.experiment and table.sha256 and result.data.get("test") != table.sha256:
+        return Verdict(OTHER_TEXT, "not the one of the publication")
+    if row.ours:
+        return describe_ours(row.published, measured, metric=table.metric)
+    if row.order:
+        figures = {**_group(table, row.order, kept), row.name: measured}
         published = {other.name: other.published or 0.0 for other in table.rows}
         return judge_order(row.name, published, figures, row.tolerance)
-    if table.sha256 and result.data.get("test") != table.sha256:
-        return Verdict(OTHER_TEXT, "not the one of the publication")
     return judge(
         row.published,
         measured,
@@ -71,9 +84,9 @@ def verdict_on(table: PublishedTable, row: PublishedRow, result: Result, kept: K
     )
 
 
-def _experiments(table: PublishedTable, task: str, kept: Kept) -> dict[str, float]:
-    """The kept figures of a table's experiments on a task."""
-    found = {row.name: kept.of(table, row) for row in table.rows if row.task == task}
+def _group(table: PublishedTable, order: str, kept: Kept) -> dict[str, float]:
+    """The kept figures of the rows whose order is judged together."""
+    found = {row.name: kept.of(table, row) for row in table.rows if row.order == order}
     return {
         name: result.measured
         for name, result in found.items()
@@ -84,7 +97,7 @@ def _experiments(table: PublishedTable, task: str, kept: Kept) -> dict[str, floa
 def obstacle(row: PublishedRow) -> str:
     """Why a row cannot be run with this elman, whatever the text and the time; empty if it can."""
     if row.quoted:
-        return f"quoted only: {row.quoted}"
+        return f"quoted: {row.quoted}"
     names = [adapter.partition(":")[0] for adapter in row.adapters]
     lacking = [name for name in names if name not in ADAPTERS]
     return f"needs the adapter {lacking[0]!r}, which this elman lacks" if lacking else ""

@@ -6,6 +6,7 @@ finished is loaded; one that was stopped goes on; one with other settings is nev
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,18 +14,20 @@ from pathlib import Path
 from typing import Any
 
 from elman.errors import InputError
+from elman.experiments.reproduce.experiments import trials_of
 from elman.experiments.reproduce.registry import (
     PublishedRow,
     PublishedTable,
     Tables,
-    references,
+    all_references,
     resolve,
 )
 from elman.recipes import RunConfig, load_recipe, saved_config
+from elman.runs.claim import MANIFEST
 from elman.runs.folder import read_run
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.task import load, resume, train
-from elman.text.corpora import Corpus
+from elman.text.corpora import Corpus, open_corpus
 from elman.training.machine import Machine
 
 
@@ -35,63 +38,139 @@ class Training:
     data: str  # name of the text
     recipe: str
     settings: tuple[str, ...] = ()
+    number: int = 0  # among trainings that differ in their seed only; added to the recipe's seed
+    starts_from: str = ""  # the name of the run whose weights it begins with
+    folder: str = ""  # of a training of an experiment: its run folder
+    corpus: str = ""  # of a training of an experiment: its built-in corpus, with options
 
     @property
     def name(self) -> str:
         """The name of its run folder, readable: ptb-cells-gru-5000000."""
+        if self.folder:
+            return self.folder
         values = [setting.partition("=")[2] for setting in self.settings]
         words = [self.data, Path(self.recipe).stem, *values]
+        if self.starts_from:
+            words.append("finetuned")
+        if self.number:
+            words.append(f"seed{self.number}")
         return "-".join(re.sub(r"[^A-Za-z0-9.]+", "-", word).strip("-") for word in words)
+
+    @property
+    def cost_name(self) -> str:
+        """The name that its cost is kept under: trainings that differ in their seed cost the same.
+
+        That of a training with the first seed is the name of its run.
+        """
+        if self.folder:
+            return self.folder.removesuffix(f"-{self.number}")
+        return self.name.removesuffix(f"-seed{self.number}") if self.number else self.name
+
+    def seed(self) -> int:
+        """The seed of the run."""
+        return load_recipe(self.recipe, self.settings).seed + self.number
 
     def config(self) -> RunConfig:
         """The settings of the run."""
-        return load_recipe(self.recipe, self.settings)
+        return load_recipe(self.recipe, self.settings, self.seed())
+
+    def open(self, corpus: Corpus | None) -> Corpus:
+        """The text that it is trained on: its own, or that of its table."""
+        if self.corpus:
+            return open_corpus(self.corpus)
+        assert corpus is not None, "the text of a table that has rows with recipes"
+        return corpus
 
 
-def trainings_of(tables: Tables, table: PublishedTable, row: PublishedRow) -> dict[str, Training]:
-    """The trainings that a row needs: its own as "", those that its adapters name by that name."""
-    found = {"": Training(table.data, row.recipe, row.settings)}
-    for adapter in row.adapters:
-        for reference in references(adapter):
-            _, other = resolve(tables, table, reference)
-            found[reference] = Training(table.data, other.recipe, other.settings)
+def trainings_of(
+    tables: Tables, table: PublishedTable, row: PublishedRow, number: int = 0
+) -> dict[str, Training]:
+    """The trainings that a row needs: its own as "", those that it refers to by that name.
+
+    Those of an experiment are named by their folders. Those that come first stand last.
+    """
+    if row.experiment:
+        return {
+            trial.folder: Training(
+                data=row.task,
+                recipe=trial.recipe,
+                settings=trial.settings,
+                number=trial.seed,
+                folder=trial.folder,
+                corpus=trial.corpus,
+            )
+            for trial in trials_of(row)
+        }
+    if not row.recipe:
+        return {}
+    found = {"": _own_training(tables, table, row, number)}
+    for reference in all_references(row):
+        home, other = resolve(tables, table, reference)
+        same = number if reference == row.starts_from else 0
+        for name, training in trainings_of(tables, home, other, same).items():
+            found[name or reference] = training
     return found
+
+
+def _own_training(
+    tables: Tables, table: PublishedTable, row: PublishedRow, number: int
+) -> Training:
+    before = ""
+    if row.starts_from:
+        home, other = resolve(tables, table, row.starts_from)
+        before = _own_training(tables, home, other, number).name
+    return Training(table.data, row.recipe, row.settings, number, before)
 
 
 def is_finished(training: Training, runs: Path) -> bool:
     """Whether the run is there and has gone its whole way."""
+    return share_done(training, runs) == 1.0
+
+
+def share_done(training: Training, runs: Path) -> float:
+    """How much of a training is done and saved, from 0 to 1."""
     path = runs / training.name
     if not path.exists():
-        return False
-    return _finished(read_run(path, ["facts.json"])["facts.json"])
+        return 0.0
+    facts = read_run(path, ["facts.json"])["facts.json"]
+    if _finished(facts):
+        return 1.0
+    return min(0.999, facts["training"]["epochs"] / training.config().training.epochs)
+
+
+def hash_run(path: Path) -> str:
+    """SHA-256 of a run: of its manifest, which has the hash of every file."""
+    return hashlib.sha256((path / MANIFEST).read_bytes()).hexdigest()
 
 
 def ensure(
     training: Training,
-    corpus: Corpus,
+    corpus: Corpus | None,
     runs: Path,
     *,
     machine: Machine,
     progress: Callable[[str], None],
 ) -> TrainedModel:
     """The trained model: from its run if that is finished, else trained to the end."""
-    path = runs / training.name
+    path, text = runs / training.name, training.open(corpus)
     if not path.exists():
         return train(
             training.recipe,
-            data=corpus.name,
+            data=text.name,
             out=path,
             overrides=training.settings,
+            seed=training.seed(),
+            start_from=runs / training.starts_from if training.starts_from else None,
             machine=machine,
             progress=progress,
             kind=TrainedModel,
         )
     contents = read_run(path, ["config.json", "facts.json"])
     _refuse_others(path, training, contents["config.json"])
-    _refuse_other_text(path, corpus, contents["facts.json"])
+    _refuse_other_text(path, text, contents["facts.json"])
     if _finished(contents["facts.json"]):
         return load(path, TrainedModel)
-    return resume(path, TrainedModel, data=corpus.name, machine=machine, progress=progress)
+    return resume(path, TrainedModel, data=text.name, machine=machine, progress=progress)
 
 
 def _finished(facts: dict[str, Any]) -> bool:

@@ -2,7 +2,9 @@
 
 Takes figures, gives a `Verdict`. A measured figure counts as reproduced if it is as near to the
 published one as the row's tolerance; nats are compared as the perplexities they stand for. Where
-the task is a smaller one than in the publication, the order of the rows is judged, not the value.
+the task is a smaller one than in the publication, or one recipe stands for many, the order of the
+rows is judged, not the value. A recipe of ours beside a published figure is shown with its
+distance and makes no claim.
 """
 
 from __future__ import annotations
@@ -17,12 +19,16 @@ REPRODUCED = "reproduced"
 BETTER = "better"
 WITHIN = "within"
 NOT_REACHED = "not reached"
+OURS = "ours"
 MEASURED = "measured"
 OTHER_TEXT = "other text"
 ORDER_HOLDS = "order holds"
 ORDER_DIFFERS = "order differs"
+DIRECTION_HOLDS = "direction holds"  # an order of two rows
+DIRECTION_DIFFERS = "direction differs"
 NOT_RUN = "not run"
-QUOTED = "quoted only"
+QUOTED = "quoted"
+_IN_BRACKETS = (REPRODUCED, ORDER_HOLDS, ORDER_DIFFERS, DIRECTION_HOLDS, DIRECTION_DIFFERS)
 
 
 @dataclass(frozen=True)
@@ -35,7 +41,7 @@ class Verdict:
     def __str__(self) -> str:
         if self.kind in (WITHIN, BETTER):
             return f"{self.kind} {self.detail}"
-        if self.kind in (REPRODUCED, ORDER_HOLDS, ORDER_DIFFERS) and self.detail:
+        if self.kind in _IN_BRACKETS and self.detail:
             return f"{self.kind} ({self.detail})"
         return f"{self.kind}: {self.detail}" if self.detail else self.kind
 
@@ -45,12 +51,10 @@ def judge(
 ) -> Verdict:
     """The verdict on a figure; `near` is how far from the published one is still the same."""
     if published is None:
-        return Verdict(MEASURED)
+        return Verdict(OURS)
     if not math.isfinite(measured):
         return Verdict(NOT_REACHED, "infinite")
-    if metric == "nats":
-        published, measured = math.exp(published), math.exp(min(measured, 700))
-    distance = (measured - published) / published
+    distance = _distance(published, measured, metric)
     worse = -distance if higher_is_better else distance
     if abs(distance) <= near:
         return Verdict(REPRODUCED, "" if round(100 * distance, 1) == 0 else _percent(distance))
@@ -59,6 +63,22 @@ def judge(
     if worse <= _NEAR:
         return Verdict(WITHIN, _percent(abs(distance), sign=False))
     return Verdict(NOT_REACHED, f"{_percent(abs(distance), sign=False)} off")
+
+
+def describe_ours(published: float | None, measured: float, *, metric: str) -> Verdict:
+    """A figure of a recipe of ours: how far it is from the published one, without a judgement."""
+    if published is None or not math.isfinite(measured):
+        return Verdict(OURS, "" if published is None else "infinite")
+    distance = _distance(published, measured, metric)
+    side = "above" if distance > 0 else "below"
+    return Verdict(OURS, f"{_percent(abs(distance), sign=False)} {side} the published figure")
+
+
+def _distance(published: float, measured: float, metric: str) -> float:
+    """How far a figure is from the published one, as a share of that."""
+    if metric == "nats":
+        published, measured = math.exp(published), math.exp(min(measured, 700))
+    return (measured - published) / published
 
 
 def judge_order(
@@ -82,6 +102,8 @@ def judge_order(
         and measured[name] != measured[row]
         for name in others
     )
+    if len(others) == 1:
+        return Verdict(DIRECTION_HOLDS if right else DIRECTION_DIFFERS, "1 pair")
     kind = ORDER_HOLDS if right == len(others) else ORDER_DIFFERS
     return Verdict(kind, f"{right} of {len(others)} pairs")
 

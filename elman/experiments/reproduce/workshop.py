@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from elman.experiments.reproduce.registry import Tables
+from elman.experiments.reproduce.results import Kept, read_kept
+from elman.experiments.reproduce.shipped import read_shipped
 from elman.training.machine import Machine
 
 
@@ -22,7 +24,23 @@ class Workshop:
     results: Path  # the file of results
     machine: Machine = field(default_factory=Machine)
     progress: Callable[[str], None] = lambda what: None
+    say: Callable[[str], None] = lambda message: None  # what a user should know at once
 
     @property
     def runs(self) -> Path:
         return self.out / "runs"
+
+    def kept(self) -> Kept:
+        """What was measured here."""
+        kept = read_kept(self.results)
+        kept.follow_renamed_rows(self.tables)
+        return kept
+
+    def known(self) -> Kept:
+        """What was measured here, and what is shipped with elman where there is nothing here."""
+        return self.kept().over(read_shipped())
+
+    def set_threads(self) -> None:
+        """Fit and score with as many threads as a training has; a loaded run does not set them."""
+        if self.machine.threads is not None:
+            self.machine.prepare()

@@ -1,0 +1,163 @@
+"""Which row comes next: the one that gives the most results for the time that it takes.
+
+Takes rows and what is known, gives `Ranked` jobs, best first. A job is a row with one of its seeds.
+Rows that become measurable by the same training count together; further seeds count less, and so
+do rows whose result is shipped with elman.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from elman.errors import ElmanError
+from elman.experiments.reproduce.measuring import missing_seeds
+from elman.experiments.reproduce.registry import PublishedRow, PublishedTable
+from elman.experiments.reproduce.results import Cost, Kept
+from elman.experiments.reproduce.shipped import read_shipped
+from elman.experiments.reproduce.status import obstacle
+from elman.experiments.reproduce.trainings import Training, share_done, trainings_of
+from elman.experiments.reproduce.workshop import Workshop
+
+_SEED_SHARE = 0.5  # of the value of the seed before
+_SHIPPED_SHARE = 0.1  # of the value, where a result is shipped already
+_MEASURING = 20.0  # seconds to fit and score, about
+_ADAPTER_SECONDS = {"dynamic": 600.0, "continuous-cache": 60.0, "monte-carlo": 3600.0}
+
+
+@dataclass(frozen=True)
+class Job:
+    """A row with one of its seeds."""
+
+    table: PublishedTable
+    row: PublishedRow
+    data: str  # where the text is
+    number: int = 0  # of the seed
+
+    @property
+    def row_name(self) -> str:
+        return f"{self.table.name}/{self.row.name}"
+
+    @property
+    def name(self) -> str:
+        """The row, and which seed if there are several."""
+        return self.row_name + (f" (seed {self.number + 1})" if self.number else "")
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A job with what it needs and what it is worth."""
+
+    job: Job
+    needed: dict[str, Training]  # by the name of the run: what is not finished yet
+    seconds: float  # that are left to train and to measure
+    value: float  # of all results that its trainings make measurable
+    cost: Cost  # of what is left to train
+
+    @property
+    def per_hour(self) -> float:
+        return self.value / self.seconds * 3600
+
+
+def pending_jobs(
+    workshop: Workshop, rows: Iterable[tuple[PublishedTable, PublishedRow, str]], kept: Kept
+) -> list[Job]:
+    """Every row and seed that has no result here and was not set aside."""
+    return [
+        Job(table, row, data, number)
+        for table, row, data in rows
+        if not obstacle(row) and f"{table.name}/{row.name}" not in kept.failures
+        for number in missing_seeds(workshop, table, row, kept)
+    ]
+
+
+def rank_jobs(
+    workshop: Workshop,
+    rows: Iterable[tuple[PublishedTable, PublishedRow, str]],
+    first: Sequence[str] = (),
+) -> list[Ranked]:
+    """The jobs that are left, best first; those that match a pattern in `first` before all others.
+
+    Rows whose cost in time is unknown are left out: their text is not here.
+    """
+    kept, shipped = workshop.kept(), read_shipped()
+    costs = kept.over(shipped).costs
+    jobs = pending_jobs(workshop, rows, kept)
+    done: dict[str, float] = {}
+    needs = [_unfinished(workshop, job, done) for job in jobs]
+    values = [_value(job, shipped) for job in jobs]
+    ranked = []
+    for place, (job, needed) in enumerate(zip(jobs, needs, strict=True)):
+        cost = _left_to_train(needed, costs, done, workshop.machine.threads)
+        if cost is None or cost.seconds is None:
+            continue
+        value = sum(
+            values[other]
+            for other, others in enumerate(needs)
+            if other == place or (others and others.keys() <= needed.keys())
+        )
+        seconds = cost.seconds + _measuring_seconds(job.row)
+        ranked.append(Ranked(job, needed, seconds, value, cost))
+    return sorted(ranked, key=lambda one: (_place(one.job, first), -one.per_hour))
+
+
+def _unfinished(workshop: Workshop, job: Job, done: dict[str, float]) -> dict[str, Training]:
+    """The trainings that a job still needs, by name; `done` remembers how far each is."""
+    found = {}
+    trainings = trainings_of(workshop.tables, job.table, job.row, job.number)
+    for training in trainings.values():
+        name = training.name
+        if name not in done:
+            done[name] = _share_done(training, workshop.runs)
+        if done[name] < 1:
+            found[name] = training
+    return found
+
+
+def _share_done(training: Training, runs: Path) -> float:
+    try:
+        return share_done(training, runs)
+    except ElmanError:
+        return 0.0  # a damaged run is refused, with the reason, when it comes to it
+
+
+def _value(job: Job, shipped: Kept) -> float:
+    value = job.table.value if job.row.value is None else job.row.value
+    result = shipped.of(job.table, job.row)
+    known = 0 if result is None else len(result.by_seed())
+    repeats = job.row.experiment or job.number < known
+    return value * _SEED_SHARE**job.number * (_SHIPPED_SHARE if known and repeats else 1.0)
+
+
+def _left_to_train(
+    needed: dict[str, Training],
+    costs: dict[str, Cost],
+    done: dict[str, float],
+    threads: int | None,
+) -> Cost | None:
+    """What is left of the planned cost; None if one of the trainings was never planned."""
+    seconds, teraflop = 0.0, 0.0
+    for name, training in needed.items():
+        cost = costs.get(training.cost_name)
+        planned = None if cost is None else cost.with_threads(threads)
+        if cost is None or planned is None:
+            return None
+        seconds += planned * (1 - done[name])
+        teraflop += (cost.teraflop or 0.0) * (1 - done[name])
+    return Cost(seconds=seconds, teraflop=teraflop or None)
+
+
+def _measuring_seconds(row: PublishedRow) -> float:
+    """About how long fitting and scoring take."""
+    names = [adapter.partition(":")[0] for adapter in row.adapters]
+    return _MEASURING + sum(_ADAPTER_SECONDS.get(name, 0.0) for name in names)
+
+
+def _place(job: Job, first: Sequence[str]) -> int:
+    """The first pattern that a row matches, if any."""
+    for place, pattern in enumerate(first):
+        if fnmatchcase(job.row_name, pattern):
+            return place
+    return len(first)
