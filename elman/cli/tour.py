@@ -5,9 +5,9 @@ from typing import Any
 
 from elman.cli.arguments import Json
 from elman.cli.output import print_json, print_table, stages
-from elman.experiments.tour import Tour
+from elman.experiments.tour import RUNGS, Result, Tour
 from elman.experiments.tour import tour as take_tour
-from elman.experiments.tour_page import docs_table, surprisal_table, tour_page
+from elman.experiments.tour_page import surprisal_table, tour_page
 from elman.figures.files import check_file
 
 _NEXT = """What to try next:
@@ -24,7 +24,8 @@ _NEXT = """What to try next:
 def tour(*, report: str = "elman-tour.html", json: Json = False) -> None:
     """Train a ladder of models on two built-in corpora and show what each step buys.
 
-    This takes a few minutes. Nothing is downloaded.
+    Results appear one by one, the first within seconds; Ctrl-C stops the tour at any point. All
+    of it takes a few minutes. Nothing is downloaded.
 
     For example:
       elman tour
@@ -38,14 +39,15 @@ def tour(*, report: str = "elman-tour.html", json: Json = False) -> None:
     if report:
         check_file(report, "a page", ())
     with stages() as progress:
-        seen = take_tour(progress)
+        seen = take_tour(progress, _keep_quiet if json else _print_rung)
     if report:
         Path(report).write_text(tour_page(seen), encoding="utf-8")
     if json:
         print_json({**vars(seen), "ladders": _ladders_as_data(seen)})
         return
-    _print_grammar(seen)
-    _print_docs(seen)
+    for corpus in seen.samples:
+        _print_samples(seen, corpus)
+    _print_agreement(seen)
     print("\n3. surprisal, word by word, in bits\n")
     print_table(*surprisal_table(seen))
     models = sum(map(len, seen.ladders.values()))
@@ -70,21 +72,51 @@ def _ladders_as_data(seen: Tour) -> dict[str, Any]:
     }
 
 
-def _print_grammar(seen: Tour) -> None:
-    print("1. grammar: an artificial language whose true probabilities are known")
-    print("   (subjects and verbs agree across relative clauses: boys who Mary chases walk .)\n")
-    rows = [
-        [
-            r.rung,
-            *_numbers(r.measurement.perplexity, r.measurement.perplexity / seen.limit),
-            f"{r.seconds:.1f}",
-        ]
-        for r in seen.ladders["grammar"]
-    ]
-    rows.append(["the limit: the grammar itself", *_numbers(seen.limit, 1.0), "–"])
-    print_table(["model", "perplexity", "times the limit", "seconds"], rows)
-    print(f"\n   (over all sentences it can make, the limit is exactly {seen.entropy_limit:.4f})")
-    _print_samples(seen, "grammar")
+_TITLES = {
+    "grammar": "1. grammar: an artificial language whose true probabilities are known\n"
+    "   (subjects and verbs agree across relative clauses: boys who Mary chases walk .)",
+    "python-docs": "2. python-docs: real English, the language reference inside your Python\n"
+    "   (perplexities per word, sub-word and character do not compare; bits per byte do)",
+}
+_HEADS = {
+    "grammar": ("model", "perplexity", "times the limit", "seconds"),
+    "python-docs": ("model", "perplexity", "per", "bits per byte", "seconds"),
+}
+_WIDTHS = (32, 10, 15, 13, 7)
+
+
+def _keep_quiet(corpus: str, result: Result, seen: Tour) -> None:
+    """With --json everything comes at the end."""
+
+
+def _print_rung(corpus: str, result: Result, seen: Tour) -> None:
+    """A line as soon as a model is trained and measured."""
+    if len(seen.ladders[corpus]) == 1:
+        print(f"{_TITLES[corpus]}\n")
+        _print_cells(_HEADS[corpus])
+        if corpus == "grammar":
+            limit = f"{seen.limit:.2f}"
+            _print_cells(("the limit: the grammar itself", limit, "1.00", "–"))
+    perplexity = result.measurement.perplexity
+    seconds = f"{result.seconds:.1f}"
+    if corpus == "grammar":
+        times = f"{perplexity / seen.limit:.2f}"
+        _print_cells((result.rung, f"{perplexity:.2f}", times, seconds))
+    else:
+        unit = result.measurement.protocol.unit
+        bits = f"{result.measurement.bits_per_byte:.3f}"
+        _print_cells((result.rung, f"{perplexity:.2f}", unit, bits, seconds))
+    if len(seen.ladders[corpus]) == len(RUNGS[corpus]) and corpus == "grammar":
+        print(f"\n   (over all sentences it can make, the limit is {seen.entropy_limit:.4f})\n")
+
+
+def _print_cells(cells: tuple[str, ...]) -> None:
+    first, *others = cells
+    aligned = [other.rjust(width) for other, width in zip(others, _WIDTHS[1:], strict=False)]
+    print("  ".join([first.ljust(_WIDTHS[0]), *aligned]), flush=True)
+
+
+def _print_agreement(seen: Tour) -> None:
     print("\n   agreement by distance: verbs of the right number, by words between noun and verb\n")
     distances = [score.distance for score in next(iter(seen.agreement.values()))]
     rows = [
@@ -92,17 +124,6 @@ def _print_grammar(seen: Tour) -> None:
         for rung, scores in seen.agreement.items()
     ]
     print_table(["model", *[f"{d} %" for d in distances]], rows)
-
-
-def _print_docs(seen: Tour) -> None:
-    print("\n2. python-docs: real English, the language reference inside your Python\n")
-    print_table(*docs_table(seen))
-    print("\n   (perplexities per word, sub-word and character do not compare; bits per byte do)")
-    _print_samples(seen, "python-docs")
-
-
-def _numbers(*values: float) -> list[str]:
-    return [f"{value:.2f}" for value in values]
 
 
 def _print_samples(seen: Tour, corpus: str) -> None:

@@ -89,8 +89,11 @@ class Tour:
     seconds: float = 0.0
 
 
-def tour(progress: Callable[[str], None] = lambda what: None) -> Tour:
-    """Train every rung on the built-in corpora."""
+def tour(
+    progress: Callable[[str], None] = lambda what: None,
+    climbed: Callable[[str, Result, Tour], None] = lambda corpus, result, seen: None,
+) -> Tour:
+    """Train every rung on the built-in corpora; `climbed` gets each result as soon as it exists."""
     started = time.perf_counter()
     seen = Tour()
     seen.limit, seen.entropy_limit = grammar_limits()
@@ -100,6 +103,7 @@ def tour(progress: Callable[[str], None] = lambda what: None) -> Tour:
             progress(f"{corpus}: {rung.name}")
             result, model = climb(rung, corpus)
             seen.ladders[corpus].append(result)
+            climbed(corpus, result, seen)
             if rung.name in SHOWN:
                 seen.samples[corpus][rung.name] = _samples(model, _PROMPTS[corpus])
             if corpus == "grammar":
@@ -124,7 +128,8 @@ def climb(rung: Rung, corpus: str) -> tuple[Result, TrainedModel]:
     """Train one rung and measure it on the test text."""
     started = time.perf_counter()
     history: list[dict[str, Any]] = []
-    machine = Machine(record=history.append)
+    # Networks this small gain nothing from a second thread, and lose much on a busy machine.
+    machine = Machine(record=history.append, threads=1)
     model = train(
         rung.recipe,
         data=corpus,

@@ -17,6 +17,7 @@ def test_tour(monkeypatch: pytest.MonkeyPatch, says: Any, gives: Any, tmp_path: 
     assert "the limit: the grammar itself" in shown
     assert "That was 3 models" in shown
     assert "What to try next:" in shown
+    assert shown.index("bigram, add one") < shown.index(f"\n{five.name}")
     assert str(page) in shown
     assert five.name in page.read_text(encoding="utf-8")
     found = gives("tour", "--report", "")
@@ -25,3 +26,19 @@ def test_tour(monkeypatch: pytest.MonkeyPatch, says: Any, gives: Any, tmp_path: 
         "5-gram, modified Kneser-Ney",
     ]
     assert found["limit"] > 1
+
+
+def test_a_stopped_tour_has_shown_what_it_has_seen(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from elman.cli import run
+    from elman.experiments.tour import RUNGS, climb
+
+    def stop_at_second(rung: Any, corpus: str) -> Any:
+        if rung is not RUNGS["grammar"][0]:
+            raise KeyboardInterrupt
+        return climb(rung, corpus)
+
+    monkeypatch.setattr("elman.experiments.tour.climb", stop_at_second)
+    assert run(["tour", "--report", ""]) != 0
+    assert "unigram: how often" in capsys.readouterr().out
