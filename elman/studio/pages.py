@@ -78,7 +78,7 @@ def _route(method: str, path: str, route: dict[str, Any], schemas: dict[str, Any
     body = route.get("requestBody", {}).get("content", {}).get("application/json", {})
     fields = _fields(_resolve(body.get("schema", {}), schemas), schemas) if body else ""
     verb = f'<span class="method">{escape(method.upper())}</span>'
-    heading = f"<code>{verb}{escape(path)}</code>"
+    heading = f"<code>{verb} {escape(path)}</code>"
     return f"<section><h2>{heading}</h2>\n<p>{about}</p>\n{fields}</section>"
 
 

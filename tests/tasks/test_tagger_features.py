@@ -95,8 +95,8 @@ def test_values_seen_once_teach_what_is_unknown() -> None:
     (table,) = features.tables
     assert table.vectors.weight[0].tolist() == [0, 0, 0]
     values = torch.tensor([[1, 2]])
-    assert table.train()(values)[0, 0].tolist() == [0, 0, 0]
-    torch.testing.assert_close(table.eval()(values)[0], table.vectors.weight[1:])
+    assert table.train().look_up(values)[0, 0].tolist() == [0, 0, 0]
+    torch.testing.assert_close(table.eval().look_up(values)[0], table.vectors.weight[1:])
 
 
 def test_several_columns(data: Path, tmp_path: Path) -> None:
