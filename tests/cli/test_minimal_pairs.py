@@ -138,7 +138,7 @@ def test_a_folder_and_standard_input(
     [
         (["words"], "give one or more runs"),
         (["words", "nowhere.jsonl"], "nowhere.jsonl: no such file"),
-        (["words", "data"], "data: has no minimal pairs"),
+        (["words", "data"], "data: no minimal pairs found"),
         (["words", "data/test.txt"], "data/test.txt, line 1: is not JSON"),
         (["nowhere", "grammar"], "nowhere"),
         (["words", "grammar", "--nonsense"], "--nonsense"),

@@ -205,6 +205,6 @@ def test_mixing_wants_the_same_vocabulary(model: TrainedModel, files: Path, tmp_
 
 
 def test_an_adapted_model_is_not_saved(model: TrainedModel, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="adapters are not saved"):
+    with pytest.raises(InputError, match="a model with adapters cannot be saved"):
         model.with_adapters(["cache:weight=0.1"]).save(tmp_path / "run")
     assert not (tmp_path / "run").exists()

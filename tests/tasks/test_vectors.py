@@ -171,7 +171,9 @@ def test_only_the_best_of_many_lines_are_kept() -> None:
 
 
 def test_words_that_are_not_there() -> None:
-    with pytest.raises(InputError, match="'21' is not in the text; choose a word that occurs there"):
+    with pytest.raises(
+        InputError, match="'21' is not in the text; choose a word that occurs there"
+    ):
         find_neighbours(Compass(), TURNS, "21")
     with pytest.raises(InputError, match="'15' is not in line 2"):
         find_neighbours(Compass(), TURNS, "15:2")

@@ -121,7 +121,7 @@ def test_a_worker_of_torchrun_is_killed(data: Path, tmp_path: Path, count: int, 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["ngram", "--data", "grammar", "--out", "x"], "counting takes one process"),
+        (["ngram", "--data", "grammar", "--out", "x"], "counting uses one process"),
         (["nonsense", "--data", "grammar", "--out", "x"], "nonsense"),
         (["small", "--data", "grammar", "--out", "x", "--set", "training.batch_size=7"], "to 2"),
         (["--resume", "nowhere"], "nowhere: no such run"),
