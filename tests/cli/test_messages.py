@@ -23,7 +23,7 @@ import pytest
         ("evaluate words --data data --batch-size 0", "batch_size=0"),
         ("evaluate words --data data --window -1", "window=-1"),
         ("evaluate words --data data --with cash", "did you mean 'cache'"),
-        ("evaluate words --data data --with mix:run=letters", "another vocabulary"),
+        ("evaluate words --data data --with mix:run=letters", "the vocabularies differ"),
         ("train ngarm --data data --out x", "did you mean 'ngram'"),
         ("generate words --top-p 2", "--top-p is 2.0"),
         ("generate words --temperature hot", "temperature"),
