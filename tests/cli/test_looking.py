@@ -87,7 +87,10 @@ def test_lengths(says: Any, gives: Any, place: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("translate none lines.en --attention map.png", "none: was trained without attention"),
+        (
+            "translate none lines.en --attention map.png",
+            "none: this run was trained without attention",
+        ),
         ("translate en-de lines.en --attention map.gif", "ends in .png or .svg or .json"),
         ("translate en-de lines.en --attention no/map.png", "there is no folder no"),
         ("translate en-de lines.en --alignments data", "data: is a folder; name a file"),

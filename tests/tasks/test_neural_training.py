@@ -159,7 +159,9 @@ def test_a_fine_tuned_run_is_resumed_as_any_other(
 def test_only_like_models_begin_with_each_other(data: Path, out: Path, tmp_path: Path) -> None:
     train_tiny(data, out)
     for change in ("model.hidden_size=7", "model.cell=gru", "model.num_layers=2"):
-        with pytest.raises(InputError, match="--from .*run: its model differs from the model of this recipe"):
+        with pytest.raises(
+            InputError, match="--from .*run: its model differs from the model of this recipe"
+        ):
             train_tiny(data, tmp_path / "new", change, start_from=out)
     train("ngram", data=str(data), out=tmp_path / "counts")
     with pytest.raises(InputError, match="--from .*counts: is not a neural model"):
