@@ -166,7 +166,9 @@ def test_the_description_is_plain_data(model: TrainedModel) -> None:
 def test_an_adapter_needs_a_weight_or_text_to_fit_it_on(model: TrainedModel, files: Path) -> None:
     own = model.facts["data"]["name"]
     model.facts["data"]["name"] = "no longer there"
-    with pytest.raises(InputError, match="run's own data, .* as in cache:weight=0.1"):
+    with pytest.raises(
+        InputError, match="needs the data of the run, but .* as in cache:weight=0.1"
+    ):
         model.with_adapters(["cache"])
     model.facts["data"]["name"] = own
     assert model.with_adapters(["cache"]).model.fitted  # on the data it was trained on

@@ -93,7 +93,7 @@ def test_hidden_vectors_of_a_language_model(runs: Path) -> None:
 
 
 def test_runs_without_vectors(runs: Path) -> None:
-    with pytest.raises(InputError, match="an n-gram model counts"):
+    with pytest.raises(InputError, match="an n-gram model has no word vectors"):
         embedder_of(elman.load(runs / "ngram"), str(runs / "ngram"))
     with pytest.raises(InputError, match=r"model\.elmo=RUN"):
         embedder_of(elman.load(runs / "plain"), str(runs / "plain"))
