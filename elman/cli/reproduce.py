@@ -1,4 +1,4 @@
-"""`elman reproduce`: published tables row by row, measured here, with a verdict."""
+"""`elman reproduce`: measure the rows of published tables here and judge the results."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,25 +27,25 @@ from elman.experiments.reproduce.workshop import Workshop
 from elman.training.processes import Processes
 
 _BUDGET = (
-    "Work through all rows that have no result here, until this time is over (45s, 30m, 2h): the "
-    "rows that give the most results per hour first. A training that does not fit is begun only if "
-    "nothing else fits, and goes on next time. Planning and measuring count as well."
+    "Run all rows without a result here until this time is over (45s, 30m, 2h), starting with the "
+    "rows that give the most results per hour. A training that does not fit starts only if nothing "
+    "else fits; the next call continues it. The time includes planning and measuring."
 )
 _FIRST = (
-    "With --budget: begin with the rows that match this pattern, as in 'ours/quick*'. May be given "
-    "several times; the order counts."
+    "With --budget: start with the rows that match this pattern, such as 'ours/quick*'. Can be "
+    "repeated; the order counts."
 )
 _WORKERS = (
-    "With --budget: train one model at a time or two side by side. auto measures for some seconds "
-    "which is quicker here, and keeps that in the folder --out."
+    "With --budget: train one model at a time or two in parallel. auto measures for some seconds "
+    "which is faster here and stores the choice in the folder --out."
 )
 _FOLDER = (
-    "The folder of the table's text, or one that holds such folders under the names of the texts "
-    "(ptb, lm1b); that folder may also be named in the environment variable ELMAN_DATA."
+    "The folder of the table's dataset, or a folder that contains the datasets as subfolders named "
+    "ptb, lm1b and so on. Default: the environment variable ELMAN_DATA."
 )
 _WRITE = (
-    "Write the tables with their results into this file: a page (.html), a Markdown file between "
-    "its two marks (.md), or the results as data (.json)."
+    "Write the tables with their results to this file: a page (.html), the part between the two "
+    "marks of a Markdown file (.md), or data (.json)."
 )
 _SHOWN = 10  # rows that come next
 
@@ -53,24 +53,24 @@ _SHOWN = 10  # rows that come next
 @Parameter(name="*")
 @dataclass(kw_only=True)
 class Order:
-    """What is to be done with the tables, and where results are kept."""
+    """What to do with the tables, and where to store results."""
 
     row: tuple[str, ...] = ()
-    "Run this row of the table. May be given several times."
+    "Run this row of the table. Can be repeated."
     budget: Annotated[str, Parameter(help=_BUDGET, allow_leading_hyphen=True)] = ""
     first: Annotated[tuple[str, ...], Parameter(help=_FIRST)] = ()
     workers: Annotated[str, Parameter(help=_WORKERS)] = "auto"
     next: bool = False
-    "Show which rows --budget would run next, and what each costs."
+    "Show the rows that --budget would run next, and their costs."
     data: Annotated[str, Parameter(help=_FOLDER)] = ""
     plan: bool = False
-    "Find what the trainings cost here, as elman plan does, and keep that."
+    "Estimate the cost of the trainings here, as elman plan does, and store it."
     again: bool = False
-    "Measure rows again that have a result; trainings that are done are not done again."
+    "Measure rows again that already have a result. Finished trainings are reused."
     out: str = "reproduced"
     "The folder for runs and results."
     results: str = ""
-    "The file of results, if not results.json in that folder."
+    "The file for the results. Default: results.json in the folder --out."
     write: Annotated[str, Parameter(help=_WRITE)] = ""
     worker: Annotated[bool, Parameter(show=False)] = False  # started by another one
     tables: Annotated[tuple[str, ...], Parameter(parse=False)] = field(default=())
@@ -81,26 +81,26 @@ class Order:
         return Path(self.results) if self.results else Path(self.out) / "results.json"
 
     def refuse_contradictions(self) -> None:
-        """Say which options do not go together."""
+        """Refuse options that contradict each other."""
         if self.row and len(self.tables) != 1:
             raise InputError(
-                f"--row {self.row[0]}: name its table first, as in elman reproduce ptb --row …"
+                f"--row {self.row[0]}: name the table first, as in elman reproduce ptb --row …"
             )
         if self.row and self.budget:
-            raise InputError("--row runs these rows, --budget those that fit; give one of the two")
-        if self.again and not self.row:
             raise InputError(
-                "--again is for rows that are named: elman reproduce TABLE --row ROW …"
+                "--row and --budget both choose the rows to run; give only one of them"
             )
+        if self.again and not self.row:
+            raise InputError("--again needs rows to measure: elman reproduce TABLE --row ROW …")
         if self.write and (self.row or self.budget or self.plan or self.next):
-            raise InputError("--write writes what is kept; run rows first, then write")
+            raise InputError("--write writes stored results; run rows first, then write")
         if self.workers not in CHOICES:
             raise InputError(f"--workers {self.workers}: must be auto, 1 or 2")
         if self.first and not (self.budget or self.next):
-            raise InputError("--first is for the order of the queue: give --budget or --next too")
+            raise InputError("--first sets the order of the queue; give --budget or --next too")
 
     def as_arguments(self, seconds: float, threads: int | None, device: str) -> list[str]:
-        """The arguments of a worker that does a part of the same."""
+        """The arguments of a worker that shares this work."""
         options = {"budget": f"{seconds:.0f}s", "workers": "1", "out": self.out, "device": device}
         given = {"data": self.data, "results": self.results, "threads": threads}
         options |= {name: str(value) for name, value in given.items() if value}
@@ -116,14 +116,14 @@ def reproduce(
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Reproduce tables of published figures: list them, run rows, compare.
+    """Reproduce published result tables: list them, run rows, compare.
 
-    Results that come with elman are shown until there are results in the folder --out. Trainings
-    are kept there: one that was stopped goes on, one that is done is not done again, rows that need
-    the same training share it, and several commands can use the folder at the same time. Verdicts:
-    reproduced (as near as the row's tolerance), better, within x % (worse by x, at most 10), not
-    reached, order holds or differs (where rows are compared with each other), ours (a recipe of
-    ours beside the publication's own, not judged), not run, quoted.
+    The results that ship with elman are shown until the folder --out has results of its own. It
+    also stores the trainings: interrupted ones continue, finished ones are reused, and rows that
+    need the same training share it. Several commands can use the folder at the same time. Verdicts:
+    reproduced (within the row's tolerance), better, within x % (worse by x, at most 10), not
+    reached, order holds or differs (for rows that are compared with each other), ours (a recipe of
+    elman, shown beside the publication and not judged), not run, quoted.
 
     For example:
       elman reproduce
@@ -137,14 +137,14 @@ def reproduce(
     Parameters
     ----------
     tables
-        The tables, by name or as TOML files of your own; none: all that come with elman.
+        The tables, by name or as TOML files of your own. Default: all tables that ship with elman.
     """
     order = order or Order()
     order.tables = tables
     known = read_tables(files=[name for name in tables if name.endswith(".toml")])
     names = [Path(name).stem if name.endswith(".toml") else name for name in tables]
     chosen = [choose(known, name, "table") for name in names] or [*known.values()]
-    read_kept(order.file)  # a file that cannot be used is refused before the work
+    read_kept(order.file)  # refuse an unusable file before the work
     order.refuse_contradictions()
     if order.write:
         _write(Path(order.write), known, order, json)
@@ -165,7 +165,7 @@ def _work(workshop: Workshop, chosen: list[PublishedTable], order: Order, *, jso
     rows, absent = rows_with_text(chosen, order.data, holds=len(order.tables) != 1)
     if not order.worker:
         for table in absent:
-            note(f"{table.name}: the text {table.data!r} is not here, its rows are left out")
+            note(f"{table.name}: the dataset {table.data!r} is not here; its rows are left out")
     if order.budget:
         _fill(workshop, rows, Deadline(seconds, with_parent=order.worker), order, json)
     elif order.next:
@@ -178,7 +178,7 @@ def _work(workshop: Workshop, chosen: list[PublishedTable], order: Order, *, jso
 
 @contextmanager
 def _workshop(tables: Tables, order: Order, settings: dict[str, Any]) -> Iterator[Workshop]:
-    """A place to work, with a line that shows what is being done."""
+    """Open a workshop with a line that shows progress."""
     with watched({**settings, "processes": Processes()}) as (machine, progress):
         yield Workshop(tables, Path(order.out), order.file, machine, progress, note)
 
@@ -190,9 +190,9 @@ def _unfinished(workshop: Workshop, rows: Rows) -> Rows:
 
 
 def _run(workshop: Workshop, table: PublishedTable, order: Order, json: bool) -> None:
-    """Run rows of a table and say how each came out."""
+    """Run rows of a table and print the result of each."""
     rows = [table.row(name) for name in order.row]
-    for row in rows:  # all of them before the long work
+    for row in rows:  # check all of them before the long work
         reason = obstacle(row)
         if reason:
             raise InputError(f"{table.name} {row.name}: {reason}")
@@ -204,12 +204,12 @@ def _run(workshop: Workshop, table: PublishedTable, order: Order, json: bool) ->
             _print_result(table, row, found[-1])
     if json:
         print_json(found)
-    elif any(row.order for row in rows):  # only now their order is known
+    elif any(row.order for row in rows):  # their order is known only now
         _list(workshop, [table], json)
 
 
 def _fill(workshop: Workshop, rows: Rows, deadline: Deadline, order: Order, json: bool) -> None:
-    """Run rows until the time is up, and say what comes next."""
+    """Run rows until the time is up, and print the next ones."""
     before = workshop.kept()
     plan_rows(workshop, _unfinished(workshop, rows))
     machine = workshop.machine
@@ -259,7 +259,7 @@ def _print_next(ranked: list[Ranked], *, json: bool, all_of_them: bool = False) 
         )
         return
     if not ranked:
-        print("nothing is left to run")
+        print("no rows left to run")
         return
     shown = ranked if all_of_them else ranked[:_SHOWN]
     lines = [
@@ -277,7 +277,7 @@ def _print_next(ranked: list[Ranked], *, json: bool, all_of_them: bool = False) 
 
 
 def _print_result(table: PublishedTable, row: PublishedRow, result: Result) -> None:
-    """Published, measured, verdict, and how the figure was obtained."""
+    """Print the published and measured figure, the verdict and the protocol."""
     lines = [["published", f"{figure(table, row.published)} ({row.source or table.source})"]]
     if row.published is None:
         lines = []
@@ -304,7 +304,7 @@ def _print_result(table: PublishedTable, row: PublishedRow, result: Result) -> N
 
 
 def _list(workshop: Workshop, chosen: list[PublishedTable], json: bool) -> None:
-    """The rows with what is known of them."""
+    """List the rows with their figures, verdicts and costs."""
     rows = statuses(workshop.tables, chosen, workshop.known())
     if json:
         print_json([_as_data(status) for status in rows])
@@ -322,7 +322,7 @@ def _list(workshop: Workshop, chosen: list[PublishedTable], json: bool) -> None:
 
 
 def _list_line(status: Status, *, alone: bool) -> list[str]:
-    """A row of the list; `alone`: of a table that is shown by itself, which has room."""
+    """A row of the list; `alone`: its table is shown alone, so there is room for more columns."""
     table, row, result = status.table, status.row, status.result
     short = not alone and bool(row.quoted)  # reasons are long
     line = [
@@ -349,7 +349,7 @@ def _as_data(status: Status) -> dict[str, Any]:
 
 
 def _write(page: Path, tables: Tables, order: Order, json: bool) -> None:
-    """Write the tables in the form that the name of the file asks for."""
+    """Write the tables in the format of the file name."""
     known = Workshop(tables, Path(order.out), order.file).known()
     if page.suffix == ".html":
         write_page(page, tables, known)

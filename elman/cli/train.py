@@ -1,4 +1,4 @@
-"""`elman train`: train a model and save it as a run folder; or go on with one."""
+"""`elman train`: train a model and save it as a run folder, or resume a run."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -47,7 +47,7 @@ def train(
 ) -> None:
     """Train a model on a text or a dataset and save it as a run folder.
 
-    A neural model is saved while it is trained: stop it with Ctrl-C, go on with --resume.
+    Neural training writes checkpoints: stop it with Ctrl-C, continue with --resume.
 
     For example:
       elman train ngram --data grammar --out runs/grammar
@@ -60,12 +60,12 @@ def train(
     Parameters
     ----------
     resume
-        Go on with this run where it stopped, bit for bit if --threads is the same.
+        Continue this run where it stopped; bit-identical if --threads is the same.
     start_from
-        Begin with the vocabulary and the weights of this run (fine-tuning); a task of sentences
-        with the word vectors and layers of this language model.
+        Start from the vocabulary and weights of this run (fine-tuning). Tagging, classification and
+        question answering start from the word vectors and layers of this language model.
     tensorboard
-        Also log to a folder `tensorboard` in the run folder.
+        Also write TensorBoard logs to a folder `tensorboard` in the run folder.
     """
     with joined(device) as processes:
         machine: dict[str, Any] = {"device": processes.device(device), "threads": threads}
@@ -78,7 +78,7 @@ def train(
         else:
             options |= {"recipe": recipe, "set": set, "columns": columns}
             trained = _resume(resume, options, machine)
-    if not processes.rank:  # the first one speaks for all
+    if not processes.rank:  # only the first process prints
         _print(str(resume or out), trained, json)
 
 
@@ -95,7 +95,7 @@ def _resume(run: str, options: dict[str, Any], machine: dict[str, Any]) -> Train
     for name, value in options.items():
         if value not in (None, ()):
             flag = {"recipe": "the recipe", "start_from": "--from"}.get(name, f"--{name}")
-            raise InputError(f"--resume goes on with the run as it is; leave out {flag}")
+            raise InputError(f"--resume continues the run with its own settings; leave out {flag}")
     with watched(machine) as (watched_machine, progress):
         return resume(Path(run), data=data, machine=watched_machine, progress=progress)
 

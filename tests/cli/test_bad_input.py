@@ -186,7 +186,7 @@ WRONG: list[tuple[list[str], str]] = [
     ([*GENERATE, "--samples", "0"], "samples is 0"),
     ([*GENERATE, "--beam", "2", "--top-k", "3"], "beam search does not draw"),
     ([*GENERATE, "--seed", "-1"], "seed is -1"),
-    ([*GENERATE, "--ban", "zebra"], "--ban zebra: is not a single token"),
+    ([*GENERATE, "--ban", "zebra"], "--ban zebra: this is not a single token"),
     ([*GENERATE, "--stop", ""], "empty stop sequence"),
     (["generate", "run", "--prompt", "the <eos> cat"], "the word '<eos>'"),
     (["generate", "run", "--prompt", "a \udcff"], "character 3 of the text is half a character"),

@@ -80,7 +80,7 @@ def test_a_signal_saves_and_says_how_to_go_on(
     assert printed == ""
     last = said.splitlines()[-1]
     assert last == (
-        f"elman: stopped, and everything is saved; go on with: elman train --resume {out}"
+        f"elman: stopped; everything is saved; continue with: elman train --resume {out}"
     )
     assert "Traceback" not in said
     step = read_run(out)["training.json"]["trainer"]["step"]
@@ -153,10 +153,10 @@ WRONG: list[tuple[list[str], str]] = [
     (["train", "--resume", "run", "--from", "run"], "leave out --from"),
     (["train", "--resume", "missing"], "missing: no such run"),
     (["train", "--resume", "data"], "data: not a run folder"),
-    (["train", "--resume", "counts"], "counts: is not a run in training"),
+    (["train", "--resume", "counts"], "counts: this run cannot be resumed"),
     (["train", "--resume", "run", "--threads", "0"], "--threads 0"),
     (["train", "--resume", "run", "--device", "nonsense"], "--device nonsense"),
-    (["train", "--resume", "run", "--data", "other.txt"], "other.txt: is not the text that"),
+    (["train", "--resume", "run", "--data", "other.txt"], "other.txt: this is not the text that"),
     (["train", "--resume", "run", "--data", "missing.txt"], "missing.txt: no such file"),
 ]
 
@@ -216,4 +216,4 @@ def test_columns_of_a_table_are_named_and_understood(
     for command in (["plan", "quick"], ["train", "tagger", "--out", str(tmp_path / "none")]):
         refused = call(*command, *given)
         assert refused.code == 2
-        assert "--columns is for tables of labelled texts or pairs, which the model" in refused.err
+        assert "--columns is for tables of labelled texts or pairs; the model" in refused.err

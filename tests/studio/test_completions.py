@@ -158,7 +158,7 @@ def test_a_stream_adds_up_to_the_whole(client: TestClient, gives: Any, model: st
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"max_tokens": 5000}, "max_tokens is 5,000; at most 1,024 may be asked for"),
+        ({"max_tokens": 5000}, "max_tokens is 5,000; the limit is 1,024"),
         ({"max_tokens": -2}, "max_tokens is -2"),
         ({"n": 17}, "n is 17"),
         ({"n": 0}, "n is 0"),

@@ -70,7 +70,7 @@ def test_embed(gives: Any, refuses: Any, served: Served) -> None:
     data = gives("/v1/embed", model="network", text="the cat\nsees")
     assert [line["words"] for line in data["lines"]] == [["the", "cat"], ["sees"]]
     assert len(data["lines"][0]["layers"][0][1]) == 6
-    assert "a ngram cannot do embed" in refuses("/v1/embed", model="words", text="the")
+    assert "ngram does not support embed" in refuses("/v1/embed", model="words", text="the")
 
 
 def test_inspect(client: TestClient, gives: Any, refuses: Any) -> None:

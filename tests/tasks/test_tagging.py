@@ -152,7 +152,7 @@ def test_iob1_is_read_as_bio(data: Path, tmp_path: Path, plain: Any) -> None:
     trained = train_tagger(folder, None)
     assert trained.tag(words()) == plain.tag(words())  # the text is the same
     assert trained.task.tags == ["B-LOC", "B-PER", "I-PER", "O"]
-    note = "spans begin with I-, as in IOB1: they are read, and come out, as BIO, where B- begins"
+    note = "spans start with I-, as in IOB1: input and output use BIO instead"
     assert trained.facts["data"]["notes"][0].startswith(f"{folder / 'train.txt'}: {note}")
     measures = plain.evaluate(str(folder))
     assert [note in said for said in plain.notes] == [True]

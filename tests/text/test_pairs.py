@@ -41,7 +41,7 @@ def test_empty_sides_are_kept_in_their_place_and_counted() -> None:
     pairs = read_pairs(document, CONFIG)
     assert [pair.whole for pair in pairs] == [True, False, False, True]
     assert pairs[1:] == [Pair("", "nichts"), Pair("", ""), Pair("no", "nein")]
-    assert document.notes == ["2 of 4 pairs have an empty side; none is learned from"]
+    assert document.notes == ["2 of 4 pairs have an empty side and are not trained on"]
     read_pairs(document, CONFIG)
     assert len(document.notes) == 1  # reading once more says it once
 

@@ -70,7 +70,7 @@ def test_empty_lines_never_shift_the_others(tmp_path: Path) -> None:
     write(tmp_path, train__en="a\n\nc\nd\n", train__de="A\nB\n\nD\n")
     document = open_parallel(str(tmp_path), CONFIG).split("train")
     assert pairs(document) == [("a", "A"), ("", "B"), ("c", ""), ("d", "D")]
-    assert document.notes == ["2 of 4 pairs have an empty side; none is learned from"]
+    assert document.notes == ["2 of 4 pairs have an empty side and are not trained on"]
 
 
 def test_tabs_are_spaces_and_said(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_built_in_corpora_and_columns_are_opened_as_ever(tmp_path: Path) -> None
             {"train__fr": "a", "train__it": "b"},
             "no two files like train.en and train.de, .* fr, it",
         ),
-        ({"train__en": "a", "train__en__gz": "a", "train__de": "b"}, "one text in two files"),
+        ({"train__en": "a", "train__en__gz": "a", "train__de": "b"}, "the same text twice"),
         ({"train__en": "a\n\n", "train__de": "\nA\n"}, "no line has text in train.de too"),
     ],
 )

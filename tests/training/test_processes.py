@@ -214,7 +214,7 @@ def test_a_stopped_pair_goes_on_bit_for_bit(trained: tuple[Path, list[Ended]], n
     assert differences(whole, outcome(place / f"stopped {name}")) == []
     said = [line for line in done[0].out.splitlines() if f"stopped {name}" in line]
     go_on = f"torchrun --nproc-per-node 2 -m elman train --resume '{place / f'stopped {name}'}'"
-    assert said == [f"stopped, and everything is saved; go on with: {go_on}"] * 2
+    assert said == [f"stopped; everything is saved; continue with: {go_on}"] * 2
     assert done[1].out == done[0].out  # both stopped, though one was asked to
 
 
