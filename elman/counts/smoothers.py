@@ -175,7 +175,7 @@ class MaximumLikelihood(Smoother):
     count(context)   = 0    0 / 0: after this context, no probability is defined
     """
 
-    about = "relative frequencies; the unseen is impossible, after unseen contexts undefined"
+    about = "relative frequencies: unseen n-grams get probability 0, unseen contexts none at all"
     interpolated = True
     defined_if_unseen = False
 
@@ -192,7 +192,7 @@ class AddDelta(Smoother):
     possible pass it through unchanged.
     """
 
-    about = "Laplace (delta 1) and Lidstone"
+    about = "add delta to every count: Laplace (delta 1) and Lidstone"
     interpolated = True
 
     def __init__(self, *, delta: float = 1.0) -> None:
@@ -216,7 +216,7 @@ class WittenBell(Smoother):
     p = (count + T p_shorter) / (total + T), T distinct words having followed the context.
     """
 
-    about = "weight by how many words have followed a context"
+    about = "interpolated, weighted by the number of distinct words after a context"
     interpolated = True
 
     def weigh(self, counts: Counts) -> Weights:
@@ -236,7 +236,7 @@ class StupidBackoff(Smoother):
     Z = 1 + backoff * (Z_shorter - sum over seen w of score(w | shorter)).
     """
 
-    about = "Brants et al. 2007; its scores are normalised here"
+    about = "stupid backoff (Brants et al. 2007), with normalised scores"
     interpolated = False
 
     def __init__(self, *, backoff: float = 0.4) -> None:
@@ -275,7 +275,7 @@ class Katz(Smoother):
     d_r = (r*/r - A) / (1 - A), r* = (r + 1) n_{r+1} / n_r, A = (k + 1) n_{k+1} / n_1.
     """
 
-    about = "Good-Turing discounts, back off when unseen"
+    about = "back-off with Good-Turing discounts"
     interpolated = False
 
     def weigh(self, counts: Counts) -> Weights:
@@ -311,7 +311,7 @@ def _never_empty(counts: Counts, weights: Weights) -> Weights:
 class Absolute(Smoother):
     """p = (count - D) / total if seen, else back off (Ney, Essen and Kneser 1994)."""
 
-    about = "one discount, back off when unseen"
+    about = "back-off with one discount per order"
     interpolated = False
 
     def weigh(self, counts: Counts) -> Weights:

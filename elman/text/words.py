@@ -39,7 +39,7 @@ class Words(Tokenizer):
     """Splits at white space."""
 
     name = "words"
-    about = "split at white space; for text that is already tokenized"
+    about = "split at white space, for text that is already tokenized"
     loses = "unknown words, and white space other than single spaces"
     whole_words = True
 

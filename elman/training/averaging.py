@@ -63,7 +63,7 @@ class Averages:
 class TriggeredMean(Averages):
     """Non-monotonically triggered averaging of stochastic gradient descent."""
 
-    about = "the mean of all steps since validation stopped improving (Merity et al. 2018)"
+    about = "the mean of the weights since validation stopped improving (Merity et al. 2018)"
 
     def observe(self, nats: float, weights: Tensors) -> None:
         """Averaging begins when the last few validations brought nothing."""
@@ -77,7 +77,7 @@ class TriggeredMean(Averages):
 class ForgettingMean(Averages):
     """At first a plain mean, so that the weights of the beginning are forgotten."""
 
-    about = "an exponentially forgetting mean from the first step on"
+    about = "an exponential moving average of the weights, from the first step on"
 
     def __init__(self, config: TrainingConfig, weights: Tensors) -> None:
         super().__init__(config, weights)

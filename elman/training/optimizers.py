@@ -50,7 +50,7 @@ OPTIMIZERS = Registry(
     "optimizer",
     {
         "sgd": Rule(
-            "gradient descent, with momentum, dampening, Nesterov, weight decay",
+            "stochastic gradient descent, with momentum, dampening, Nesterov and weight decay",
             torch.optim.SGD,
             {
                 **_MOMENTUM,
@@ -59,22 +59,22 @@ OPTIMIZERS = Registry(
             },
         ),
         "adam": Rule(
-            "running means of the gradient and of its square (Kingma and Ba 2015)",
+            "Adam: running means of the gradient and of its square (Kingma and Ba 2015)",
             torch.optim.Adam,
             _ADAM,
         ),
         "adamw": Rule(
-            "adam, with weight decay beside the gradient (Loshchilov and Hutter 2019)",
+            "Adam with decoupled weight decay (Loshchilov and Hutter 2019)",
             torch.optim.AdamW,
             _ADAM,
         ),
         "rmsprop": Rule(
-            "gradient over a running mean of its size (Hinton 2012)",
+            "RMSProp: the gradient divided by a running mean of its size (Hinton 2012)",
             torch.optim.RMSprop,
             {"alpha": attrgetter("beta2"), **_MOMENTUM, **_EPSILON},
         ),
         "adagrad": Rule(
-            "gradient over the sum of all its sizes so far (Duchi et al. 2011)",
+            "AdaGrad: the gradient over the root of the sum of its squares (Duchi et al. 2011)",
             torch.optim.Adagrad,
             {**_EPSILON, "initial_accumulator_value": attrgetter("accumulator")},
         ),

@@ -58,7 +58,7 @@ class Schedule(ABC):
 class Constant(Schedule):
     """No change."""
 
-    about = "the same rate throughout"
+    about = "the same learning rate throughout"
 
     def factor(self, epoch: float) -> float:
         return 1.0
@@ -77,7 +77,7 @@ class Decay(Schedule):
 class Plateau(Schedule):
     """Down when validation does not improve."""
 
-    about = "divided by `decay` when validation did not improve"
+    about = "divided by `decay` when validation does not improve"
 
     def __init__(self, config: TrainingConfig) -> None:
         super().__init__(config)
@@ -100,7 +100,7 @@ class Plateau(Schedule):
 class Halving(Schedule):
     """Mikolov's rule."""
 
-    about = "halved after every epoch once validation gains little; ends when it does again"
+    about = "constant until validation gains little, then divided by `decay` every epoch"
 
     def __init__(self, config: TrainingConfig) -> None:
         super().__init__(config)
@@ -124,7 +124,7 @@ class Halving(Schedule):
 class Linear(Schedule):
     """Straight down to zero."""
 
-    about = "constant for the part `hold` of the training, then straight down to zero"
+    about = "constant for the fraction `hold` of the training, then linear decay to zero"
 
     def factor(self, epoch: float) -> float:
         done, hold = epoch / self.config.epochs, self.config.hold
@@ -134,7 +134,7 @@ class Linear(Schedule):
 class Cosine(Schedule):
     """Half a cosine (Loshchilov and Hutter 2017)."""
 
-    about = "half a cosine from one to zero"
+    about = "cosine decay to zero"
 
     def factor(self, epoch: float) -> float:
         return _half_cosine(min(epoch / self.config.epochs, 1.0))
@@ -143,7 +143,7 @@ class Cosine(Schedule):
 class OneCycle(Schedule):
     """Up, then down (Smith 2018)."""
 
-    about = "up in the first 30 %, then down to nearly zero"
+    about = "warm-up over the first 30 %, then cosine decay to nearly zero"
 
     def factor(self, epoch: float) -> float:
         done = min(epoch / self.config.epochs, 1.0)

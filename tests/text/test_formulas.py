@@ -46,7 +46,7 @@ def test_places() -> None:
     ("text", "reason"),
     [
         ("", "something is missing"),
-        ("(1;%a%)", "nothing is compared"),
+        ("(1;%a%)", "compares nothing"),
         ("(1;%a%) >", "something is missing"),
         ("(1;%a%) > (1;%b%", "cannot be read"),
         ("((1;%a%) > (1;%b%)", "a ) is missing"),

@@ -110,7 +110,7 @@ class FreeRunning(Regime):
     the less there is to learn from the history: the end of scheduled sampling, seen by itself.
     """
 
-    about = "the history is the model's own words, but for the first of a window"
+    about = "the model reads its own words, except for the first word of a window"
 
     def loss(
         self, model: Any, batch: Batch, carried: State | None, progress: float
@@ -155,7 +155,7 @@ class ScheduledSampling(Regime):
     recurrent neural networks.
     """
 
-    about = "a coin per word: true or the model's own, ever more of the latter (Bengio et al. 2015)"
+    about = "true or own words at random, with a growing share of own words (Bengio et al. 2015)"
     options_class = ScheduledSamplingOptions
     options: ScheduledSamplingOptions
 

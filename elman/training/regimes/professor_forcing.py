@@ -92,7 +92,7 @@ class ProfessorForcingOptions:
 class ProfessorForcing(Regime):
     """Two networks, each with its own rule of descent."""
 
-    about = "a discriminator must not tell true from own history by the hidden vectors (Lamb 2016)"
+    about = "hidden states must fool a discriminator of true and generated text (Lamb et al. 2016)"
     options_class = ProfessorForcingOptions
     options: ProfessorForcingOptions
 

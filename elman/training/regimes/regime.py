@@ -94,7 +94,7 @@ class TeacherForcing(Regime):
     The maximum-likelihood objective, one fused pass, and what all else is compared with.
     """
 
-    about = "the history is the true text (the default)"
+    about = "the model reads the true text (the default)"
 
     def loss(
         self, model: Any, batch: Batch, carried: State | None, progress: float
