@@ -115,8 +115,8 @@ READ_RUN = {
 }
 NO_RUN = {
     "missing": "missing: no such run; train one with",
-    "foreign": "foreign: not a run folder of elman",
-    "good.txt": "good.txt: not a run folder of elman",
+    "foreign": "foreign: not an elman run folder",
+    "good.txt": "good.txt: not an elman run folder",
     "corrupt": "weights.safetensors: damaged: expected",
     "incomplete": "tokenizer.json: cannot be read",
     "x" * 300: "x" * 300,
@@ -160,8 +160,8 @@ WRONG: list[tuple[list[str], str]] = [
     ([*TRAIN, "--nothing"], "--nothing"),
     ([*TRAIN, "one", "word", "more"], "one"),
     ([*TRAIN[:-1], "run"], "run: exists already; choose another --out or add --overwrite"),
-    ([*TRAIN[:-1], "foreign", "--overwrite"], "foreign: is not a run of elman"),
-    ([*TRAIN[:-1], "good.txt", "--overwrite"], "good.txt: is not a run of elman"),
+    ([*TRAIN[:-1], "foreign", "--overwrite"], "foreign: is not an elman run"),
+    ([*TRAIN[:-1], "good.txt", "--overwrite"], "good.txt: is not an elman run"),
     ([*TRAIN[:-1], "good.txt/new"], "good.txt/new: cannot be written"),
     ([*TRAIN[:-1], "."], "name a folder of its own"),
     (["train", "ngram", "--data", "eos.txt", "--out", "new"], "line 1: the word '<eos>'"),

@@ -70,13 +70,13 @@ def test_a_run_that_is_not_there(tmp_path: Path, name: str) -> None:
 def test_a_foreign_folder_is_no_run(tmp_path: Path, text: str | None) -> None:
     if text is not None:
         (tmp_path / MANIFEST).write_text(text)
-    with pytest.raises(InputError, match="not a run folder of elman"):
+    with pytest.raises(InputError, match="not an elman run folder"):
         read_run(tmp_path)
 
 
 def test_a_file_is_no_run(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(InputError, match="file: not a run folder of elman"):
+    with pytest.raises(InputError, match="file: not an elman run folder"):
         read_run(tmp_path / "file")
 
 
@@ -113,7 +113,7 @@ def test_a_manifest_of_another_shape_is_refused(run: Path, files: Any) -> None:
 def test_a_file_that_is_whole_but_means_nothing(run: Path, name: str) -> None:
     (run / name).write_bytes(b"\xff{")
     change_manifest(run, files={name: fingerprint(run / name)})
-    with pytest.raises(InputError, match=f"{name}: cannot be understood"):
+    with pytest.raises(InputError, match=f"{name}: cannot be parsed"):
         read_run(run)
 
 

@@ -58,7 +58,7 @@ def test_what_is_no_run_is_never_overwritten(tmp_path: Path, contents: Parts) ->
     (tmp_path / "precious" / "thesis.tex").write_text("x")
     (tmp_path / "file").write_text("x")
     for name in ("precious", "file"):
-        with pytest.raises(InputError, match=f"{name}: is not a run of elman"):
+        with pytest.raises(InputError, match=f"{name}: is not an elman run"):
             write_run(tmp_path / name, contents, overwrite=True)
     assert (tmp_path / "precious" / "thesis.tex").read_text() == "x"
     assert (tmp_path / "file").read_text() == "x"

@@ -53,7 +53,7 @@ def test_a_lower_rate_from_the_start_can_mend_it(
     told = [record for record in history(out) if "problem" in record]
     assert told
     assert told[0]["step"] == 0  # back at the start
-    assert "guessing all words alike has" in told[0]["problem"]
+    assert "a uniform guess has" in told[0]["problem"]
     assert trained.facts["validation"]["perplexity"] < len(trained.tokenizer)
 
 
