@@ -143,7 +143,7 @@ def test_a_tagger_recovers(tmp_path: Path, out: Path, monkeypatch: pytest.Monkey
         return type(shown)(shown.nats * factor, shown.tokens, shown.penalty), state
 
     monkeypatch.setattr(Tagger, "loss", spoil)
-    with pytest.raises(ElmanError, match="loss nan when the last batch is read again"):
+    with pytest.raises(ElmanError, match="loss nan when rereading the last batch"):
         train_tagger(write_tagged(tmp_path / "tagged"), out)
 
 

@@ -56,7 +56,7 @@ def test_a_recipe_sets_them() -> None:
         ("professor-forcing", {"hidden_size": 0}, "hidden_size=0: must be at least 1"),
         ("professor-forcing", {"weight": float("nan")}, "weight=nan: must be at least 0"),
         ("professor-forcing", {"fool_above": 75.0}, "fool_above=75.0: must be from 0 to 1"),
-        ("minimum-risk", {"samples": 1}, "samples=1: a mean of the others needs at least 2"),
+        ("minimum-risk", {"samples": 1}, "samples=1: the mean of the other draws needs at least 2"),
         ("minimum-risk", {"samples": 0, "baseline": "greedy"}, "samples=0: must be at least 1"),
         ("minimum-risk", {"baseline": "best"}, "unknown .*baseline 'best'"),
         ("minimum-risk", {"seen": -1}, "seen=-1.0: must be from 0 to 1"),
