@@ -205,7 +205,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["compare", "run", "run"], "--data"),
     (["compare", "run", "run", "--data", "good.txt", "--split", "tst"], "no 'tst' split"),
     (["data", "gramar"], "did you mean 'grammar'"),
-    (["data", "good.txt", "--write", "empty.txt"], "empty.txt: cannot be made a folder"),
+    (["data", "good.txt", "--write", "empty.txt"], "empty.txt: cannot create this folder"),
     (["list", "smoother"], "unknown kind 'smoother'; did you mean 'smoothers'"),
 ]
 
@@ -217,7 +217,10 @@ def test_wrong_arguments(refused: Bad, arguments: list[str], culprit: str) -> No
 
 ARPA: list[tuple[list[str], str]] = [
     (["export", "run", "good.txt"], "good.txt: exists already"),
-    (["export", "run", "no/folder/new.arpa"], "no/folder/new.arpa: there is no folder no/folder"),
+    (
+        ["export", "run", "no/folder/new.arpa"],
+        "no/folder/new.arpa: the folder no/folder does not exist",
+    ),
     (["export", "run"], "FILE"),
     (["import", "missing.arpa", "--out", "new"], "missing.arpa: no such file"),
     (["import", "good.txt", "--out", "new"], "good.txt, line 1: not an ARPA file"),

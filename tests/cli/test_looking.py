@@ -89,7 +89,7 @@ def test_lengths(says: Any, gives: Any, place: Path) -> None:
     [
         ("translate none lines.en --attention map.png", "none: was trained without attention"),
         ("translate en-de lines.en --attention map.gif", "ends in .png or .svg or .json"),
-        ("translate en-de lines.en --attention no/map.png", "there is no folder no"),
+        ("translate en-de lines.en --attention no/map.png", "the folder no does not exist"),
         ("translate en-de lines.en --alignments data", "data: is a folder; name a file"),
         ("translate en-de lines.en --mix letters", "different tokens of the source"),
         ("translate none lines.en --coverage-penalty 0.2", "this model has no attention"),
