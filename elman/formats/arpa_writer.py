@@ -99,7 +99,7 @@ def _blocks(tables: Tables, tokens: list[str]) -> Iterator[str]:
 
 
 def _unigrams(table: OrderTable, names: list[str], eos_id: int, highest: bool) -> str:
-    """The first section: `<eos>` becomes `</s>`, with its probability, and `<s>`, with its weight."""
+    """The first section: `<eos>` becomes `</s>` (its probability) and `<s>` (its weight)."""
     unknown = [] if UNKNOWN in names else [UNKNOWN]
     impossible = [f"{ZERO:g}"]
     log_probs = _log10_texts(np.minimum(table.log_probs, 0))
