@@ -14,7 +14,7 @@ import pytest
         ("study regimes --sentences 3", "--sentences 3: must be at least 50"),
         ("evaluate nowhere --data data", "nowhere: no such run"),
         ("evaluate words --data data --after x", "give that too"),
-        ("evaluate letters --data data --accuracy --after the", "'the': is not one token"),
+        ("evaluate letters --data data --accuracy --after the", "'the': is not a single token"),
         ("evaluate letters --data data --accuracy --until t", "give both"),
         ("evaluate words --data nowhere", "nowhere: no such file, folder or built-in corpus"),
         ("evaluate words", "data"),

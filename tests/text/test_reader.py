@@ -106,7 +106,7 @@ def test_a_file_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "read_bytes", refuse)
-    with pytest.raises(InputError, match=r"text\.txt: no permission .*chmod"):
+    with pytest.raises(InputError, match=r"text\.txt: permission denied.*chmod"):
         read_document(tmp_path / "text.txt")
 
 

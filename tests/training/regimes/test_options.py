@@ -52,7 +52,7 @@ def test_a_recipe_sets_them() -> None:
         ("scheduled-sampling", {"final": "low"}, "regime_options.final='low': expected a number"),
         ("scheduled-sampling", {"schedule": "liner"}, "unknown .*schedule 'liner'.*'linear'"),
         ("scheduled-sampling", {"steepness": 0.5}, "steepness=0.5: must be at least 1"),
-        ("scheduled-sampling", {"schedule": "exponential", "final": 0}, "final=0: a schedule"),
+        ("scheduled-sampling", {"schedule": "exponential", "final": 0}, "final=0: the schedule"),
         ("professor-forcing", {"hidden_size": 0}, "hidden_size=0: must be at least 1"),
         ("professor-forcing", {"weight": float("nan")}, "weight=nan: must be at least 0"),
         ("professor-forcing", {"fool_above": 75.0}, "fool_above=75.0: must be from 0 to 1"),
