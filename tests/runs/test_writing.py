@@ -69,7 +69,7 @@ def test_a_run_needs_a_name_of_its_own(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, contents: Parts
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="name a folder of its own"):
+    with pytest.raises(InputError, match="name a separate folder"):
         write_run(Path(name), contents)
 
 
