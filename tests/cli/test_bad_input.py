@@ -163,7 +163,7 @@ WRONG: list[tuple[list[str], str]] = [
     ([*TRAIN[:-1], "foreign", "--overwrite"], "foreign: is not an elman run"),
     ([*TRAIN[:-1], "good.txt", "--overwrite"], "good.txt: is not an elman run"),
     ([*TRAIN[:-1], "good.txt/new"], "good.txt/new: cannot be written"),
-    ([*TRAIN[:-1], "."], "name a folder of its own"),
+    ([*TRAIN[:-1], "."], "name a separate folder"),
     (["train", "ngram", "--data", "eos.txt", "--out", "new"], "line 1: the word '<eos>'"),
     (["evaluate", "run"], "--data"),
     (["evaluate", "--data", "good.txt"], "RUN"),

@@ -91,7 +91,7 @@ def test_an_unknown_recipe_is_named(recipe: str) -> None:
         ("model=3", "model=3: is a section"),
         ("text=x", "text='x': is a section"),
         ("seed=x", "seed='x': expected a whole number"),
-        ("text.vocabulary_size=2", r"text\.vocabulary_size=2: at least 3"),
+        ("text.vocabulary_size=2", r"text\.vocabulary_size=2: must be at least 3"),
     ],
 )
 def test_settings_that_cannot_be_are_refused_by_name(override: str, message: str) -> None:
