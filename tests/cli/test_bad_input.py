@@ -88,11 +88,11 @@ NO_TEXT = {
     "missing.txt": "missing.txt: no such file",
     "foreign": "foreign: ",
     "latin1.txt": "latin1.txt, line 1: byte 0xE0 is not UTF-8",
-    "empty.txt": "empty.txt: there is no text in it",
-    "blank.txt": "blank.txt: there is no text in it",
+    "empty.txt": "empty.txt: contains no text",
+    "blank.txt": "blank.txt: contains no text",
     "nul.txt": "nul.txt, line 1: has a NUL byte",
-    "plain.txt.gz": "plain.txt.gz: ends in .gz but is not a whole gzip file",
-    "cut.txt.gz": "cut.txt.gz: ends in .gz but is not a whole gzip file",
+    "plain.txt.gz": "plain.txt.gz: ends in .gz but is not a complete gzip file",
+    "cut.txt.gz": "cut.txt.gz: ends in .gz but is not a complete gzip file",
     "x" * 300: "x" * 300,
 }
 
@@ -115,8 +115,8 @@ READ_RUN = {
 }
 NO_RUN = {
     "missing": "missing: no such run; train one with",
-    "foreign": "foreign: not a run folder of elman",
-    "good.txt": "good.txt: not a run folder of elman",
+    "foreign": "foreign: not an elman run folder",
+    "good.txt": "good.txt: not an elman run folder",
     "corrupt": "weights.safetensors: damaged: expected",
     "incomplete": "tokenizer.json: cannot be read",
     "x" * 300: "x" * 300,
@@ -160,14 +160,14 @@ WRONG: list[tuple[list[str], str]] = [
     ([*TRAIN, "--nothing"], "--nothing"),
     ([*TRAIN, "one", "word", "more"], "one"),
     ([*TRAIN[:-1], "run"], "run: exists already; choose another --out or add --overwrite"),
-    ([*TRAIN[:-1], "foreign", "--overwrite"], "foreign: is not a run of elman"),
-    ([*TRAIN[:-1], "good.txt", "--overwrite"], "good.txt: is not a run of elman"),
+    ([*TRAIN[:-1], "foreign", "--overwrite"], "foreign: is not an elman run"),
+    ([*TRAIN[:-1], "good.txt", "--overwrite"], "good.txt: is not an elman run"),
     ([*TRAIN[:-1], "good.txt/new"], "good.txt/new: cannot be written"),
-    ([*TRAIN[:-1], "."], "name a folder of its own"),
+    ([*TRAIN[:-1], "."], "name a separate folder"),
     (["train", "ngram", "--data", "eos.txt", "--out", "new"], "line 1: the word '<eos>'"),
     (["evaluate", "run"], "--data"),
     (["evaluate", "--data", "good.txt"], "RUN"),
-    ([*EVALUATE, "--split", "tst"], "there is no 'tst' split, only train, valid, test"),
+    ([*EVALUATE, "--split", "tst"], "has no 'tst' split, only train, valid, test"),
     ([*EVALUATE, "--with", "cahe"], "unknown adapter 'cahe'; did you mean 'cache'"),
     ([*EVALUATE, "--with", "cache:decy=1"], "unknown setting cache.decy; did you mean 'decay'"),
     ([*EVALUATE, "--with", "cache:decay"], "decay"),
@@ -205,7 +205,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["compare", "run", "run"], "--data"),
     (["compare", "run", "run", "--data", "good.txt", "--split", "tst"], "no 'tst' split"),
     (["data", "gramar"], "did you mean 'grammar'"),
-    (["data", "good.txt", "--write", "empty.txt"], "empty.txt: cannot be made a folder"),
+    (["data", "good.txt", "--write", "empty.txt"], "empty.txt: cannot create this folder"),
     (["list", "smoother"], "unknown kind 'smoother'; did you mean 'smoothers'"),
 ]
 
@@ -217,7 +217,10 @@ def test_wrong_arguments(refused: Bad, arguments: list[str], culprit: str) -> No
 
 ARPA: list[tuple[list[str], str]] = [
     (["export", "run", "good.txt"], "good.txt: exists already"),
-    (["export", "run", "no/folder/new.arpa"], "no/folder/new.arpa: there is no folder no/folder"),
+    (
+        ["export", "run", "no/folder/new.arpa"],
+        "no/folder/new.arpa: the folder no/folder does not exist",
+    ),
     (["export", "run"], "FILE"),
     (["import", "missing.arpa", "--out", "new"], "missing.arpa: no such file"),
     (["import", "good.txt", "--out", "new"], "good.txt, line 1: not an ARPA file"),

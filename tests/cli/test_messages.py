@@ -13,8 +13,13 @@ import pytest
         ("study regimes --seeds 0", "--seeds 0: must be at least 1"),
         ("study regimes --sentences 3", "--sentences 3: must be at least 50"),
         ("evaluate nowhere --data data", "nowhere: no such run"),
+<<<<<<< HEAD
         ("evaluate words --data data --after x", "need --accuracy; give it too"),
         ("evaluate letters --data data --accuracy --after the", "'the': is not one token"),
+=======
+        ("evaluate words --data data --after x", "give that too"),
+        ("evaluate letters --data data --accuracy --after the", "'the': is not a single token"),
+>>>>>>> s2
         ("evaluate letters --data data --accuracy --until t", "give both"),
         ("evaluate words --data nowhere", "nowhere: no such file, folder or built-in corpus"),
         ("evaluate words", "data"),

@@ -144,8 +144,8 @@ BAD_TEXTS = {
     "has one column": "Ann\nsees\n",
     "mixes BIO and BIOES": "Ann S-PER\n\nBob B-PER\nsees O\n",
     "written in BIOES, those of training in BIO": "Ann S-PER\nsees O\n",
-    "'X' is no tag of a span": "Ann B-PER\nsees O\n. X\n",
-    "there is no text in it": "\n\n",
+    "'X' does not mark a span": "Ann B-PER\nsees O\n. X\n",
+    "contains no text": "\n\n",
     "only _": "Ann _\nsees _\n",
 }
 

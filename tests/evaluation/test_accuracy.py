@@ -91,9 +91,9 @@ def test_cutting_never_changes_a_number(reset: str, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("after", "until", "problem"),
     [
-        ("ab", None, "'ab': is not one token"),
-        ("x", None, "'x': is not one token"),
-        ("=", "", "'': is not one token"),
+        ("ab", None, "'ab': is not a single token"),
+        ("x", None, "'x': is not a single token"),
+        ("=", "", "'': is not a single token"),
         (None, "=", "give both"),
     ],
 )

@@ -146,7 +146,7 @@ def test_a_full_disk_at_any_moment_leaves_the_old_parts_or_the_new(
 def test_how_much_room_is_needed(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trouble_at(monkeypatch, 1, lambda: OSError(errno.EDQUOT, "Disk quota exceeded"))
     with pytest.raises(
-        ElmanError, match=r"disk is full; about 8\.0 MB are needed.*before is whole"
+        ElmanError, match=r"disk is full; about 8\.0 MB are needed.*before is intact"
     ):
         update_run(run, {"w.safetensors": {"w": np.zeros(1_000_000)}})
 

@@ -148,7 +148,7 @@ def test_the_estimator_takes_words_with_features() -> None:
         ("text.features=[3]", "one of these columns contains the tags"),
         ("text.features=[4]", "text.features=4: .*train.txt has no such column"),
         ("text.features=[1]", "text.features=1: .* has no such column"),
-        ("text.features=[2, 2]", "a column stands there twice"),
+        ("text.features=[2, 2]", "a column is given twice"),
         ("model.feature_size=0", "model.feature_size=0: must be at least 1"),
     ],
 )

@@ -86,7 +86,7 @@ def test_the_hash_is_that_of_texts_and_vectors() -> None:
     [
         ({"longest": 0}, "text.longest=0"),
         ({"measure": "blue"}, "unknown text.measure 'blue'; did you mean 'bleu'"),
-        ({"source": "de", "target": "de"}, "text.source=de: is the target too"),
+        ({"source": "de", "target": "de"}, "text.source=de: is also the target"),
         ({"shared": True, "tokenizer": "bpe", "target_tokenizer": "words"}, "text.shared=true"),
         ({"vocabulary_size": 1}, "vocabulary_size=1"),
     ],

@@ -53,7 +53,7 @@ def test_several_texts_for_a_split_keep_their_names(tmp_path: Path) -> None:
     both = {f"test_{year}__{side}": f"{year}{side}" for year in (16, 17) for side in ("en", "de")}
     corpus = open_parallel(str(write(tmp_path, train__en="a", train__de="A", **both)), CONFIG)
     assert [*corpus.documents] == ["train", "test_16", "test_17"]
-    with pytest.raises(InputError, match="there is no 'test' split, only train, test_16, test_17"):
+    with pytest.raises(InputError, match="has no 'test' split, only train, test_16, test_17"):
         corpus.split("test")
     begun = open_parallel(str(tmp_path / "test_17"), CONFIG)
     assert begun.whole is not None
