@@ -74,9 +74,7 @@ class FitContext:
     training_ids: Callable[[], np.ndarray] = _nothing  # the training text
     token_id: Callable[[str], int] = _nothing
     eos_id: int = 0
-    progress: Callable[[int, int], None] = lambda tokens, of: (
-        None
-    )  # newly finished tokens, all tokens
+    progress: Callable[[int, int], None] = lambda tokens, of: None  # tokens done now, all tokens
     _known: list[tuple[LanguageModel, np.ndarray]] = field(default_factory=list)
 
     def score_validation(self, model: LanguageModel) -> np.ndarray:

@@ -32,9 +32,7 @@ class Config:
 
     window: int = 2000  # number of remembered tokens
     decay: float = 0.01  # decay of the weight with distance; 0: uniform within the window
-    weight: float | None = (
-        None  # weight of the cache in the mixture; None: fitted on validation text
-    )
+    weight: float | None = None  # weight in the mixture; None: fitted on validation text
 
     def __post_init__(self) -> None:
         if self.window < 1:

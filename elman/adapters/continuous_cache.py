@@ -36,12 +36,8 @@ class Config:
     """Settings of the continuous cache."""
 
     window: int = 500  # number of remembered words
-    theta: float | None = (
-        None  # θ, how sharply similar states are favoured; None: fitted on validation text
-    )
-    weight: float | None = (
-        None  # λ, weight of the cache in the mixture; None: fitted on validation text
-    )
+    theta: float | None = None  # θ, weight of similarity; None: fitted on validation text
+    weight: float | None = None  # λ, weight in the mixture; None: fitted on validation text
 
     def __post_init__(self) -> None:
         if self.window < 1:

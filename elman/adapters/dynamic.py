@@ -189,8 +189,8 @@ class DynamicEvaluation(Wrapper):
         if not all((tensor.abs() < _LOST).all() for tensor in found):  # NaN is not below it
             rate = self.rule.settings()["rate"]
             raise ElmanError(
-                "dynamic: the weights diverged while the model learned from the text; give a lower "
-                f"rate than {rate:g}, as in --with dynamic:rate={rate / 10:g}"
+                "dynamic: the weights diverged while the model learned from the text; lower "
+                f"the rate from {rate:g}, for example --with dynamic:rate={rate / 10:g}"
             )
 
     def settings(self) -> dict[str, Any]:

@@ -131,9 +131,7 @@ def fit_weights(
     E step: the share of each model in the probability of each token. M step: the mean share.
     The likelihood has one maximum, so the initial weights do not matter.
     """
-    possible = (
-        np.max(log_probs, axis=0) > -np.inf
-    )  # ignore tokens that are impossible for all models
+    possible = np.max(log_probs, axis=0) > -np.inf  # skip tokens impossible for all models
     probs = np.exp(log_probs[:, possible] - np.max(log_probs[:, possible], axis=0))
     weights = updated = np.full(len(probs), 1 / len(probs))
     for _ in range(most_steps if possible.any() else 0):

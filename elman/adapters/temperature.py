@@ -73,7 +73,7 @@ class Temperature(Wrapper):
 
 
 def _parts(ids: torch.Tensor, vocabulary_size: int) -> tuple[torch.Tensor, ...]:
-    """Ids (B, T), so many steps at a time that the distributions fit into memory."""
+    """Ids (B, T) in pieces whose distributions fit into memory."""
     return torch.split(ids, max(1, _AT_ONCE // (len(ids) * vocabulary_size)), dim=1)
 
 

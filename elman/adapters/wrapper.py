@@ -39,7 +39,7 @@ class Wrapper(LanguageModel):
 
     @property
     def models(self) -> list[LanguageModel]:
-        """The description of the wrapped model."""
+        """The wrapped models."""
         return [self.model]
 
     def start(self, batch_size: int, source: Any = None) -> State:

@@ -26,9 +26,7 @@ from elman.errors import ElmanError, InputError
 from elman.models.contract import LanguageModel
 from elman.state import State, select, tensors
 
-_LEAST_COVERAGE = (
-    1e-9  # a source position without any attention must not make every score minus infinity
-)
+_LEAST_COVERAGE = 1e-9  # without any attention to a position, scores must stay finite
 
 
 @dataclass(frozen=True)
@@ -90,8 +88,8 @@ def begin(model: LanguageModel, state: State, options: DecodingOptions) -> Live:
     if options.coverage_penalty:
         if not model.has_attention:
             raise InputError(
-                "coverage_penalty: this model has no attention, so it cannot tell which words of the"
-                " source were covered; leave it out"
+                "coverage_penalty: this model has no attention, so it cannot tell which source"
+                " words were covered; leave it out"
             )
         attended = (~model.attention(state)[1]).cpu().double()
     return Live(

@@ -1,4 +1,4 @@
-"""Decoding options: each is defined once, with its default. Invalid values and combinations raise."""
+"""Decoding options with their defaults; invalid values and combinations are refused."""
 
 from __future__ import annotations
 

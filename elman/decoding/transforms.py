@@ -118,7 +118,7 @@ class Transform:
 def temperature(log_probs: torch.Tensor, tau: float) -> torch.Tensor:
     """Temperature: Ackley, Hinton and Sejnowski (1985), equation 4.
 
-    softmax(log P / tau): below 1 sharpens, above 1 flattens, near 0 only the most probable token is left.
+    softmax(log P / tau): below 1 sharpens, above 1 flattens, near 0 is greedy.
 
     (B, V) -> (B, V)
     """
