@@ -131,7 +131,7 @@ def test_what_cannot_copy_is_refused(settings: dict[str, Any], message: str) -> 
         ({"attend": "later"}, "attend"),
         ({"context": "stream"}, "context"),
         ({"context": "start"}, "context=start: an attention's context changes at every step"),
-        ({"input_feeding": True}, "input_feeding=true: needs an attention, and attend=after"),
+        ({"input_feeding": True}, "input_feeding=true: needs an attention and attend=after"),
         ({"coverage": True, "attention": "dot"}, "take bilinear or additive"),
         ({"coverage_penalty": -1.0}, "coverage_penalty=-1.0: must not be negative"),
         ({"coverage_penalty": 1.0, "attention": "none"}, "nothing to cover"),
