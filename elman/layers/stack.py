@@ -48,9 +48,7 @@ class StackConfig:
     locked: bool = True  # one dropout mask for all steps of a sequence
     weight_drop: float = 0.0  # DropConnect of the recurrent weights
     recurrent_dropout: float = 0.0  # dropout of the state in products; one mask per sequence
-    zoneout: float | tuple[float, ...] = (
-        0.0  # share of units that keep their value; a list: one per state
-    )
+    zoneout: float | tuple[float, ...] = 0.0  # share of units that keep their value, or a list
 
     def __post_init__(self) -> None:
         check_types(self)
