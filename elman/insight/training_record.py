@@ -35,7 +35,7 @@ class TrainingRecord(Insight):
     def look(cls, subject: Subject) -> TrainingRecord:
         records = [r for r in subject.history if all(name in r for name in _NEEDED)]
         if not records:
-            raise InputError("the history of this run has no gradient norms")
+            raise InputError("the run has no history of gradient norms")
         return cls(
             [record["epoch"] for record in records],
             [record["gradient_norm"] for record in records],
