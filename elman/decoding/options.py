@@ -94,13 +94,13 @@ class DecodingOptions(_TransformOptions):  # type: ignore[misc]  # fields known 
         for token, _ in self.logit_bias:
             if token >= size:
                 raise InputError(
-                    f"logit_bias: no token has id {token}; the model has {size} tokens"
+                    f"logit_bias: id {token} is not in the vocabulary of {size} tokens"
                 )
         for name in ("banned", "forced", "stop_ids"):
             for token in getattr(self, name):
                 if token >= size:
                     raise InputError(
-                        f"{name}: no token has id {token}; the model has {size} tokens"
+                        f"{name}: id {token} is not in the vocabulary of {size} tokens"
                     )
 
     def _check_counts(self) -> None:

@@ -132,7 +132,7 @@ def test_what_cannot_copy_is_refused(settings: dict[str, Any], message: str) -> 
         ({"context": "stream"}, "context"),
         ({"context": "start"}, "context=start: an attention context changes at every step"),
         ({"input_feeding": True}, "input_feeding=true: needs an attention and attend=after"),
-        ({"coverage": True, "attention": "dot"}, "take bilinear or additive"),
+        ({"coverage": True, "attention": "dot"}, "use bilinear or additive"),
         ({"coverage_penalty": -1.0}, "coverage_penalty=-1.0: must not be negative"),
         ({"coverage_penalty": 1.0, "attention": "none"}, "coverage_penalty: needs an attention"),
         ({"readout_size": -1}, "readout_size=-1"),
