@@ -163,7 +163,7 @@ class EncoderDecoder(NeuralModel):
         if not self.config.copy:
             return source.lengths.new_zeros(len(source), 0)
         if source.places is None:
-            raise ValueError("a model that copies needs a source of words")
+            raise ValueError("a model that copies needs the places of the source words")
         return source.places.where(source.places < self.vocabulary_size, self.unknown_id)
 
     def _nothing(self, batch_size: int) -> Source:
