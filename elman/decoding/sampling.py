@@ -20,14 +20,14 @@ def sample(
     options: DecodingOptions,
     finished: Callable[[int, list[int]], bool] | None = None,
 ) -> Iterator[list[int | None]]:
-    """Yield, step by step, the new id of every row, or None for a row that has ended.
+    """Yield at each step the new id of every row, or None for a row that has ended.
 
     `state` has `options.samples` rows that have read the prompt. A row ends with a stop id, or when
-    `finished(row, ids)` says so; the callback sees all the ids of the row, before they are yielded,
-    and must not change them. Nothing is computed before it is asked for.
+    `finished(row, ids)` is true. The callback receives all ids of the row before they are yielded,
+    and must not change them. Each step is computed only when it is requested.
 
-    Row i draws one number per step from its own generator, seeded with (seed, i), so that it says
-    the same whatever the number of samples (as far as the model gives the same numbers for it).
+    Row i draws one number per step from its own generator, seeded with (seed, i). Its text is
+    therefore the same for any number of samples, if the model computes the same numbers for it.
     """
     options.check_vocabulary(model.vocabulary_size)
     written: list[list[int]] = [[] for _ in range(options.samples)]
@@ -58,8 +58,8 @@ def sample(
 def draw(log_probs: torch.Tensor, uniforms: Sequence[float]) -> list[int]:
     """The id where the cumulative probability passes the row's uniform number in [0, 1).
 
-    (B, V) and B numbers -> B ids. Never an id of probability zero: there the sum does not rise, so
-    it passes nothing; and a number that rounding puts at the very end gets the last possible id.
+    (B, V) and B numbers -> B ids. An id of probability zero is never chosen, because the sum does
+    not rise there. A number that rounding puts at the very end gets the last possible id.
     """
     cumulative = log_probs.double().exp().cumsum(dim=-1)  # (B, V)
     total = cumulative[:, -1:].contiguous()

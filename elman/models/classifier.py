@@ -1,4 +1,4 @@
-"""A label for a sentence, or for a pair of them: an encoder, a pooling, and a softmax over labels.
+"""Classify a sentence or a pair of sentences: an encoder, a pooling, and a softmax over labels.
 
     sentence ── encoder ── hidden (B, T, size) ── pooling ── u (B, size) ── scores (B, K)
     a pair   ── the same encoder for both ── u, v ── [u; v; |u - v|; u ∘ v] ── scores
@@ -29,7 +29,7 @@ class ClassifierConfig(EncoderConfig):
     """A classifier."""
 
     pooling: str = "max"  # elman list poolings
-    dropout_pooled: float = 0.3  # of the sentence's vector
+    dropout_pooled: float = 0.3  # dropout of the sentence vector
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -38,9 +38,9 @@ class ClassifierConfig(EncoderConfig):
 
 
 class Classifier(SentenceModel):
-    """Sentences to labels."""
+    """Predict the label of a sentence or of a pair."""
 
-    about: ClassVar[str] = "a label for a sentence or a pair of them"
+    about: ClassVar[str] = "predicts the label of a sentence or of a pair"
     task: ClassVar[str] = "classification"
     text_class: ClassVar[type] = LabelledConfig
     config_class: ClassVar[type] = ClassifierConfig
@@ -54,8 +54,8 @@ class Classifier(SentenceModel):
         words: float = 1.0,
         language_model: Any = None,
     ) -> None:
-        """`texts`: 1, or 2 for pairs; `words`: of an example in training, on average;
-        `language_model`: further features, as for the tagger.
+        """`texts`: 1, or 2 for pairs; `words`: mean number of words of a training example;
+        `language_model`: further word features, as for the tagger.
         """
         super().__init__()
         self.config = config
@@ -67,20 +67,20 @@ class Classifier(SentenceModel):
         self.scores = nn.Linear(size if texts == 1 else 4 * size, labels)
 
     def loss(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:
-        """Nats of the right labels; one that training never saw has none (`errors` counts it)."""
+        """Nats of the correct labels. Labels unseen in training add no loss; `errors` has them."""
         scores = self.score(batch.inputs)
         unseen = scores.shape[1]  # its number
         nats = cross_entropy(scores, batch.targets, reduction="sum", ignore_index=unseen)
         return Loss(nats, batch.tokens, self.encoder.penalty()), ()
 
     def errors(self, batch: ExampleBatch) -> int:
-        """How many labels are wrong."""
+        """The number of wrong labels."""
         with torch.no_grad():
             wrong = self.score(batch.inputs).argmax(1) != batch.targets
         return int(wrong.sum())
 
     def multiplications(self, step_tokens: int, *, learning: bool = True) -> int:
-        """Per example: the encoder reads all its words, the scores come once."""
+        """Multiply-adds per example: the encoder reads all words, the scores are computed once."""
         scores = self.scores.weight.numel()
         return (
             round(self.words * (super().multiplications(step_tokens, learning=learning) - scores))

@@ -103,7 +103,7 @@ def test_marks_that_cannot_be(after: str | None, until: str | None, problem: str
 
 
 def test_a_text_without_the_mark_is_refused() -> None:
-    with pytest.raises(InputError, match="nothing counts"):
+    with pytest.raises(InputError, match="no tokens to count"):
         measure_accuracy(Repeats(), TOKENIZER, "ab\n", Counted("="))
 
 

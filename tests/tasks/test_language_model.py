@@ -118,7 +118,7 @@ def test_bits_per_byte_are_about_the_text_as_it_was_given(model: TrainedModel) -
 
 @pytest.mark.parametrize("text", ["", "   "])
 def test_nothing_to_measure(model: TrainedModel, text: str) -> None:
-    with pytest.raises(InputError, match="nothing to measure"):
+    with pytest.raises(InputError, match="empty text cannot be measured"):
         model.perplexity(text)
 
 
