@@ -87,18 +87,12 @@ def test_lengths(says: Any, gives: Any, place: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-<<<<<<< HEAD
         (
             "translate none lines.en --attention map.png",
             "none: this run was trained without attention",
         ),
-        ("translate en-de lines.en --attention map.gif", "ends in .png or .svg or .json"),
-        ("translate en-de lines.en --attention no/map.png", "there is no folder no"),
-=======
-        ("translate none lines.en --attention map.png", "none: was trained without attention"),
         ("translate en-de lines.en --attention map.gif", "end in .png or .svg or .json"),
         ("translate en-de lines.en --attention no/map.png", "the folder no does not exist"),
->>>>>>> s2
         ("translate en-de lines.en --alignments data", "data: is a folder; name a file"),
         ("translate en-de lines.en --mix letters", "different source vocabularies"),
         ("translate none lines.en --coverage-penalty 0.2", "this model has no attention"),

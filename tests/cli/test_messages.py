@@ -13,13 +13,8 @@ import pytest
         ("study regimes --seeds 0", "--seeds 0: must be at least 1"),
         ("study regimes --sentences 3", "--sentences 3: must be at least 50"),
         ("evaluate nowhere --data data", "nowhere: no such run"),
-<<<<<<< HEAD
         ("evaluate words --data data --after x", "need --accuracy; give it too"),
-        ("evaluate letters --data data --accuracy --after the", "'the': is not one token"),
-=======
-        ("evaluate words --data data --after x", "give that too"),
         ("evaluate letters --data data --accuracy --after the", "'the': is not a single token"),
->>>>>>> s2
         ("evaluate letters --data data --accuracy --until t", "give both"),
         ("evaluate words --data nowhere", "nowhere: no such file, folder or built-in corpus"),
         ("evaluate words", "data"),
@@ -32,15 +27,9 @@ import pytest
         ("train ngarm --data data --out x", "did you mean 'ngram'"),
         ("generate words --top-p 2", "--top-p is 2.0"),
         ("generate words --temperature hot", "temperature"),
-<<<<<<< HEAD
-        ("generate words --prompt the --beam 2 --samples 2", "beam search draws no samples"),
+        ("generate words --prompt the --beam 2 --samples 2", "does not sample; use n_best"),
         ("generate words --ban zebra", "--ban zebra: this is not a single token"),
         ("generate letters --ban cat", "--ban cat: this is not a single token"),
-=======
-        ("generate words --prompt the --beam 2 --samples 2", "does not sample; use n_best"),
-        ("generate words --ban zebra", "--ban zebra: is not a single token"),
-        ("generate letters --ban cat", "--ban cat: is not a single token"),
->>>>>>> s3
         ("generate words --max-tokens -1", "--max-tokens is -1"),
         ("suggest words the --top 0", "--top is 0"),
         ("surprisal words", "either a file or --text"),
