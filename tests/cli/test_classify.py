@@ -164,6 +164,6 @@ def test_columns_of_evaluated_tables_may_be_named(call: Any, runs: Path, tmp_pat
     assert "4 columns, text = words, label = mood, 2 labels" in result.err
     assert call("evaluate", run, "--data", str(file)).code == 2
     assert (
-        "--columns is for tables"
+        "--columns: a language model does not read tables"
         in call("evaluate", "words", "--data", "data", "--columns", "text=a").err
     )

@@ -80,9 +80,9 @@ def test_nearest(says: Any, gives: Any, elmo: str, tmp_path: Path) -> None:
     [
         (["--text", "a", "--layer", "7"], "choose all, mix, or a number from 0 to 2"),
         (["--text", "a", "--nearest", "b"], "'b' is not in the text"),
-        (["--text", "a", "--same-word"], "--same-word is for nearest"),
+        (["--text", "a", "--same-word"], "--same-word needs nearest"),
         (["--text", "a", "--top", "0"], "--top is 0; give at least 1"),
-        (["--text", "a", "--out", "x.txt"], "ends in .safetensors"),
+        (["--text", "a", "--out", "x.txt"], "must end in .safetensors"),
         (["--text", "a", "--out", "x.safetensors", "--json"], "does not go with --json"),
         (["--text", ""], "--text is empty"),
         ([], "give either a file or --text"),

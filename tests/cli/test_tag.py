@@ -143,7 +143,7 @@ BAD_TEXTS = {
     "has 1 columns where the file began with 2": "Ann B-PER\nsees\n",
     "has one column": "Ann\nsees\n",
     "mixes BIO and BIOES": "Ann S-PER\n\nBob B-PER\nsees O\n",
-    "written in BIOES, those of training in BIO": "Ann S-PER\nsees O\n",
+    "tags use BIOES, the training data uses BIO": "Ann S-PER\nsees O\n",
     "'X' does not mark a span": "Ann B-PER\nsees O\n. X\n",
     "contains no text": "\n\n",
     "only _": "Ann _\nsees _\n",

@@ -152,7 +152,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["train", "--resume", "run", "--seed", "0"], "leave out --seed"),
     (["train", "--resume", "run", "--from", "run"], "leave out --from"),
     (["train", "--resume", "missing"], "missing: no such run"),
-    (["train", "--resume", "data"], "data: not a run folder"),
+    (["train", "--resume", "data"], "data: not an elman run folder"),
     (["train", "--resume", "counts"], "counts: this run cannot be resumed"),
     (["train", "--resume", "run", "--threads", "0"], "--threads 0"),
     (["train", "--resume", "run", "--device", "nonsense"], "--device nonsense"),

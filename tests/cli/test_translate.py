@@ -102,7 +102,10 @@ def test_evaluate_prints_measures_bands_and_signatures(says: Any, gives: Any) ->
         ),
         ("translate pictures lines.en", "source 1 is a text; this run reads vectors"),
         ("translate en-de grids3.npy", "this run reads text, not vectors"),
-        ("translate pictures grids3.npy", "source 1: its vectors have 3 numbers, .* have 2"),
+        (
+            "translate pictures grids3.npy",
+            "source 1: its vectors have 3 numbers; .* trained with 2",
+        ),
         ("translate pictures text.npy", "text.npy: is not an array of numbers; write it"),
         (
             "translate pictures grids3.npy --whole",

@@ -97,8 +97,8 @@ def test_inspect(client: TestClient, gives: Any, refuses: Any) -> None:
         ("suggest", {"text": "a", "top": 0}, "top"),
         ("suggest", {"text": "a", "top": 5000}, "top is 5,000"),
         ("distribution", {"prompt": [5, 10**6]}, "id 1000000"),
-        ("translate", {"texts": ["a"]}, "no served model can do translate"),
-        ("tag", {"text": "a"}, "no served model can do tag"),
+        ("translate", {"texts": ["a"]}, "no served model supports translate"),
+        ("tag", {"text": "a"}, "no served model supports tag"),
     ],
 )
 def test_what_cannot_be_is_refused(refuses: Any, path: str, asked: Any, message: str) -> None:

@@ -152,7 +152,7 @@ def test_a_loaded_model_scores_the_same_bits(recipe: str, files: Path, tmp_path:
 def test_no_run_where_one_was_expected(files: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such run"):
         elman.load(tmp_path / "nowhere")
-    with pytest.raises(InputError, match="not a run folder"):
+    with pytest.raises(InputError, match="not an elman run folder"):
         elman.load(files)
 
 

@@ -164,7 +164,7 @@ def test_only_like_models_begin_with_each_other(data: Path, out: Path, tmp_path:
         ):
             train_tiny(data, tmp_path / "new", change, start_from=out)
     train("ngram", data=str(data), out=tmp_path / "counts")
-    with pytest.raises(InputError, match="--from .*counts: is not a neural model"):
+    with pytest.raises(InputError, match="--from .*counts: this is not a neural model"):
         train_tiny(data, tmp_path / "new", start_from=tmp_path / "counts")
     with pytest.raises(InputError, match="a count model cannot be fine-tuned"):
         train("ngram", data=str(data), start_from=out)

@@ -132,14 +132,14 @@ def test_spans_learned_in_another_scheme_come_out_as_written(data: Path) -> None
 
 def test_another_scheme_in_the_text_to_measure_is_refused(plain: Any) -> None:
     other = [TaggedSentence(("Ann", "sees", "."), ("S-PER", "O", "O"))]
-    with pytest.raises(InputError, match=r"BIOES, those of training in BIO; .*text.scheme=bio"):
+    with pytest.raises(InputError, match=r"BIOES, the training data uses BIO; .*text.scheme=bio"):
         plain.measure(other)
 
 
 def test_another_scheme_in_the_valid_text_is_refused(tmp_path: Path) -> None:
     data = write_tagged(tmp_path / "data")
     (data / "valid.txt").write_text("Ann S-PER\nsees O\n")
-    with pytest.raises(InputError, match="BIOES, those of training in BIO"):
+    with pytest.raises(InputError, match="BIOES, the training data uses BIO"):
         train_tagger(data, None)
     train_tagger(data, None, "text.scheme=bio", "training.epochs=0.1")
 

@@ -108,7 +108,7 @@ def test_built_in_corpora_and_columns_are_opened_as_ever(tmp_path: Path) -> None
         ({"train__en": "a\n"}, "train.en: has no other side; put train.de beside it"),
         (
             {"train__fr": "a", "train__it": "b"},
-            "no two files like train.en and train.de, .* fr, it",
+            "no two files like train.en and train.de; .* end in fr, it",
         ),
         ({"train__en": "a", "train__en__gz": "a", "train__de": "b"}, "the same text twice"),
         ({"train__en": "a\n\n", "train__de": "\nA\n"}, "no line has text in train.de too"),
