@@ -104,7 +104,7 @@ def test_evaluate_prints_measures_bands_and_signatures(says: Any, gives: Any) ->
         ("translate en-de grids3.npy", "this run reads text, not vectors"),
         (
             "translate pictures grids3.npy",
-            "source 1: its vectors have 3 numbers; .* trained with 2",
+            "its vectors have 3 numbers; .* trained with 2",
         ),
         ("translate pictures text.npy", "text.npy: is not an array of numbers; write it"),
         (
