@@ -157,7 +157,8 @@ def called_command(arguments: list[str]) -> str:
 def load_command(name: str) -> Callable[..., None]:
     """The function of a command, with one line per paragraph in its help text.
 
-    Command, function and file share a name; an underscore is added to Python keywords.
+    A command, its function and its file have the same name. If the name is a Python keyword, the
+    function and the file end in an underscore.
     """
     function: Callable[..., None]
     if any(commands.get(name) for commands in GROUPS.values()):

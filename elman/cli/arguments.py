@@ -94,7 +94,7 @@ Threads = Annotated[
     Parameter(help="Number of CPU threads. Default: the number of cores."),
 ]
 RunToWrite = Annotated[str, Parameter(help="The run folder to write.")]
-Overwrite = Annotated[bool, Parameter(help="Replace existing files.")]
+Overwrite = Annotated[bool, Parameter(help="Replace the output if it exists already.")]
 Json = Annotated[bool, Parameter(help="Print the result as JSON.")]
 
 

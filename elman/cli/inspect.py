@@ -32,7 +32,7 @@ class ReportFlags:
     text: str | None = None
     "The text to read."
     file: InputFile | None = None
-    "A text file to read, instead of --text; - for standard input."
+    "Read the text from this file instead of --text. Use - for standard input."
     view: Annotated[tuple[str, ...], Parameter(name="--view")] = ()
     "A view to include (elman list insights). Can be repeated. Default: all views."
     tokens: WholeNumber = 120

@@ -9,19 +9,20 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from elman.cli.arguments import Device, Json, Threads
-from elman.cli.output import duration, note, print_json, print_table, tell, watched
+from elman.cli.output import note, print_json, tell, watched
+from elman.cli.reproduce_output import print_next, print_result, print_tables
 from elman.errors import InputError, choose
-from elman.experiments.reproduce.costs import plan_rows, spent
+from elman.experiments.reproduce.costs import plan_rows
 from elman.experiments.reproduce.data import require_data, rows_with_text
 from elman.experiments.reproduce.deadline import Deadline, parse_budget
 from elman.experiments.reproduce.measuring import reproduce_row
 from elman.experiments.reproduce.page import write_page
 from elman.experiments.reproduce.queue import Rows, work_off
-from elman.experiments.reproduce.ranking import Ranked, pending_jobs, rank_jobs
-from elman.experiments.reproduce.registry import PublishedRow, PublishedTable, Tables, read_tables
-from elman.experiments.reproduce.report import evidence, figure, rewrite, training_cost, way
+from elman.experiments.reproduce.ranking import pending_jobs, rank_jobs
+from elman.experiments.reproduce.registry import PublishedTable, Tables, read_tables
+from elman.experiments.reproduce.report import rewrite
 from elman.experiments.reproduce.results import Kept, Result, read_kept, update_kept
-from elman.experiments.reproduce.status import Status, obstacle, statuses
+from elman.experiments.reproduce.status import obstacle
 from elman.experiments.reproduce.workers import CHOICES, run_workers, share_out
 from elman.experiments.reproduce.workshop import Workshop
 from elman.training.processes import Processes
@@ -47,7 +48,6 @@ _WRITE = (
     "Write the tables with their results to this file: a page (.html), the part between the two "
     "marks of a Markdown file (.md), or data (.json)."
 )
-_SHOWN = 10  # rows that come next
 
 
 @Parameter(name="*")
@@ -153,7 +153,7 @@ def reproduce(
             _work(workshop, chosen, order, json=json)
     else:
         workshop = Workshop(known, Path(order.out), order.file)
-        _list(workshop, chosen, json)
+        print_tables(workshop, chosen, json)
 
 
 def _work(workshop: Workshop, chosen: list[PublishedTable], order: Order, *, json: bool) -> None:
@@ -170,10 +170,10 @@ def _work(workshop: Workshop, chosen: list[PublishedTable], order: Order, *, jso
         _fill(workshop, rows, Deadline(seconds, with_parent=order.worker), order, json)
     elif order.next:
         plan_rows(workshop, _unfinished(workshop, rows))
-        _print_next(rank_jobs(workshop, rows, order.first), json=json, all_of_them=True)
+        print_next(rank_jobs(workshop, rows, order.first), json=json, all_of_them=True)
     else:
         plan_rows(workshop, [*rows, *((table, row, "") for table in absent for row in table.rows)])
-        _list(workshop, chosen, json)
+        print_tables(workshop, chosen, json)
 
 
 @contextmanager
@@ -201,11 +201,11 @@ def _run(workshop: Workshop, table: PublishedTable, order: Order, json: bool) ->
     for row in rows:
         found.append(reproduce_row(workshop, table, row, text, again=order.again))
         if not json:
-            _print_result(table, row, found[-1])
+            print_result(table, row, found[-1])
     if json:
         print_json(found)
     elif any(row.order for row in rows):  # their order is known only now
-        _list(workshop, [table], json)
+        print_tables(workshop, [table], json)
 
 
 def _fill(workshop: Workshop, rows: Rows, deadline: Deadline, order: Order, json: bool) -> None:
@@ -220,14 +220,14 @@ def _fill(workshop: Workshop, rows: Rows, deadline: Deadline, order: Order, json
     else:
         for job, result in work_off(workshop, rows, deadline, order.first):
             if not json:
-                _print_result(job.table, job.row, result)
+                print_result(job.table, job.row, result)
     if order.worker:
         return
     found = _new_results(before, workshop.kept())
     if json:
         print_json(found)
         return
-    _print_next(rank_jobs(workshop, rows, order.first), json=False)
+    print_next(rank_jobs(workshop, rows, order.first), json=False)
     print(f"{len(found)} rows run")
 
 
@@ -238,114 +238,6 @@ def _new_results(before: Kept, after: Kept) -> list[Result]:
         for name, result in after.results.items()
         if name not in before.results or before.results[name].by_seed() != result.by_seed()
     ]
-
-
-def _print_next(ranked: list[Ranked], *, json: bool, all_of_them: bool = False) -> None:
-    """Which rows come next, and what they cost."""
-    if json:
-        print_json(
-            [
-                {
-                    "table": one.job.table.name,
-                    "row": one.job.row.name,
-                    "seed": one.job.number,
-                    "trainings": [*one.needed],
-                    "cost": one.cost,
-                    "seconds": one.seconds,
-                    "value_per_hour": one.per_hour,
-                }
-                for one in ranked
-            ]
-        )
-        return
-    if not ranked:
-        print("no rows left to run")
-        return
-    shown = ranked if all_of_them else ranked[:_SHOWN]
-    lines = [
-        [one.job.name, str(one.cost) if one.needed else "trained", f"{one.per_hour:.2g}"]
-        for one in shown
-    ]
-    print_table(["next", "left to train", "value per hour"], lines)
-    trainings = {name: one for one in ranked for name in one.needed}
-    alone = {name: one for name, one in trainings.items() if len(one.needed) == 1}
-    total = sum(one.cost.seconds or 0.0 for one in alone.values())
-    print(
-        f"{len(ranked)} rows are left, {len(ranked) - len(shown)} of them not shown; "
-        f"their {len(trainings)} trainings take about {duration(total)}"
-    )
-
-
-def _print_result(table: PublishedTable, row: PublishedRow, result: Result) -> None:
-    """Print the published and measured figure, the verdict and the protocol."""
-    lines = [["published", f"{figure(table, row.published)} ({row.source or table.source})"]]
-    if row.published is None:
-        lines = []
-    measured = figure(table, result.measured, measured=True)
-    if result.spread is not None:
-        measured += f" ± {figure(table, result.spread, measured=True)}"
-    lines += [["measured", measured], ["verdict", result.verdict], ["how", way(row)]]
-    if len(result.by_seed()) > 1:
-        seeds = (
-            f"{seed}: {figure(table, value, measured=True)}"
-            for seed, value in result.by_seed().items()
-        )
-        lines.insert(-2, ["seeds", ", ".join(seeds)])
-    if row.note:
-        lines.append(["note", row.note])
-    lines.append(["protocol", result.protocol])
-    if result.data:
-        lines.append(["text", f"{result.split}, sha256:{result.data[result.split]}"])
-    lines += [["run", f"seed {seed}, sha256:{run}"] for seed, run in result.runs.items()]
-    cost = spent(result)
-    lines.append(["trained in", f"{cost or '–'} (elman {result.elman}, {result.date})"])
-    print_table([f"{table.name} {row.name}", row.about], lines)
-    print(flush=True)
-
-
-def _list(workshop: Workshop, chosen: list[PublishedTable], json: bool) -> None:
-    """List the rows with their figures, verdicts and costs."""
-    rows = statuses(workshop.tables, chosen, workshop.known())
-    if json:
-        print_json([_as_data(status) for status in rows])
-        return
-    for table in chosen:
-        print(f"{table.name}: {table.title} ({table.source}; {table.metric})")
-        header = ["row", "model", "published", "measured", "verdict", "training"]
-        header += ["evidence"] if len(chosen) == 1 else []
-        lines = [
-            _list_line(status, alone=len(chosen) == 1) for status in rows if status.table is table
-        ]
-        print_table(header, lines)
-        print()
-    print("run one: elman reproduce ptb --row kn5 --data FOLDER; all: elman reproduce --budget 12h")
-
-
-def _list_line(status: Status, *, alone: bool) -> list[str]:
-    """A row of the list; `alone`: its table is shown alone, so there is room for more columns."""
-    table, row, result = status.table, status.row, status.result
-    short = not alone and bool(row.quoted)  # reasons are long
-    line = [
-        row.name,
-        row.about,
-        figure(table, row.published),
-        figure(table, result.measured if result else None, measured=True),
-        status.verdict.kind if short else str(status.verdict),
-        str(status.cost or "–") if short else training_cost(status) or "–",
-    ]
-    return [*line, evidence(result) if result else ""] if alone else line
-
-
-def _as_data(status: Status) -> dict[str, Any]:
-    """A status as plain data."""
-    return {
-        "table": status.table.name,
-        "metric": status.table.metric,
-        "row": status.row,
-        "verdict": {"kind": status.verdict.kind, "text": str(status.verdict)},
-        "cost": status.cost,
-        "result": status.result,
-    }
 
 
 def _write(page: Path, tables: Tables, order: Order, json: bool) -> None:

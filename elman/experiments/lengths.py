@@ -62,7 +62,7 @@ class Lengths:
         return 1 if self.measure in ("bleu", "chrf") else 3
 
     def gaps(self) -> list[list[float]]:
-        """The lead of the first run over each of the others, by band."""
+        """For each other run, how much higher the first run scores in each length band."""
         first = self.runs[0].by_length
         return [
             [one - other for one, other in zip(first, run.by_length, strict=True)]

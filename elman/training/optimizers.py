@@ -59,7 +59,7 @@ OPTIMIZERS = Registry(
             },
         ),
         "adam": Rule(
-            "Adam: running means of the gradient and of its square (Kingma and Ba 2015)",
+            "Adam: steps from running means of the gradient and its square (Kingma and Ba 2015)",
             torch.optim.Adam,
             _ADAM,
         ),

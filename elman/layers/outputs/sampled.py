@@ -141,7 +141,7 @@ class NoiseContrastive(NoiseOutput):
     start, because the initial biases are log frequencies: Z = 1 need not be learned.
     """
 
-    about = "noise-contrastive estimation: next word against noise; exact in evaluation"
+    about = "noise-contrastive estimation: tells the next word from noise; exact in evaluation"
 
     def contrast(self, true: torch.Tensor, noise: torch.Tensor, same: torch.Tensor) -> torch.Tensor:
         return -logsigmoid(true).sum() - logsigmoid(-noise).sum()

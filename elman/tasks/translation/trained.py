@@ -229,10 +229,11 @@ class TrainedTranslator(TrainedTask):
         progress: Progress = silent,
         **options: Any,
     ) -> TranslationMeasures:
-        """Measure the translation of pairs; takes further options of `translate`.
+        """Translate the sources of pairs and compare the results with the targets.
 
         `tokenize`: the tokenizer of BLEU (13a, none, intl, char, zh); auto: none if spaces already
-        separate punctuation in the references, otherwise 13a. `bounds`: of the bands of length.
+        separate punctuation in the references, otherwise 13a. `bounds`: the limits of the length
+        bands. Other options are passed to `translate`.
         """
         options |= {"beam": beam, "batch_size": batch_size, "progress": progress}
         right = [pair.target for pair in examples]
