@@ -24,12 +24,19 @@ def next_distribution(
 
     `written` holds B rows of ids, equally long: one token per row and step.
     """
-    log_probs = penalise(log_probs, options, written)
-    log_probs = add_bias(log_probs, options.logit_bias)
-    log_probs = normalise(constrain(log_probs, options, step=len(written[0])))
+    log_probs = allowed_distribution(log_probs, options, written)
     for name, number in options.transforms().items():
         log_probs = TRANSFORMS[name].apply(log_probs, number)
     return log_probs
+
+
+def allowed_distribution(
+    log_probs: torch.Tensor, options: DecodingOptions, written: Sequence[Sequence[int]]
+) -> torch.Tensor:
+    """Log probabilities (B, V) after everything except the transforms."""
+    log_probs = penalise(log_probs, options, written)
+    log_probs = add_bias(log_probs, options.logit_bias)
+    return normalise(constrain(log_probs, options, step=len(written[0])))
 
 
 def penalise(

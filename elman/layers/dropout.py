@@ -47,19 +47,26 @@ def draw_masks_anew() -> None:
 
 def dropout(values: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
     """Independent dropout (Srivastava et al. 2014; between layers: Zaremba et al. 2014)."""
+    check_rate(rate)
+    if not training:
+        return values
     everywhere = (1,) * (values.dim() - 1) + values.shape[-1:]
-    return _drop(values, everywhere if in_one_network() else values.shape, rate, training)
+    return _drop(values, everywhere if in_one_network() else values.shape, rate)
 
 
 def locked_dropout(values: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
     """One mask per row, the same at every step (Gal and Ghahramani 2016). values: (B, T, size)."""
+    check_rate(rate)
+    if not training:
+        return values
     rows = 1 if in_one_network() else len(values)
-    return _drop(values, (rows, 1, values.shape[-1]), rate, training)
+    return _drop(values, (rows, 1, values.shape[-1]), rate)
 
 
 def embedding_dropout(weight: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
     """Whole words: rows of an embedding matrix (V, size) (Gal and Ghahramani 2016)."""
-    return _drop(weight, (len(weight), 1), rate, training)
+    check_rate(rate)
+    return _drop(weight, (len(weight), 1), rate) if training else weight
 
 
 def weight_drop(weight: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
@@ -67,7 +74,8 @@ def weight_drop(weight: torch.Tensor, rate: float, training: bool) -> torch.Tens
 
     Drawn once for a whole sequence, so the same connections are missing at every step.
     """
-    return _drop(weight, weight.shape, rate, training)
+    check_rate(rate)
+    return _drop(weight, weight.shape, rate) if training else weight
 
 
 def check_rate(rate: float, name: str = "dropout") -> None:
@@ -76,12 +84,9 @@ def check_rate(rate: float, name: str = "dropout") -> None:
         raise InputError(f"{name}={rate}: must be from 0 to below 1")
 
 
-def _drop(
-    values: torch.Tensor, shape: tuple[int, ...], rate: float, training: bool
-) -> torch.Tensor:
-    """Multiply the values with a mask of this shape; in training only."""
-    check_rate(rate)
-    return values * _mask(values, tuple(shape), rate) if training and rate else values
+def _drop(values: torch.Tensor, shape: tuple[int, ...], rate: float) -> torch.Tensor:
+    """Multiply the values with a mask of this shape."""
+    return values * _mask(values, tuple(shape), rate) if rate else values
 
 
 def _mask(like: torch.Tensor, shape: tuple[int, ...], rate: float) -> torch.Tensor:

@@ -18,9 +18,8 @@ from dataclasses import replace
 
 import torch
 
-from elman.decoding.distribution import next_distribution
 from elman.decoding.options import DecodingOptions
-from elman.decoding.sampling import draw
+from elman.decoding.sampling import choose
 from elman.errors import ElmanError
 from elman.models.contract import LanguageModel
 from elman.state import State, join, select
@@ -257,8 +256,7 @@ class Batcher:
         uniforms: list[float],
     ) -> dict[int, int | Exception]:
         written = [self._live[place][0].written for place in places]
-        distribution = next_distribution(log_probs[places], options, written)
-        ids = draw(distribution, [uniforms[place] for place in places])
+        ids = choose(log_probs[places], options, written, [uniforms[place] for place in places])
         return dict(zip(places, ids, strict=True))
 
     def _alike(self) -> Iterator[tuple[DecodingOptions, list[int]]]:
