@@ -14,7 +14,7 @@ from elman.cli.reproduce_output import print_next, print_result, print_tables
 from elman.errors import InputError, choose
 from elman.experiments.reproduce.costs import plan_rows
 from elman.experiments.reproduce.data import require_data, rows_with_text
-from elman.experiments.reproduce.deadline import Deadline, parse_budget
+from elman.experiments.reproduce.deadline import Deadline
 from elman.experiments.reproduce.measuring import reproduce_row
 from elman.experiments.reproduce.page import write_page
 from elman.experiments.reproduce.queue import Rows, work_off
@@ -25,6 +25,7 @@ from elman.experiments.reproduce.results import Kept, Result, read_kept, update_
 from elman.experiments.reproduce.status import obstacle
 from elman.experiments.reproduce.workers import CHOICES, run_workers, share_out
 from elman.experiments.reproduce.workshop import Workshop
+from elman.training.budget import parse_time
 from elman.training.processes import Processes
 
 _BUDGET = (
@@ -161,7 +162,7 @@ def _work(workshop: Workshop, chosen: list[PublishedTable], order: Order, *, jso
     if order.row:
         _run(workshop, chosen[0], order, json)
         return
-    seconds = parse_budget(order.budget) if order.budget else 0.0
+    seconds = parse_time(order.budget) if order.budget else 0.0
     rows, absent = rows_with_text(chosen, order.data, holds=len(order.tables) != 1)
     if not order.worker:
         for table in absent:

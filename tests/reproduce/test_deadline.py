@@ -8,7 +8,8 @@ import time
 import pytest
 
 from elman.errors import InputError
-from elman.experiments.reproduce.deadline import Deadline, OutOfTime, Terminated, parse_budget
+from elman.experiments.reproduce.deadline import Deadline, OutOfTime, Terminated
+from elman.training.budget import parse_time
 
 
 @pytest.mark.parametrize(
@@ -16,13 +17,13 @@ from elman.experiments.reproduce.deadline import Deadline, OutOfTime, Terminated
     [("45s", 45), ("30m", 1800), ("30 min", 1800), ("2h", 7200), ("1.5h", 5400), ("1d", 86400)],
 )
 def test_times(text: str, seconds: float) -> None:
-    assert parse_budget(text) == seconds
+    assert parse_time(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "30", "m", "30x", "-3m", "nan h"])
 def test_bad_times(text: str) -> None:
     with pytest.raises(InputError, match="write a time like 45s, 30m or 2h"):
-        parse_budget(text)
+        parse_time(text)
 
 
 def wait_inside(deadline: Deadline) -> None:

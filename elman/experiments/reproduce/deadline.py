@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import _thread
 import os
-import re
 import signal
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from elman.errors import ElmanError, InputError
+from elman.errors import ElmanError
 
-_UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 _POLL = 0.5  # seconds between looks at the clock
 
 
@@ -30,14 +28,6 @@ class Terminated(ElmanError):
     """SIGTERM came from outside."""
 
     exit_code = 128 + signal.SIGTERM
-
-
-def parse_budget(text: str) -> float:
-    """Seconds of "45s", "30m", "2h", "1.5h"."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]+)", text.strip())
-    if match is None or match.group(2) not in _UNITS:
-        raise InputError(f"--budget {text}: write a time like 45s, 30m or 2h")
-    return float(match.group(1)) * _UNITS[match.group(2)]
 
 
 class Deadline:
