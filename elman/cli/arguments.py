@@ -93,6 +93,14 @@ Threads = Annotated[
     WholeNumber | None,
     Parameter(help="Number of CPU threads. Default: the number of cores."),
 ]
+Budget = Annotated[
+    str | None,
+    Parameter(
+        help="Stay within a time (45s, 10m, 2h; everything included) or a number of operations "
+        "(70teraflop): choose width, epochs and output layer for it, and say what was chosen. "
+        "Settings of --set stay as they are."
+    ),
+]
 RunToWrite = Annotated[str, Parameter(help="The run folder to write.")]
 Overwrite = Annotated[bool, Parameter(help="Replace the output if it exists already.")]
 Json = Annotated[bool, Parameter(help="Print the result as JSON.")]

@@ -1,6 +1,7 @@
 """`elman plan`: estimate the cost of a training on this machine before it starts."""
 
 from elman.cli.arguments import (
+    Budget,
     Columns,
     Data,
     Device,
@@ -12,37 +13,44 @@ from elman.cli.arguments import (
     with_columns,
 )
 from elman.cli.output import duration, note, print_json, print_table, stages
+from elman.tasks.recipe_choice import choose_recipe
 from elman.tasks.task import Plan
 from elman.tasks.task import plan as make_plan
 from elman.training.machine import Machine
 
 
 def plan(
-    recipe: Recipe,
+    recipe: Recipe | None = None,
     /,
     *,
     data: Data,
     set: Settings = (),
     columns: Columns = None,
     seed: Seed = None,
+    budget: Budget = None,
     device: Device = "cpu",
     threads: Threads = None,
     json: Json = False,
 ) -> None:
     """Estimate what a training costs on this machine: operations, memory, minutes.
 
-    elman trains a few steps on the data, measures them and discards the model.
+    elman trains a few steps on the data, measures them and discards the model. Name a recipe, or
+    give a budget, for which elman chooses one.
 
     For example:
       elman plan quick --data my-text.txt
+      elman plan --data my-text.txt --budget 10m
       elman plan awd-lstm --data ptb --set model.hidden_size=[400,400,200]
     """
+    if recipe is None and budget is not None:
+        recipe = choose_recipe(data)
     with stages() as progress:
         cost = make_plan(
             recipe,
             data=data,
-            overrides=with_columns(recipe, set, columns),
+            overrides=with_columns(recipe or "ngram", set, columns),
             seed=seed,
+            budget=budget,
             machine=Machine(device=device, threads=threads),
             progress=progress,
         )
@@ -51,6 +59,8 @@ def plan(
         return
     for message in cost.notes:
         note(message)
+    if cost.settings:
+        print(f"chosen for {budget}: {', '.join(cost.settings)}")
     _print(cost)
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from elman.cli.arguments import (
+    Budget,
     Columns,
     Data,
     Device,
@@ -20,12 +21,13 @@ from elman.cli.arguments import (
 )
 from elman.cli.output import print_json, print_table, watched
 from elman.errors import InputError
+from elman.tasks.recipe_choice import choose_recipe
 from elman.tasks.task import resume
 from elman.tasks.task import train as train_model
 from elman.tasks.trained import Trained
 from elman.training.processes import joined
 
-_NGRAM = Parameter(show_default=lambda _: "ngram")
+_NGRAM = Parameter(show_default=lambda _: "ngram, or with --budget chosen from the data")
 
 
 def train(
@@ -37,6 +39,7 @@ def train(
     set: Settings = (),
     columns: Columns = None,
     seed: Seed = None,
+    budget: Budget = None,
     resume: str | None = None,
     start_from: Annotated[str | None, Parameter(name="--from")] = None,
     device: Device = "cpu",
@@ -54,13 +57,15 @@ def train(
       elman train quick --data my-text.txt --out runs/mine --set model.hidden_size=300
       elman train tagger --data conll2000 --out runs/chunks
       elman train classifier --data bank.csv --columns text=utterance,label=intent --out runs/bank
+      elman train --data my-text.txt --out runs/mine --budget 10m
       elman train --resume runs/mine
       torchrun --nproc-per-node 2 -m elman train quick --data my-text.txt --out runs/mine
 
     Parameters
     ----------
     resume
-        Continue this run where it stopped; bit-identical if --threads is the same.
+        Continue this run where it stopped; bit-identical if --threads is the same. A run with a
+        budget of time continues with the rest of it. With --budget, train on for that budget.
     start_from
         Start from the vocabulary and weights of this run (fine-tuning). Tagging, classification and
         question answering start from the word vectors and layers of this language model.
@@ -71,9 +76,12 @@ def train(
         machine: dict[str, Any] = {"device": processes.device(device), "threads": threads}
         machine |= {"tensorboard": tensorboard, "processes": processes}
         options: dict[str, Any] = {"data": data, "out": out, "seed": seed, "start_from": start_from}
+        options["budget"] = budget
         if resume is None:
-            recipe = recipe or "ngram"
-            options |= {"overrides": with_columns(recipe, set, columns), "overwrite": overwrite}
+            if recipe is None and data is not None:
+                recipe = "ngram" if budget is None else choose_recipe(data)
+            overrides = with_columns(recipe or "ngram", set, columns)
+            options |= {"overrides": overrides, "overwrite": overwrite}
             trained = _train(recipe, options, machine)
         else:
             options |= {"recipe": recipe, "set": set, "columns": columns}
@@ -82,7 +90,7 @@ def train(
         _print(str(resume or out), trained, json)
 
 
-def _train(recipe: str, options: dict[str, Any], machine: dict[str, Any]) -> Trained:
+def _train(recipe: str | None, options: dict[str, Any], machine: dict[str, Any]) -> Trained:
     for name in ("data", "out"):
         if options[name] is None:
             raise InputError(f"--{name} is missing (elman train --help shows how to call it)")
@@ -91,13 +99,15 @@ def _train(recipe: str, options: dict[str, Any], machine: dict[str, Any]) -> Tra
 
 
 def _resume(run: str, options: dict[str, Any], machine: dict[str, Any]) -> Trained:
-    data = options.pop("data")
+    data, budget = options.pop("data"), options.pop("budget")
     for name, value in options.items():
         if value not in (None, ()):
             flag = {"recipe": "the recipe", "start_from": "--from"}.get(name, f"--{name}")
             raise InputError(f"--resume continues the run with its own settings; leave out {flag}")
     with watched(machine) as (watched_machine, progress):
-        return resume(Path(run), data=data, machine=watched_machine, progress=progress)
+        return resume(
+            Path(run), data=data, budget=budget, machine=watched_machine, progress=progress
+        )
 
 
 def _print(run: str, trained: Trained, json: bool) -> None:
@@ -110,5 +120,26 @@ def _print(run: str, trained: Trained, json: bool) -> None:
             print(part)
         else:
             print_table(part.header, part.rows)
+    if "budget" in facts:
+        for line in _budget_lines(trained):
+            print(line)
     print(f"trained in {facts['seconds']:.1f} s, saved in {run}")
     print(f"next: {trained.next_command(run)}")
+
+
+def _budget_lines(trained: Trained) -> list[str]:
+    """How much of the budget was used, and how an n-gram model compares."""
+    facts = trained.facts
+    budget, training = facts["budget"], facts["training"]
+    if budget["seconds"] is None:
+        lines = [f"budget {budget['teraflop']:g} teraflop: used {training['teraflop']:.3g}"]
+    else:
+        lines = [f"budget {budget['seconds']:g} s: used {budget['used']:.0f} s"]
+    if training["epochs"] < trained.config.training.epochs:
+        lines[0] += "; ended early: validation stopped improving"
+    elif training["epochs"] >= budget["most_epochs"]:
+        lines[0] += "; more epochs would only overfit this much data"
+    if budget.get("ngram_perplexity") is not None:
+        found = f"{budget['ngram_perplexity']:.2f}"
+        lines.append(f"for comparison: an n-gram model has validation perplexity {found}")
+    return lines

@@ -20,19 +20,30 @@ from elman.batches.batch import Batches
 from elman.errors import InputError
 from elman.evaluation.measures import MeasureTable
 from elman.models.weights import compare_shapes, outline
-from elman.recipes import RunConfig
+from elman.recipes import RunConfig, config_from_data
 from elman.runs.lock import Lock
 from elman.runs.parts import Shapes, part_shapes
+from elman.tasks.budgeted import (
+    Pace,
+    budget_facts,
+    compare_with_baseline,
+    continue_pace,
+    extend_within,
+    kept_budget,
+    pace_of,
+)
 from elman.tasks.planning import measure_plan
 from elman.tasks.saved_runs import require_facts, saved_run
+from elman.tasks.sizing import Choice, choose_size, with_config
 from elman.tasks.task import Lesson, Order, Plan, Task, same_corpus
 from elman.tasks.trained import Trained
 from elman.tasks.training_run import TrainingRun
 from elman.training.checkpoints import first_step_checked, read_state, restore
 from elman.training.machine import Machine
 from elman.training.memory import refuse_too_large
+from elman.training.probe import measure_speed
 from elman.training.processes import Processes, refuse_other_count
-from elman.training.trainer import Trainer
+from elman.training.trainer import Trainer, undisturbed
 
 _MEMORY_TIMES = 16  # of the weights: what optimizer, averages and a regime may remember at most
 _MEMORY_BYTES = 100_000_000  # and beside that: random generators, carried states
@@ -85,6 +96,24 @@ class GradientTask(Task):
             ) from None
         return []
 
+    # Budgets --------------------------------------------------------------------------------------
+
+    def widest(self, tokens: int) -> float:
+        """The largest useful width for so many training tokens, relative to the recipe's."""
+        return 1.0
+
+    def cheaper(self) -> dict[str, Any]:
+        """Settings that cost less than the recipe's and fit this data, like "model.output"."""
+        return {}
+
+    def regularisation(self, config: RunConfig, epochs: float) -> dict[str, Any]:
+        """Settings against overfitting, for so many epochs."""
+        return {}
+
+    def baseline(self, lesson: Lesson, seconds: float | None) -> float | None:
+        """The validation perplexity of a model that takes at most so many seconds, if any."""
+        return None
+
     # Training -------------------------------------------------------------------------------------
 
     def training_lines(self, facts: dict[str, Any]) -> list[str | MeasureTable]:
@@ -109,7 +138,10 @@ class GradientTask(Task):
             if machine.processes.rank:
                 first = cls.restored(said, lesson.task.config)
                 lesson = cls.prepare(corpus, lesson.task.config, order.told, first)
-        return fit_lesson(lesson, order)
+        if order.allowance is None:
+            return fit_lesson(lesson, order)
+        choice = _choose(lesson, order)
+        return fit_lesson(with_config(lesson, choice.config, choice.validated), order, choice)
 
     @classmethod
     def go_on(
@@ -125,9 +157,16 @@ class GradientTask(Task):
         order.told("reading")
         corpus = same_corpus(path, saved, data)
         lesson = cls.prepare(corpus, saved.config, order.told, saved.task)
+        kept = kept_budget(path, saved.facts)
+        if kept is not None:
+            lesson = with_config(lesson, saved.config, kept.validated)
         trainer = build_trainer(lesson, device, machine.processes)
         restore(path, trainer, contents)
         run = _training_run(trainer, lesson, saved.facts, machine, path)
+        if order.allowance is not None:
+            run.keep_pace(_extend(path, trainer, lesson, order), new=True)
+        elif kept is not None:
+            run.keep_pace(continue_pace(kept, order.started))
         with first_step_checked(path, trainer):
             run.train(records=state["history"], lock=lock)
         return saved.task.trained_class(saved.task, trainer.model, run.facts, run.name)
@@ -137,10 +176,16 @@ class GradientTask(Task):
         device = order.machine.prepare()
         order.told("reading")
         lesson = cls.prepare(cls.open(data, config), config, order.told)
+        notes = [*lesson.facts()["data"]["notes"], *lesson.warnings]
+        settings: list[str] = []
+        if order.allowance is not None:
+            choice = _choose(lesson, order)
+            lesson = with_config(lesson, choice.config, choice.validated)
+            notes, settings = [*notes, *choice.notes], choice.settings
         trainer = build_trainer(lesson, device)
         order.told("measuring a few steps")
-        notes = lesson.facts()["data"]["notes"]
-        return measure_plan(lesson.task.config, data, trainer, [*notes, *lesson.warnings])
+        found = measure_plan(lesson.task.config, data, trainer, notes)
+        return replace(found, settings=settings)
 
     # Run folders ----------------------------------------------------------------------------------
 
@@ -158,8 +203,8 @@ class GradientTask(Task):
             _check_memory(model, shapes)
 
 
-def fit_lesson(lesson: Lesson, order: Order) -> Trained:
-    """Train on a lesson that was already read."""
+def fit_lesson(lesson: Lesson, order: Order, choice: Choice | None = None) -> Trained:
+    """Train on a lesson that was already read; `choice`: of its settings, for a budget."""
     machine, task = order.machine, lesson.task
     device = machine.prepare()
     facts = {**lesson.facts(), "validation": None, "seconds": 0.0}
@@ -168,9 +213,51 @@ def fit_lesson(lesson: Lesson, order: Order) -> Trained:
     for message in facts["data"]["notes"]:
         (machine.warn if message in lesson.warnings else machine.note)(message)
     run = _training_run(trainer, lesson, facts, machine, order.out)
+    if choice is not None and order.allowance is not None:
+        facts["budget"] = budget_facts(choice, order.allowance)
+        facts["budget"]["ngram_perplexity"] = compare_with_baseline(lesson, order.allowance)
+        run.keep_pace(pace_of(choice, order.allowance))
     run.start(order.overwrite)
+    task.config = run.config
     trained: Trained = task.trained_class(task, trainer.model, run.facts, run.name)
     return trained
+
+
+def _choose(lesson: Lesson, order: Order) -> Choice:
+    """Choose settings for the budget, and say which."""
+    allowance, machine = order.allowance, order.machine
+    assert allowance is not None, "checked by the callers"
+    device = machine.prepare()
+    order.told("measuring a few steps")
+    choice = choose_size(
+        lesson,
+        allowance,
+        lambda part: build_trainer(part, device),
+        fixed_model=order.before is not None,
+    )
+    if machine.processes.count > 1:  # they may have measured different speeds
+        data = json.loads(machine.processes.first_text(json.dumps(choice.config.to_data())))
+        validated = round(machine.processes.first(choice.validated))
+        choice = replace(choice, config=config_from_data(data), validated=validated)
+    machine.note(f"budget {allowance.budget}: {', '.join(choice.settings)}")
+    for message in choice.notes:
+        machine.note(message)
+    return choice
+
+
+def _extend(path: Path, trainer: Trainer, lesson: Lesson, order: Order) -> Pace:
+    """Lengthen a run by a new budget."""
+    allowance, machine = order.allowance, order.machine
+    assert allowance is not None, "checked by the caller"
+    speed = None
+    if allowance.budget.seconds is not None:
+        order.told("measuring a few steps")
+        with undisturbed():
+            probe = build_trainer(lesson, trainer.device)
+            speed = measure_speed(probe, min(6.0, 0.04 * allowance.budget.seconds))
+    pace = extend_within(path, trainer, allowance, speed)
+    machine.note(f"budget {allowance.budget}: up to epoch {trainer.config.epochs:.3g}")
+    return pace
 
 
 def build_trainer(

@@ -10,6 +10,7 @@ Called by the public API, the commands, the studio and the experiments.
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
@@ -25,6 +26,7 @@ from elman.recipes import RunConfig, load_recipe
 from elman.runs.claim import refuse_existing
 from elman.runs.folder import read_run
 from elman.runs.lock import Lock, only_writer
+from elman.tasks.recipe_choice import choose_recipe
 from elman.tasks.saved_runs import (
     check_arrays,
     check_kind,
@@ -35,6 +37,7 @@ from elman.tasks.saved_runs import (
 )
 from elman.tasks.trained import Trained
 from elman.text.corpora import Corpus, open_corpus
+from elman.training.budget import Allowance, Budget
 from elman.training.machine import Machine
 
 Told = Callable[[str], None]  # receives the name of the current step
@@ -63,6 +66,7 @@ class Plan:
     seconds: float  # of the whole training, validations included
     threads: int
     notes: list[str] = field(default_factory=list)  # on the data
+    settings: list[str] = field(default_factory=list)  # chosen for a budget
 
 
 @dataclass
@@ -168,10 +172,12 @@ class Order:
     out: Path | None = None
     overwrite: bool = False
     before: Trained | None = None  # a run to start from
+    allowance: Allowance | None = None  # the budget
+    started: float = field(default_factory=time.monotonic)  # when the command began
 
 
 def train(
-    recipe: str = "ngram",
+    recipe: str | None = None,
     *,
     data: str,
     out: str | Path | None = None,
@@ -179,6 +185,7 @@ def train(
     seed: int | None = None,
     overwrite: bool = False,
     start_from: str | Path | None = None,
+    budget: str | None = None,
     machine: Machine | None = None,
     progress: Told = lambda what: None,
     kind: type[Kind] = Trained,  # type: ignore[assignment]  # the default of `Kind`
@@ -189,7 +196,14 @@ def train(
     training also writes checkpoints, from which `resume` continues. `start_from` is a run whose
     vocabulary and weights the model starts from (fine-tuning). `kind` is the expected class of the
     result, for type checkers; a different one is refused.
+
+    `budget` is a time like "10m" or a number of operations like "70teraflop". Width, epochs and
+    output layer are then chosen so that the training ends in time. The default recipe is "ngram",
+    or, with a budget, the one that fits the data.
     """
+    started, overrides = time.monotonic(), [*overrides]
+    allowance = allow(budget, overrides, started)
+    recipe = recipe or ("ngram" if allowance is None else choose_recipe(str(data)))
     config = load_recipe(recipe, overrides, seed)
     machine = machine or Machine()
     place = None if out is None else Path(out)
@@ -198,8 +212,17 @@ def train(
     task = task_of(config.kind)
     check_kind(f"recipe {recipe}", config.kind, kind)
     before = None if start_from is None else load(start_from)
-    trained: Any = task.fit(config, str(data), Order(machine, progress, place, overwrite, before))
+    order = Order(machine, progress, place, overwrite, before, allowance, started)
+    trained: Any = task.fit(config, str(data), order)
     return trained
+
+
+def allow(budget: str | None, overrides: Iterable[str], started: float) -> Allowance | None:
+    """The allowance of a budget like "10m"; settings of the user stay as they are."""
+    if budget is None:
+        return None
+    fixed = frozenset(override.partition("=")[0].strip() for override in overrides)
+    return Allowance(Budget.parse(budget), started, fixed)
 
 
 def resume(
@@ -207,11 +230,17 @@ def resume(
     kind: type[Kind] = Trained,  # type: ignore[assignment]
     *,
     data: str | None = None,
+    budget: str | None = None,
     machine: Machine | None = None,
     progress: Told = lambda what: None,
 ) -> Kind:
-    """Continue a run where it stopped, bit for bit; give `data` if the text has moved."""
-    path, order = Path(path), Order(machine or Machine(), progress, Path(path))
+    """Continue a run where it stopped, bit for bit; give `data` if the text has moved.
+
+    A run with a budget continues with the rest of it; a new `budget` lengthens any run.
+    """
+    path, started = Path(path), time.monotonic()
+    allowance = allow(budget, (), started)
+    order = Order(machine or Machine(), progress, path, allowance=allowance, started=started)
     found = kind_in(read_run(path, ("config.json",)))  # refuses a folder without a run
     check_kind(str(path), found, kind)
     # The run folder is locked by the one process that writes to it.
@@ -261,14 +290,23 @@ def load(path: str | Path, kind: type[Kind] = Trained) -> Kind:  # type: ignore[
 
 
 def plan(
-    recipe: str,
+    recipe: str | None = None,
     *,
     data: str,
     overrides: Iterable[str] = (),
     seed: int | None = None,
+    budget: str | None = None,
     machine: Machine | None = None,
     progress: Told = lambda what: None,
 ) -> Plan:
-    """Estimate the cost of a training on this machine by measuring a few steps."""
-    config = load_recipe(recipe, overrides, seed)
-    return task_of(config.kind).plan(config, str(data), Order(machine or Machine(), progress))
+    """Estimate the cost of a training on this machine by measuring a few steps.
+
+    With a `budget`, plan what `train` would choose for it.
+    """
+    started, overrides = time.monotonic(), [*overrides]
+    allowance = allow(budget, overrides, started)
+    if recipe is None and allowance is None:
+        raise InputError("name a recipe, or give a budget, for which elman chooses one")
+    config = load_recipe(recipe or choose_recipe(str(data)), overrides, seed)
+    order = Order(machine or Machine(), progress, allowance=allowance, started=started)
+    return task_of(config.kind).plan(config, str(data), order)

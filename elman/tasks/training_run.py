@@ -17,6 +17,7 @@ from elman.recipes import RunConfig
 from elman.runs.claim import Claim, claimed
 from elman.runs.folder import explained, fill, update_run
 from elman.runs.lock import Lock
+from elman.tasks.budgeted import Pace
 from elman.tasks.saved_runs import keep_plugins
 from elman.training.checkpoints import arrays, checkpoint
 from elman.training.history import CURVES, History, Record, draw_curves
@@ -26,6 +27,7 @@ from elman.training.processes import WorkerLost
 from elman.training.snapshot import Snapshot
 from elman.training.trainer import Trainer
 
+_ALL = 10**9  # no limit to the examples of validation, or to the epochs
 _DRAWING_SECONDS = 60.0  # between pictures of the curves
 
 
@@ -59,6 +61,21 @@ class TrainingRun:
         self._saved_best = -1  # the step of the best weights in the folder
         self._since = time.perf_counter()
         self._drawn = 0.0
+        self._pace: Pace | None = None  # of a training with a budget
+
+    def keep_pace(self, pace: Pace, *, new: bool = False) -> None:
+        """Stay within a budget; `new`: another one than the run was started with."""
+        self._pace = pace
+        if new:
+            budget, before = pace.allowance.budget, self.facts.get("budget", {})
+            unknown = {"validated": _ALL, "most_epochs": _ALL}
+            self.facts["budget"] = {
+                **unknown,
+                **before,
+                "seconds": budget.seconds,
+                "teraflop": budget.teraflop,
+                "used": 0.0,
+            }
 
     def start(self, overwrite: bool) -> None:
         """Train in a new run folder, from the first step to the end.
@@ -114,7 +131,14 @@ class TrainingRun:
         if self._folder is not None:
             self._history = History(self._folder, records)
             self._writer = self.machine.open_tensorboard(self._folder)
-        loop = Loop(self.trainer, save=self._save, record=self._record, progress=self.machine.watch)
+        pacer = None if self._pace is None else self._pace.pacer
+        loop = Loop(
+            self.trainer,
+            save=self._save,
+            record=self._record,
+            progress=self.machine.watch,
+            after_step=pacer or (lambda trainer: None),
+        )
         try:
             loop.run()
         except WorkerLost:
@@ -181,6 +205,11 @@ class TrainingRun:
         self._update_facts()
         records = 0 if self._history is None else len(self._history.records)
         changed = {"facts.json": self.facts, **checkpoint(snapshot, self.processes, records)}
+        if self._pace is not None:  # the number of epochs may have changed
+            epochs = self.trainer.config.epochs
+            training = replace(self.config.training, epochs=epochs)
+            self.config = replace(self.config, training=training)
+            changed["config.json"] = self.config.to_data()
         if snapshot.data["best_step"] != self._saved_best:
             changed["weights.safetensors"] = arrays(snapshot.best)
             self._saved_best = snapshot.data["best_step"]
@@ -194,6 +223,8 @@ class TrainingRun:
         now = time.perf_counter()
         self.facts["seconds"] = round(self.facts["seconds"] + now - self._since, 3)
         self._since = now
+        if self._pace is not None:
+            self.facts["budget"]["used"] = round(self._pace.allowance.used, 1)
         trainer, counters = self.trainer, self.trainer.counters
         tokens = trainer.epochs_done * trainer.batches.tokens_per_epoch
         steps = max(counters.step, 1) * self.processes.count  # each of a share

@@ -87,6 +87,10 @@ class Trainer:
         tired = patience > 0 and self.counters.waited >= patience
         return self.epochs_done >= self.config.epochs or self.schedule.finished or tired
 
+    def set_epochs(self, epochs: float) -> None:
+        """Lengthen or shorten the training; the schedule follows."""
+        self.config = self.schedule.config = replace(self.config, epochs=epochs)
+
     def step(self) -> Step:
         """Train on the next batch."""
         batch = self._next_batch()

@@ -1,5 +1,6 @@
 """Neural language modelling: running text becomes windows or lines, and a neural model."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,16 +15,22 @@ from elman.layers.inputs import Material
 from elman.models import MODELS
 from elman.models.neural import NeuralModel
 from elman.models.weights import check_counts, outline, pack
+from elman.recipes import RunConfig, load_recipe
 from elman.runs.folder import write_run
 from elman.runs.parts import Shapes, part_array
 from elman.tasks.gradient_task import GradientTask
 from elman.tasks.language_modelling.text_task import TextTask
 from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.task import Lesson
 from elman.tasks.trained import Trained
 from elman.text.tokenizer import after_mark
 
 _VALIDATION_WINDOW = 100  # tokens at a time; does not change the result
 _FEWEST_PER_COLUMN = 200  # tokens of validation text
+_REFERENCE_TOKENS = 1_000_000  # of a text for which twice the width of a recipe is of use
+_FULL_WORDS = 3000  # the largest vocabulary for which all words are trained on
+_SAMPLES = 1000  # words of a sampled softmax
+_COUNTING_SECONDS = 2.0  # per million tokens
 
 
 class LanguageModelling(TextTask, GradientTask):
@@ -84,6 +91,43 @@ class LanguageModelling(TextTask, GradientTask):
     def _outline(self, material: Material) -> nn.Module | None:
         family = MODELS.choose(self.config.kind)
         return outline(lambda: family(self.config.model, material))
+
+    # Budgets --------------------------------------------------------------------------------------
+
+    def widest(self, tokens: int) -> float:
+        """Twice the width of the recipe for a million tokens; less for less text."""
+        return 2.0 * (tokens / _REFERENCE_TOKENS) ** 0.25
+
+    def cheaper(self) -> dict[str, Any]:
+        """The full softmax for small vocabularies, of which a sample would be a large part;
+        otherwise a sampled one, which trains on a fraction of the words.
+        """
+        model, size = self.config.model, len(self.tokenizer)
+        if model.output not in ("full", "sampled"):
+            return {}
+        output = "full" if size <= _FULL_WORDS else "sampled"
+        if output == model.output:
+            return {}
+        options = {"samples": _SAMPLES} if output == "sampled" else {}
+        return {"model.output": output, "model.output_options": options}
+
+    def regularisation(self, config: RunConfig, epochs: float) -> dict[str, Any]:
+        """Less dropout for few epochs: text that is read once or twice is not learned by heart."""
+        share = min(1.0, epochs / config.training.epochs)
+        names = ("dropout_input", "dropout_hidden", "dropout_output")
+        rates = {name: getattr(config.model, name, 0.0) for name in names}
+        return {f"model.{name}": round(share * rate, 2) for name, rate in rates.items() if rate}
+
+    def baseline(self, lesson: Lesson, seconds: float | None) -> float | None:
+        """The perplexity of a 5-gram with Kneser–Ney smoothing on the same tokens."""
+        takes = _COUNTING_SECONDS * len(lesson.train) / 1e6
+        if lesson.valid is None or (seconds is not None and takes > seconds):
+            return None
+        config = load_recipe("ngram").model
+        size, eos_id = len(self.tokenizer), self.tokenizer.eos_id
+        model = MODELS["ngram"].fit(lesson.train, config, vocabulary_size=size, eos_id=eos_id)
+        nats = -float(model.log_probs(lesson.valid).mean())
+        return math.exp(nats) if math.isfinite(nats) else None
 
     def take_over(self, before: Trained, model: Any, warn: Callable[[str], None]) -> list[str]:
         if not isinstance(before.model, NeuralModel):

@@ -125,6 +125,12 @@ class Tagging(SentenceTask):
         self.features = list(features)
         self._numbers = {tag: number for number, tag in enumerate(self.tags)}
 
+    def cheaper(self) -> dict[str, Any]:
+        """No CRF for tags that mark no spans: there are no impossible sequences to learn."""
+        if self.config.model.output == "crf" and not is_scheme(self.tags):
+            return {"model.output": "softmax"}
+        return {}
+
     @classmethod
     def read(cls, document: Document, config: RunConfig) -> list[TaggedSentence]:
         sentences = read_tagged(document, config.text.column, config.text.features)

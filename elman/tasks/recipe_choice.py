@@ -1,0 +1,133 @@
+"""Choose a recipe from the data, for a training with a budget and no recipe.
+
+    running text                         small (up to a million characters), or quick
+    words with tags                      tagger
+    texts with labels, trees             classifier
+    pairs of texts, parallel files       translator
+    questions on passages (SQuAD)        answerer
+
+Takes the value of --data, gives the name of a recipe. The content decides; data that could be two
+things is refused, never guessed. Called by `task.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter, defaultdict
+from pathlib import Path
+
+from elman.errors import InputError
+from elman.text.corpora import CORPORA, SPLIT_NAMES, files_in, open_corpus
+from elman.text.file_shapes import looks_like
+from elman.text.reader import Document
+
+_SMALL_TEXT = 1_000_000  # characters
+_SAMPLE = 200_000  # characters
+_FEWEST_LINES = 20  # that show what their first words are
+_MOST_LABELS = 0.05  # different first words per line, if they are labels
+_MOST_INSIDE = 0.1  # of the labels' occurrences that may be inside the texts
+_MOST_REPEATED = 0.3  # different labels per row of a table
+_TREE = re.compile(r"\s*\(\S+ \(")
+_PAIRS = ("copy", "reverse", "sort", "number-words")  # built-in corpora
+_NAME_IT = "name a recipe: elman train RECIPE --data … --budget …"
+
+
+def choose_recipe(data: str) -> str:
+    """The recipe for the data of a path or a built-in corpus."""
+    built_in = data.partition(":")[0]
+    if built_in in CORPORA and not os.path.exists(data):
+        return "reverse" if built_in in _PAIRS else "small"
+    if _is_parallel(data):
+        return "translator"
+    corpus = open_corpus(data)
+    document = corpus.whole or corpus.split("train")
+    shape = looks_like(document)
+    if shape is None:
+        return _of_text(document)
+    if shape.startswith("CoNLL"):
+        return "tagger"
+    if shape == "JSON":
+        return _of_json(document)
+    return _of_table(document)
+
+
+def _is_parallel(data: str) -> bool:
+    """Whether two files of a folder have the same name but for its last part, as train.en and
+    train.de.
+    """
+    from elman.tasks.translation.parallel import stem_and_ending
+
+    path = Path(data)
+    try:
+        if os.path.isdir(path):
+            files = files_in(path)
+        elif data and not os.path.exists(path) and os.path.isdir(path.parent):
+            files = [file for file in files_in(path.parent) if file.name.startswith(path.name)]
+        else:
+            return False
+    except OSError:
+        return False  # opening the corpus reports it
+    endings: dict[str, set[str]] = defaultdict(set)
+    for stem, ending in map(stem_and_ending, files):
+        if ending:
+            endings[stem].add(ending)
+    splits = {name for names in SPLIT_NAMES.values() for name in names}
+    return any(len(found - splits) > 1 for found in endings.values())
+
+
+def _of_text(document: Document) -> str:
+    if _TREE.match(document.text) or _has_labels_first(document.text):
+        return "classifier"
+    return "small" if len(document.text) <= _SMALL_TEXT else "quick"
+
+
+def _has_labels_first(text: str) -> bool:
+    """Whether every line begins with one of a few words that the texts after them rarely have."""
+    end = text.rfind("\n", 0, _SAMPLE) if len(text) > _SAMPLE else len(text)
+    lines = [line.split() for line in text[:end].split("\n") if line.strip()]
+    if len(lines) < _FEWEST_LINES or min(map(len, lines)) < 2:
+        return False
+    labels = Counter(line[0] for line in lines)
+    if not 2 <= len(labels) <= max(2, _MOST_LABELS * len(lines)):
+        return False
+    inside = sum(word in labels for line in lines for word in line[1:])
+    return inside <= _MOST_INSIDE * len(lines)
+
+
+def _of_json(document: Document) -> str:
+    sample = document.text[:_SAMPLE]
+    if '"paragraphs"' in sample and '"qas"' in sample:
+        return "answerer"
+    raise InputError(
+        f"{document.name}: is JSON, but not in the format of SQuAD, so --budget cannot choose a "
+        f"recipe; {_NAME_IT}"
+    )
+
+
+def _of_table(document: Document) -> str:
+    """Labels repeat; the translations of different texts do not."""
+    from elman.tasks.classification.reader import read_labelled
+    from elman.text.tables import read_table, table_separator
+
+    separator = table_separator(document)
+    assert separator is not None, "it looks like a table"
+    table = read_table(document, separator)
+    first = {str(cell).strip().lower() for cell in table.names or table.rows[0][1]}
+    if {"source", "target"} <= first or {"en", "de"} <= first:
+        return "translator"
+    try:
+        examples = read_labelled(Document(document.name, document.text))
+    except InputError as error:
+        raise InputError(
+            f"{error}; --budget cannot choose a recipe for this table; {_NAME_IT}"
+        ) from None
+    labels = len({example.label for example in examples})
+    if labels <= max(2, _MOST_REPEATED * len(examples)):
+        return "classifier"
+    if table.width == 2:
+        return "translator"
+    raise InputError(
+        f"{document.name}: its {len(examples):,} rows have {labels:,} different labels, so it is "
+        f"not clear what to learn; {_NAME_IT}"
+    )
