@@ -93,7 +93,7 @@ Threads = Annotated[
     WholeNumber | None,
     Parameter(help="Number of CPU threads. Default: the number of cores."),
 ]
-Budget = Annotated[
+BudgetText = Annotated[
     str | None,
     Parameter(
         help="Stay within a time (45s, 10m, 2h; everything included) or a number of operations "

@@ -1,7 +1,7 @@
 """`elman plan`: estimate the cost of a training on this machine before it starts."""
 
 from elman.cli.arguments import (
-    Budget,
+    BudgetText,
     Columns,
     Data,
     Device,
@@ -16,6 +16,7 @@ from elman.cli.output import duration, note, print_json, print_table, stages
 from elman.tasks.recipe_choice import choose_recipe
 from elman.tasks.task import Plan
 from elman.tasks.task import plan as make_plan
+from elman.training.budget import Budget
 from elman.training.machine import Machine
 
 
@@ -27,7 +28,7 @@ def plan(
     set: Settings = (),
     columns: Columns = None,
     seed: Seed = None,
-    budget: Budget = None,
+    budget: BudgetText = None,
     device: Device = "cpu",
     threads: Threads = None,
     json: Json = False,
@@ -43,7 +44,7 @@ def plan(
       elman plan awd-lstm --data ptb --set model.hidden_size=[400,400,200]
     """
     if recipe is None and budget is not None:
-        recipe = choose_recipe(data)
+        recipe = choose_recipe(data, Budget.parse(budget))
     with stages() as progress:
         cost = make_plan(
             recipe,

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from elman.cli.arguments import (
-    Budget,
+    BudgetText,
     Columns,
     Data,
     Device,
@@ -25,6 +25,7 @@ from elman.tasks.recipe_choice import choose_recipe
 from elman.tasks.task import resume
 from elman.tasks.task import train as train_model
 from elman.tasks.trained import Trained
+from elman.training.budget import Budget
 from elman.training.processes import joined
 
 _NGRAM = Parameter(show_default=lambda _: "ngram, or with --budget chosen from the data")
@@ -39,7 +40,7 @@ def train(
     set: Settings = (),
     columns: Columns = None,
     seed: Seed = None,
-    budget: Budget = None,
+    budget: BudgetText = None,
     resume: str | None = None,
     start_from: Annotated[str | None, Parameter(name="--from")] = None,
     device: Device = "cpu",
@@ -79,7 +80,7 @@ def train(
         options["budget"] = budget
         if resume is None:
             if recipe is None and data is not None:
-                recipe = "ngram" if budget is None else choose_recipe(data)
+                recipe = "ngram" if budget is None else choose_recipe(data, Budget.parse(budget))
             overrides = with_columns(recipe or "ngram", set, columns)
             options |= {"overrides": overrides, "overwrite": overwrite}
             trained = _train(recipe, options, machine)
@@ -135,7 +136,7 @@ def _budget_lines(trained: Trained) -> list[str]:
         lines = [f"budget {budget['teraflop']:g} teraflop: used {training['teraflop']:.3g}"]
     else:
         lines = [f"budget {budget['seconds']:g} s: used {budget['used']:.0f} s"]
-    if training["epochs"] < trained.config.training.epochs:
+    if budget.get("ended_early"):
         lines[0] += "; ended early: validation stopped improving"
     elif training["epochs"] >= budget["most_epochs"]:
         lines[0] += "; more epochs would only overfit this much data"

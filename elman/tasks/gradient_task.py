@@ -169,6 +169,7 @@ class GradientTask(Task):
             run.keep_pace(continue_pace(kept, order.started))
         with first_step_checked(path, trainer):
             run.train(records=state["history"], lock=lock)
+        saved.task.config = run.config
         return saved.task.trained_class(saved.task, trainer.model, run.facts, run.name)
 
     @classmethod

@@ -1,6 +1,6 @@
 """Choose a recipe from the data, for a training with a budget and no recipe.
 
-    running text                         small (up to a million characters), or quick
+    running text                         quick, or small for short texts and small budgets
     words with tags                      tagger
     texts with labels, trees             classifier
     pairs of texts, parallel files       translator
@@ -21,8 +21,10 @@ from elman.errors import InputError
 from elman.text.corpora import CORPORA, SPLIT_NAMES, files_in, open_corpus
 from elman.text.file_shapes import looks_like
 from elman.text.reader import Document
+from elman.training.budget import Budget
 
 _SMALL_TEXT = 1_000_000  # characters
+_LONG_SECONDS, _LONG_TERAFLOP = 600.0, 35.0
 _SAMPLE = 200_000  # characters
 _FEWEST_LINES = 20  # that show what their first words are
 _MOST_LABELS = 0.05  # different first words per line, if they are labels
@@ -33,7 +35,7 @@ _PAIRS = ("copy", "reverse", "sort", "number-words")  # built-in corpora
 _NAME_IT = "name a recipe: elman train RECIPE --data … --budget …"
 
 
-def choose_recipe(data: str) -> str:
+def choose_recipe(data: str, budget: Budget) -> str:
     """The recipe for the data of a path or a built-in corpus."""
     built_in = data.partition(":")[0]
     if built_in in CORPORA and not os.path.exists(data):
@@ -44,11 +46,16 @@ def choose_recipe(data: str) -> str:
     document = corpus.whole or corpus.split("train")
     shape = looks_like(document)
     if shape is None:
-        return _of_text(document)
+        return _of_text(document, budget)
     if shape.startswith("CoNLL"):
         return "tagger"
+    if shape.startswith("JSON") and _is_squad(document):
+        return "answerer"
     if shape == "JSON":
-        return _of_json(document)
+        raise InputError(
+            f"{document.name}: is JSON, but not in the format of SQuAD, so --budget cannot choose "
+            f"a recipe; {_NAME_IT}"
+        )
     return _of_table(document)
 
 
@@ -76,16 +83,19 @@ def _is_parallel(data: str) -> bool:
     return any(len(found - splits) > 1 for found in endings.values())
 
 
-def _of_text(document: Document) -> str:
+def _of_text(document: Document, budget: Budget) -> str:
     if _TREE.match(document.text) or _has_labels_first(document.text):
         return "classifier"
-    return "small" if len(document.text) <= _SMALL_TEXT else "quick"
+    # Two layers pay from the budget on that `quick` was made for: ten minutes, 70 teraflop.
+    long = (budget.seconds or 0.0) >= _LONG_SECONDS or (budget.teraflop or 0.0) >= _LONG_TERAFLOP
+    return "quick" if long and len(document.text) > _SMALL_TEXT else "small"
 
 
 def _has_labels_first(text: str) -> bool:
     """Whether every line begins with one of a few words that the texts after them rarely have."""
     end = text.rfind("\n", 0, _SAMPLE) if len(text) > _SAMPLE else len(text)
-    lines = [line.split() for line in text[:end].split("\n") if line.strip()]
+    different = dict.fromkeys(text[:end].split("\n"))
+    lines = [line.split() for line in different if line.strip()]
     if len(lines) < _FEWEST_LINES or min(map(len, lines)) < 2:
         return False
     labels = Counter(line[0] for line in lines)
@@ -95,14 +105,9 @@ def _has_labels_first(text: str) -> bool:
     return inside <= _MOST_INSIDE * len(lines)
 
 
-def _of_json(document: Document) -> str:
+def _is_squad(document: Document) -> bool:
     sample = document.text[:_SAMPLE]
-    if '"paragraphs"' in sample and '"qas"' in sample:
-        return "answerer"
-    raise InputError(
-        f"{document.name}: is JSON, but not in the format of SQuAD, so --budget cannot choose a "
-        f"recipe; {_NAME_IT}"
-    )
+    return '"paragraphs"' in sample and '"qas"' in sample
 
 
 def _of_table(document: Document) -> str:

@@ -3,8 +3,8 @@
 Takes a lesson (data with a vocabulary) and an allowance, gives a `Choice`: new settings and what
 was measured. Called by `gradient_task.py`.
 
-The recipe, trained for its epochs on this data (or on ten million tokens of it, if there are more),
-is the reference. For a budget of r times its operations, parameters and tokens both grow with √r,
+The recipe, trained for its epochs on this data but on at most seven tokens per multiplication of
+its model, is the reference: the recipes `quick` and `hour` have eight and five. For a budget of r times its operations, parameters and tokens both grow with √r,
 as in Hoffmann et al. (2022): the width with r^¼, the epochs with √r. Both have limits that the data
 sets: more epochs than twice the recipe's only teach the training data by heart, and so do wide
 layers on short texts. What is left of the budget then stays unused.
@@ -29,7 +29,7 @@ from elman.training.trainer import Trainer
 FACTORS = (0.25, 0.35, 0.5, 0.65, 0.8, 1.0, 1.25, 1.6, 2.0, 2.5)  # of the width of the recipe
 _WIDTHS = ("hidden_size", "embedding_size")
 _MULTIPLE = 8  # of widths, for fast products
-_REFERENCE_TOKENS = 10_000_000  # of the reference training, at most
+_TOKENS_PER_PRODUCT = 7  # of the reference training, at most
 _EPOCHS_TIMES = 2.0  # the most epochs, relative to those of the recipe
 _FEWEST_STEPS = 3000  # that little data may be trained for, whatever its number of epochs
 _PROBE_SHARE, _PROBE_SECONDS = 0.04, 6.0  # of the budget, for one measurement; at most
@@ -104,7 +104,9 @@ class _Sizing:
         self.notes: list[str] = []
 
     def choose(self) -> Choice:
-        reference = min(self.recipe.training.epochs, _REFERENCE_TOKENS / self.tokens)
+        products = self._multiplications(self.base)
+        enough = _TOKENS_PER_PRODUCT * products / self.tokens
+        reference = min(self.recipe.training.epochs, enough)
         if self.budget.teraflop is not None:
             affordable = self.budget.teraflop * 1e12
             config = self._scaled(affordable / self._operations(self.base, reference))
@@ -193,7 +195,9 @@ class _Sizing:
     def _schedule(self, times: float, epochs: float) -> dict[str, Any]:
         """When to validate, and a learning rate that falls to the end of the training."""
         training = self.recipe.training
-        changes: dict[str, Any] = {"training.validate_every": _rounded(epochs / times)}
+        # A single validation comes at the end, even if the training gets longer than planned.
+        every = epochs / times if times > 1 else _EPOCHS_TIMES * self.most_epochs
+        changes: dict[str, Any] = {"training.validate_every": _rounded(every)}
         if times == _MOST_VALIDATIONS:
             changes["training.patience"] = training.patience or _PATIENCE
         else:
@@ -206,12 +210,16 @@ class _Sizing:
 
     def _operations(self, config: RunConfig, epochs: float) -> float:
         """Operations of so many epochs: forward, and twice as many backward."""
+        return 6.0 * self._multiplications(config) * self.tokens * epochs
+
+    def _multiplications(self, config: RunConfig) -> int:
+        """Multiply-adds per token."""
         lesson = with_config(self.lesson, config)
         model = lesson.task.outline(lesson.train)
         if model is None:
             model = lesson.task.fresh_model(lesson.train)
-        per_token = model.multiplications(round(self.tokens / self.steps))
-        return float(6 * per_token * self.tokens * epochs)
+        found: int = model.multiplications(round(self.tokens / self.steps))
+        return found
 
     def _measure(self, config: RunConfig) -> Speed:
         seconds = min(_PROBE_SECONDS, _PROBE_SHARE * (self.budget.seconds or 0.0))

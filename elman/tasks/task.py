@@ -203,7 +203,8 @@ def train(
     """
     started, overrides = time.monotonic(), [*overrides]
     allowance = allow(budget, overrides, started)
-    recipe = recipe or ("ngram" if allowance is None else choose_recipe(str(data)))
+    if recipe is None:
+        recipe = "ngram" if allowance is None else choose_recipe(str(data), allowance.budget)
     config = load_recipe(recipe, overrides, seed)
     machine = machine or Machine()
     place = None if out is None else Path(out)
@@ -305,8 +306,10 @@ def plan(
     """
     started, overrides = time.monotonic(), [*overrides]
     allowance = allow(budget, overrides, started)
-    if recipe is None and allowance is None:
-        raise InputError("name a recipe, or give a budget, for which elman chooses one")
-    config = load_recipe(recipe or choose_recipe(str(data)), overrides, seed)
+    if recipe is None:
+        if allowance is None:
+            raise InputError("name a recipe, or give a budget, for which elman chooses one")
+        recipe = choose_recipe(str(data), allowance.budget)
+    config = load_recipe(recipe, overrides, seed)
     order = Order(machine or Machine(), progress, allowance=allowance, started=started)
     return task_of(config.kind).plan(config, str(data), order)

@@ -223,9 +223,13 @@ class TrainingRun:
         now = time.perf_counter()
         self.facts["seconds"] = round(self.facts["seconds"] + now - self._since, 3)
         self._since = now
-        if self._pace is not None:
-            self.facts["budget"]["used"] = round(self._pace.allowance.used, 1)
         trainer, counters = self.trainer, self.trainer.counters
+        if self._pace is not None:
+            patience = trainer.config.patience
+            self.facts["budget"] |= {
+                "used": round(self._pace.allowance.used, 1),
+                "ended_early": 0 < patience <= counters.waited,
+            }
         tokens = trainer.epochs_done * trainer.batches.tokens_per_epoch
         steps = max(counters.step, 1) * self.processes.count  # each of a share
         per_token = trainer.model.multiplications(round(tokens / steps))

@@ -55,6 +55,8 @@ class Counting(TextTask):
             raise InputError(
                 f"--from {order.before.name}: a count model cannot be fine-tuned; leave out --from"
             )
+        if order.allowance is not None:
+            raise InputError(f"{config.recipe}: counting takes seconds; leave out --budget")
         if order.machine.processes.count > 1:
             raise InputError(f"{config.recipe}: counting uses one process; run it without torchrun")
         if order.out is None:

@@ -1,0 +1,125 @@
+"""Trainings with a budget: the time that they take, and how good they are.
+
+    python benchmarks/budgets.py DATA [--budgets 1m 5m] [--only NAME …] [--out rows.json]
+
+DATA: a folder with the folders sst, ud-english-ewt and ptb. Each training is a command of its own,
+with one thread and no recipe named: `elman train --data … --budget …`. Its wall-clock time and the
+processor time that it got are measured from outside; where they differ, other programs ran too.
+Rows are kept in a file as soon as they are measured, and those that are there are not run again.
+Prints the table of docs/results.md.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from elman.training.budget import Budget
+
+DATA = {
+    "SST-2": ("sst/stsa.binary", "accuracy"),
+    "UD English EWT": ("ud-english-ewt", "accuracy"),
+    "Penn Treebank": ("ptb", "perplexity"),
+}
+_THREADS = {"OMP_NUM_THREADS": "1"}
+
+
+def elman(*arguments):
+    """Run a command; its output as data, its seconds and its seconds of processor time."""
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "elman", *arguments, "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        env=os.environ | _THREADS,
+    )
+    seconds = time.monotonic() - started
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode:
+        sys.exit(done.stderr)
+    processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return json.loads(done.stdout), seconds, processor, done.stderr
+
+
+def measure(name, path, measure_name, budget, folder):
+    run = str(folder / f"{name}-{budget}".replace(" ", "-"))
+    trained, seconds, processor, said = elman(
+        *("train", "--data", path, "--out", run, "--budget", budget, "--threads", "1")
+    )
+    tested, *_ = elman("evaluate", run, "--data", path, "--split", "test")
+    validation = trained["validation"]
+    return {
+        "data": name,
+        "budget": budget,
+        "seconds": round(seconds, 1),
+        "processor": round(processor, 1),
+        "used": trained["budget"]["used"],
+        "ended_early": trained["budget"]["ended_early"],
+        "recipe": trained["config"]["recipe"],
+        "settings": trained["budget"]["settings"],
+        "epochs": trained["training"]["epochs"],
+        "most_epochs": trained["budget"]["most_epochs"],
+        "teraflop": trained["training"]["teraflop"],
+        "measure": measure_name,
+        "validation": validation.get("perplexity", 1 - validation.get("error", 0)),
+        "test": tested[measure_name],
+        "ngram": trained["budget"]["ngram_perplexity"],
+        "busy": "the machine is busy" in said,
+    }
+
+
+def shown(row, name):
+    if row["measure"] == "perplexity":
+        return f"{row[name]:.1f}"
+    return f"{100 * row[name]:.2f} %"
+
+
+def table(rows):
+    yield (
+        "| data | budget | seconds | of the budget | processor seconds | recipe, width | epochs "
+        "| teraflop | validation | test |"
+    )
+    yield "|---|---:|---:|---:|---:|---|---:|---:|---:|---:|"
+    for row in rows:
+        share = row["seconds"] / Budget.parse(row["budget"]).seconds
+        chosen = dict(setting.split("=", 1) for setting in row["settings"])
+        width = chosen.get("model.hidden_size", "as in the recipe")
+        early = " (ended early)" if row["ended_early"] else ""
+        yield (
+            f"| {row['data']} | {row['budget']} | {row['seconds']:.0f} | {share:.0%}{early} "
+            f"| {row['processor']:.0f} | `{row['recipe']}`, {width} | {row['epochs']:.2f} "
+            f"| {row['teraflop']:.2f} | {shown(row, 'validation')} | {shown(row, 'test')} |"
+        )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--budgets", nargs="+", default=["1m", "5m"])
+    parser.add_argument("--only", nargs="+", default=[*DATA])
+    parser.add_argument("--out", type=Path, default=Path("budgets.json"))
+    asked = parser.parse_args()
+    rows = json.loads(asked.out.read_text()) if asked.out.exists() else []
+    done = {(row["data"], row["budget"]) for row in rows}
+    with tempfile.TemporaryDirectory() as folder:
+        for name in asked.only:
+            path, measure_name = DATA[name]
+            for budget in asked.budgets:
+                if (name, budget) in done:
+                    continue
+                found = measure(name, str(asked.data / path), measure_name, budget, Path(folder))
+                rows.append(found)
+                asked.out.write_text(json.dumps(rows, indent=1))
+                print(json.dumps(found), file=sys.stderr, flush=True)
+    print("\n".join(table(rows)))
+
+
+if __name__ == "__main__":
+    main()

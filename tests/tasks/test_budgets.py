@@ -1,0 +1,182 @@
+"""Trainings with a budget: what is chosen, that they end in time, and how they go on."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from pairs import write_parallel
+from tagged import write_tagged
+from tiny import sentences, write_recipe, write_sentences
+
+from elman.errors import InputError
+from elman.runs.folder import read_run, update_run
+from elman.tasks import planning
+from elman.tasks.task import load, plan, resume, train
+from elman.training import loop
+from elman.training.loop import Stopped
+
+pytestmark = pytest.mark.usefixtures("without_curves")
+SCHEDULE = 'epochs = 50\nlearning_rate = 2.0\nschedule = "linear"'
+
+
+@pytest.fixture(autouse=True)
+def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "_PROBE_SECONDS", 0.01)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return write_sentences(tmp_path / "data")
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> str:
+    model = "num_layers = 1\ndropout_output = 0.2"
+    text = write_recipe(tmp_path / "recipe.toml", training=SCHEDULE, model=model)
+    path = Path(text)
+    path.write_text(path.read_text().replace("_size = 6", "_size = 64"))
+    return text
+
+
+def test_operations_are_used_up(tmp_path: Path) -> None:
+    """A count of operations is the same on every machine; the width grows with it."""
+    text = str(write_tagged(tmp_path / "data"))
+    less, more = (plan(data=text, budget=budget) for budget in ("0.001teraflop", "0.1teraflop"))
+    assert less.teraflop == pytest.approx(0.001, rel=0.02)
+    assert more.teraflop == pytest.approx(0.1, rel=0.02)
+    assert more.parameters > 1.5 * less.parameters
+    assert more.epochs > 1.5 * less.epochs
+
+
+def test_the_same_operations_give_the_same_model(data: Path, recipe: str, tmp_path: Path) -> None:
+    first, second = (
+        train(recipe, data=str(data), out=tmp_path / name, budget="0.002teraflop")
+        for name in ("first", "second")
+    )
+    assert first.facts["validation"] == second.facts["validation"]
+    assert first.facts["budget"]["settings"] == second.facts["budget"]["settings"]
+
+
+def test_a_time_ends_the_run(data: Path, recipe: str, tmp_path: Path) -> None:
+    started = time.monotonic()
+    trained = train(
+        recipe,
+        data=str(data),
+        out=tmp_path / "run",
+        budget="6s",
+        overrides=["model.hidden_size=64", "training.patience=0"],
+    )
+    passed = time.monotonic() - started
+    assert 3.5 < passed < 8
+    assert trained.config.model.hidden_size == 64  # as the user said
+    kept = load(tmp_path / "run")
+    assert kept.config.training.epochs == trained.config.training.epochs
+    assert kept.facts["training"]["finished"] is True
+    assert kept.facts["training"]["epochs"] == pytest.approx(kept.config.training.epochs, rel=0.01)
+    assert kept.facts["budget"]["ngram_perplexity"] > 1
+
+
+def test_what_the_user_sets_is_not_chosen(data: Path, recipe: str) -> None:
+    overrides = ["model.output=full", "model.embedding_size=48", "training.schedule=constant"]
+    trained = train(recipe, data=str(data), budget="0.001teraflop", overrides=overrides)
+    assert trained.config.model.embedding_size == 48
+    assert trained.config.model.hidden_size == 64
+    assert trained.config.training.schedule == "constant"
+    with pytest.raises(InputError, match=r"--budget chooses training\.epochs; leave out one"):
+        train(recipe, data=str(data), budget="1m", overrides=["training.epochs=3"])
+
+
+def test_data_that_is_used_up_ends_earlier(data: Path, recipe: str, monkeypatch) -> None:
+    monkeypatch.setattr("elman.tasks.sizing._FEWEST_STEPS", 10)
+    trained = train(recipe, data=str(data), budget="1petaflop")
+    assert trained.config.training.epochs == 100  # twice the recipe's
+    assert trained.facts["training"]["epochs"] <= 100
+
+
+@pytest.mark.parametrize("kind", ["tagger", "translator"])
+def test_other_tasks(kind: str, tmp_path: Path) -> None:
+    write = {"tagger": write_tagged, "translator": write_parallel}[kind]
+    trained = train(
+        data=str(write(tmp_path / "data")),
+        budget="0.003teraflop",
+        overrides=["text.tokenizer=words"] if kind == "translator" else [],
+    )
+    assert trained.config.recipe == kind
+    assert trained.facts["training"]["teraflop"] == pytest.approx(0.003, abs=0.0015)
+
+
+def test_tags_without_spans_need_no_crf(tmp_path: Path) -> None:
+    words = "".join(
+        f"1\tw{n}\tw\t{'NOUN VERB'.split()[n % 2]}" + "\t_" * 6 + "\n\n" for n in range(40)
+    )
+    (tmp_path / "x.conllu").write_text(words)
+    chosen = plan(data=str(tmp_path / "x.conllu"), budget="0.001teraflop").settings
+    assert "model.output=softmax" in chosen
+    assert not any("output=softmax" in one for one in plan_of_spans(tmp_path))
+
+
+def plan_of_spans(place: Path) -> list[str]:
+    return plan(data=str(write_tagged(place / "spans")), budget="0.001teraflop").settings
+
+
+def test_a_plan_says_what_training_would_choose(data: Path, recipe: str) -> None:
+    planned = plan(recipe, data=str(data), budget="0.004teraflop")
+    trained = train(recipe, data=str(data), budget="0.004teraflop")
+    assert planned.settings == trained.facts["budget"]["settings"]
+    assert planned.epochs == trained.config.training.epochs
+    with pytest.raises(InputError, match="name a recipe, or give a budget"):
+        plan(data=str(data))
+
+
+def test_a_stopped_run_continues_with_the_rest(
+    data: Path, recipe: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, seen = tmp_path / "run", []
+    run = loop.Loop._heed
+
+    def stop_once(self: loop.Loop, asked: list[int]) -> None:
+        if self.trainer.counters.step >= 40 and not seen:
+            seen.append(asked.append(15))
+        run(self, asked)
+
+    monkeypatch.setattr(loop.Loop, "_heed", stop_once)
+    with pytest.raises(Stopped):
+        train(recipe, data=str(data), out=out, budget="8s", overrides=["training.patience=0"])
+    before = read_run(out)["facts.json"]["budget"]["used"]
+    started = time.monotonic()
+    trained = resume(out)
+    assert time.monotonic() - started < 8 - before + 2
+    assert trained.facts["training"]["finished"] is True
+    assert trained.facts["budget"]["used"] == pytest.approx(8, abs=2)
+
+
+def test_a_new_budget_lengthens_a_finished_run(data: Path, recipe: str, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    first = train(recipe, data=str(data), out=out, overrides=["training.epochs=2"])
+    assert first.facts["training"]["epochs"] == 2
+    started = time.monotonic()
+    longer = resume(out, budget="4s")
+    assert 2 < time.monotonic() - started < 6
+    assert longer.facts["training"]["epochs"] > 3
+    assert load(out).config.training.epochs == longer.config.training.epochs
+    more = resume(out, budget="0.001teraflop")
+    gained = more.facts["training"]["teraflop"] - longer.facts["training"]["teraflop"]
+    assert gained == pytest.approx(0.001, abs=0.0011)
+
+
+def test_a_forged_budget_is_refused(data: Path, recipe: str, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    train(recipe, data=str(data), out=out, budget="0.001teraflop")
+    facts = read_run(out)["facts.json"]
+    facts["budget"]["used"] = "all"
+    update_run(out, {"facts.json": facts})
+    with pytest.raises(InputError, match="its budget cannot be read"):
+        resume(out)
+
+
+def test_counting_has_no_budget(tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text(sentences(60, 0))
+    with pytest.raises(InputError, match="counting takes seconds"):
+        train("ngram", data=str(tmp_path / "x.txt"), budget="1m")

@@ -1,0 +1,83 @@
+"""The recipe that data asks for."""
+
+import json
+from pathlib import Path
+
+import pytest
+from films import draw_texts
+from pairs import draw_pairs, write_parallel
+from tagged import write_tagged
+from tiny import write_sentences
+
+from elman.errors import InputError
+from elman.tasks import recipe_choice
+from elman.training.budget import Budget
+
+SQUAD = {"data": [{"paragraphs": [{"context": "Ann is in Rome.", "qas": []}]}]}
+TREES = "(3 (2 The) (4 Rock))\n" * 30
+PROSE = "It rained. We stayed inside, and nobody spoke for hours.\nThen the sun came out.\n" * 40
+
+
+def choose_recipe(data: str, budget: str = "10m") -> str:
+    return recipe_choice.choose_recipe(data, Budget.parse(budget))
+
+
+def write(path: Path, text: str) -> str:
+    path.write_text(text)
+    return str(path)
+
+
+def test_running_text(tmp_path: Path) -> None:
+    assert choose_recipe(str(write_sentences(tmp_path / "data"))) == "small"
+    assert choose_recipe(write(tmp_path / "prose.txt", PROSE)) == "small"
+    long = write(tmp_path / "long.txt", PROSE * 400)
+    assert choose_recipe(long) == choose_recipe(long, "70teraflop") == "quick"
+    assert choose_recipe(long, "9m") == choose_recipe(long, "5teraflop") == "small"
+
+
+def test_tagged_words(tmp_path: Path) -> None:
+    assert choose_recipe(str(write_tagged(tmp_path / "data"))) == "tagger"
+    word = "1\tHi\thi\tINTJ\tUH\t_\t0\troot\t0:root\t_\n\n"
+    assert choose_recipe(write(tmp_path / "x.conllu", word * 20)) == "tagger"
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("x.tsv", "{text}\t{label}\n"),
+        ("x.csv", '"{text}",{label}\n'),
+        ("x.txt", "{label} {text}\n"),
+    ],
+)
+def test_labelled_texts(tmp_path: Path, name: str, form: str) -> None:
+    lines = [form.format(label=label, text=text) for label, text in draw_texts(60, 0)]
+    assert choose_recipe(write(tmp_path / name, "".join(lines))) == "classifier"
+
+
+def test_labelled_json_and_trees(tmp_path: Path) -> None:
+    lines = [json.dumps({"text": text, "label": label}) for label, text in draw_texts(60, 0)]
+    assert choose_recipe(write(tmp_path / "x.jsonl", "\n".join(lines))) == "classifier"
+    assert choose_recipe(write(tmp_path / "trees.txt", TREES)) == "classifier"
+
+
+def test_pairs(tmp_path: Path) -> None:
+    assert choose_recipe(str(write_parallel(tmp_path / "data"))) == "translator"
+    pairs = [f"{number} {a}\t{number} {b}\n" for number, (a, b) in enumerate(draw_pairs(60, 0))]
+    assert choose_recipe(write(tmp_path / "x.tsv", "".join(pairs))) == "translator"
+
+
+def test_questions_on_passages(tmp_path: Path) -> None:
+    assert choose_recipe(write(tmp_path / "x.json", json.dumps(SQUAD))) == "answerer"
+
+
+def test_built_in_corpora() -> None:
+    assert choose_recipe("grammar") == "small"
+    assert choose_recipe("reverse:lines=200") == "reverse"
+
+
+def test_what_is_not_clear_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not in the format of SQuAD.*name a recipe"):
+        choose_recipe(write(tmp_path / "x.json", '{"data":\n [1, 2]}'))
+    rows = "".join(f"{n}\tone {n}\ttwo {n}\tthree {n}\n" for n in range(20))
+    with pytest.raises(InputError, match="cannot choose a recipe for this table; name a recipe"):
+        choose_recipe(write(tmp_path / "x.tsv", rows))
