@@ -43,7 +43,7 @@ def plan(
       elman plan --data my-text.txt --budget 10m
       elman plan awd-lstm --data ptb --set model.hidden_size=[400,400,200]
     """
-    if recipe is None and budget is not None:
+    if recipe is None and budget is not None and columns is not None:
         recipe = choose_recipe(data, Budget.parse(budget))
     with stages() as progress:
         cost = make_plan(

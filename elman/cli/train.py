@@ -79,8 +79,8 @@ def train(
         options: dict[str, Any] = {"data": data, "out": out, "seed": seed, "start_from": start_from}
         options["budget"] = budget
         if resume is None:
-            if recipe is None and data is not None:
-                recipe = "ngram" if budget is None else choose_recipe(data, Budget.parse(budget))
+            if recipe is None and budget is not None and data is not None and columns is not None:
+                recipe = choose_recipe(data, Budget.parse(budget))  # whose columns they are
             overrides = with_columns(recipe or "ngram", set, columns)
             options |= {"overrides": overrides, "overwrite": overwrite}
             trained = _train(recipe, options, machine)

@@ -96,7 +96,11 @@ class GradientTask(Task):
             ) from None
         return []
 
-    # Budgets --------------------------------------------------------------------------------------
+    # Budgets and plans ----------------------------------------------------------------------------
+
+    def of_whole(self, lesson: Lesson, share: float) -> Lesson:
+        """The lesson of a sample with this share of the data, with the vocabulary of the whole."""
+        return lesson
 
     def widest(self, tokens: int) -> float:
         """The largest useful width for so many training tokens, relative to the recipe's."""
@@ -177,6 +181,8 @@ class GradientTask(Task):
         device = order.machine.prepare()
         order.told("reading")
         lesson = cls.prepare(cls.open(data, config), config, order.told)
+        if order.share < 1:
+            lesson = lesson.task.of_whole(lesson, order.share)
         notes = [*lesson.facts()["data"]["notes"], *lesson.warnings]
         settings: list[str] = []
         if order.allowance is not None:
@@ -235,6 +241,7 @@ def _choose(lesson: Lesson, order: Order) -> Choice:
         allowance,
         lambda part: build_trainer(part, device),
         fixed_model=order.before is not None,
+        share=order.share,
     )
     if machine.processes.count > 1:  # they may have measured different speeds
         data = json.loads(machine.processes.first_text(json.dumps(choice.config.to_data())))

@@ -8,7 +8,6 @@ Memory and minutes are measured: a few steps are trained on the same text and di
 
 import math
 import sys
-import time
 from typing import Any
 
 import torch
@@ -17,11 +16,10 @@ from elman.batches import Batch, Batches, Lines, Pairs, Stream
 from elman.recipes import RunConfig
 from elman.tasks.task import Plan
 from elman.training.memory import needed_bytes
+from elman.training.probe import measure_speed
 from elman.training.trainer import Trainer
 
-_WARM_UP_STEPS = 2
 _PROBE_SECONDS = 6.0
-_MOST_STEPS = 200
 _PROBE_OPERATIONS = 1e10  # of a step that is measured, about a second
 _VALIDATED_TOKENS = 100  # of a row of validation, about
 
@@ -29,9 +27,13 @@ _VALIDATED_TOKENS = 100  # of a row of validation, about
 def measure_plan(config: RunConfig, data: str, trainer: Trainer, notes: list[str]) -> Plan:
     """Measure a few steps and extrapolate."""
     narrowed = _narrow(config, trainer)
-    speed, validation_speed = _tokens_per_second(trainer), _validation_speed(trainer)
-    if narrowed is not None:
+    measured = measure_speed(trainer, _PROBE_SECONDS)
+    speed, validation_speed = measured.tokens_per_second, measured.validation_speed
+    if message := measured.note():
+        notes = [*notes, message]
+    if narrowed is not None and math.isfinite(validation_speed):
         speed = _speed_of_whole(config, trainer, speed, validation_speed)
+    if narrowed is not None:
         trainer.batches = narrowed
     training, model = config.training, trainer.model
     tokens = trainer.batches.tokens_per_epoch
@@ -125,38 +127,6 @@ def _speed_of_whole(
     rate = 2 * model.multiplications(whole, learning=False) * validation_speed
     further = 6 * model.multiplications(whole) * (whole - narrow) / rate
     return whole / (narrow / speed + further)
-
-
-def _tokens_per_second(trainer: Trainer) -> float:
-    """The speed of steps after the first ones."""
-    begun = time.perf_counter()
-    for _ in range(_WARM_UP_STEPS):
-        trainer.step()
-        if time.perf_counter() - begun > 1:
-            break
-    started, tokens = time.perf_counter(), 0
-    for _ in range(_MOST_STEPS):
-        tokens += trainer.step().read
-        if time.perf_counter() - started > _PROBE_SECONDS:
-            break
-    return tokens / (time.perf_counter() - started)
-
-
-def _validation_speed(trainer: Trainer) -> float:
-    """Tokens per second without learning."""
-    if trainer.validation is None:
-        return 1.0
-    batch = trainer.validation.next()
-    assert batch is not None, "validation text is not empty"
-    trainer.model.eval()
-    with torch.no_grad():
-        for _ in range(2):  # the first pass may allocate memory
-            started = time.perf_counter()
-            trainer.model.loss(batch.to(trainer.device), None)
-            seconds = time.perf_counter() - started
-            if seconds > 1:
-                break
-    return batch.tokens / seconds
 
 
 def _peak_memory() -> float | None:

@@ -4,10 +4,11 @@ Takes a lesson (data with a vocabulary) and an allowance, gives a `Choice`: new 
 was measured. Called by `gradient_task.py`.
 
 The recipe, trained for its epochs on this data but on at most seven tokens per multiplication of
-its model, is the reference: the recipes `quick` and `hour` have eight and five. For a budget of r times its operations, parameters and tokens both grow with √r,
-as in Hoffmann et al. (2022): the width with r^¼, the epochs with √r. Both have limits that the data
-sets: more epochs than twice the recipe's only teach the training data by heart, and so do wide
-layers on short texts. What is left of the budget then stays unused.
+its model, is the reference: the recipes `quick` and `hour` have eight and five. For a budget of r
+times its operations, parameters and tokens both grow with √r, as in Hoffmann et al. (2022): the
+width with r^¼, the epochs with √r. Both have limits that the data sets: many more epochs than the
+recipe's only teach the training data by heart, and so do wide layers on short texts. What is left
+of the budget then stays unused.
 """
 
 from __future__ import annotations
@@ -60,11 +61,12 @@ def choose_size(
     build: Callable[[Lesson], Trainer],
     *,
     fixed_model: bool = False,
+    share: float = 1.0,
 ) -> Choice:
     """Choose settings for the lesson; `build` makes trainers to measure, `fixed_model`: choose only
-    the length, as for fine-tuning.
+    the length, as for fine-tuning, `share`: of the data that the lesson is a sample of.
     """
-    return _Sizing(lesson, allowance, build, fixed_model).choose()
+    return _Sizing(lesson, allowance, build, fixed_model, share).choose()
 
 
 def with_config(lesson: Lesson, config: RunConfig, validated: int | None = None) -> Lesson:
@@ -84,6 +86,7 @@ class _Sizing:
         allowance: Allowance,
         build: Callable[[Lesson], Trainer],
         fixed_model: bool,
+        share: float,
     ) -> None:
         if "training.epochs" in allowance.fixed:
             raise InputError("--budget chooses training.epochs; leave out one of the two")
@@ -96,10 +99,11 @@ class _Sizing:
         self.base = self._changed(self.recipe, self._cheaper())
         batches = lesson.task.batches(lesson.train, self.recipe.training.batch_size, 0)
         training = self.recipe.training
-        self.tokens = batches.tokens_per_epoch
-        self.steps = batches.steps_per_epoch or self.tokens / (
-            training.batch_size * training.window
-        )
+        self.share = share
+        self.tokens = round(batches.tokens_per_epoch / share)
+        per_step = training.batch_size * training.window
+        steps = batches.steps_per_epoch or batches.tokens_per_epoch / per_step
+        self.steps = steps / share
         self.most_epochs = max(_EPOCHS_TIMES * training.epochs, _FEWEST_STEPS / self.steps)
         self.notes: list[str] = []
 
@@ -167,7 +171,7 @@ class _Sizing:
         validated = 0 if valid is None else len(valid)
         once, times = 0.0, float(_MOST_VALIDATIONS)
         if speed is not None and self.lesson.valid is not None:
-            once = self._validation_tokens(config) / speed.validation_speed
+            once = self._validation_tokens(config) / speed.validation_speed / self.share
             allowed = _VALIDATION_SHARE * (self.budget.seconds or 0.0)
             if once > allowed:
                 validated = max(min(_FEWEST_VALIDATED, validated), int(validated * allowed / once))

@@ -174,6 +174,7 @@ class Order:
     before: Trained | None = None  # a run to start from
     allowance: Allowance | None = None  # the budget
     started: float = field(default_factory=time.monotonic)  # when the command began
+    share: float = 1.0  # of the data, if only a sample of it is planned
 
 
 def train(
@@ -306,10 +307,15 @@ def plan(
     """
     started, overrides = time.monotonic(), [*overrides]
     allowance = allow(budget, overrides, started)
-    if recipe is None:
-        if allowance is None:
-            raise InputError("name a recipe, or give a budget, for which elman chooses one")
-        recipe = choose_recipe(str(data), allowance.budget)
-    config = load_recipe(recipe, overrides, seed)
-    order = Order(machine or Machine(), progress, allowance=allowance, started=started)
-    return task_of(config.kind).plan(config, str(data), order)
+    if recipe is None and allowance is None:
+        raise InputError("name a recipe, or give a budget, for which elman chooses one")
+    from elman.tasks.large_data import enlarge, sampled  # which imports this module
+
+    with sampled(str(data)) as (place, share):
+        if recipe is None and allowance is not None:
+            recipe = choose_recipe(place, allowance.budget)
+        config = load_recipe(recipe or "ngram", overrides, seed)
+        order = Order(
+            machine or Machine(), progress, allowance=allowance, started=started, share=share
+        )
+        return enlarge(task_of(config.kind).plan(config, place, order), share, str(data))

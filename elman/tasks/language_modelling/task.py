@@ -1,7 +1,9 @@
 """Neural language modelling: running text becomes windows or lines, and a neural model."""
 
+import copy
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,9 @@ from elman.tasks.language_modelling.text_task import TextTask
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.task import Lesson
 from elman.tasks.trained import Trained
+from elman.text.raw_words import RawWords
 from elman.text.tokenizer import after_mark
+from elman.text.words import Words
 
 _VALIDATION_WINDOW = 100  # tokens at a time; does not change the result
 _FEWEST_PER_COLUMN = 200  # tokens of validation text
@@ -92,7 +96,23 @@ class LanguageModelling(TextTask, GradientTask):
         family = MODELS.choose(self.config.kind)
         return outline(lambda: family(self.config.model, material))
 
-    # Budgets --------------------------------------------------------------------------------------
+    # Budgets and plans ----------------------------------------------------------------------------
+
+    def of_whole(self, lesson: Lesson, share: float) -> Lesson:
+        """Add as many words as the whole text will have, by Heaps' law: V = K · n^β."""
+        tokenizer = self.tokenizer
+        if not isinstance(tokenizer, Words | RawWords):
+            return lesson  # sub-words, characters: as many for any text
+        ids = lesson.train
+        half, all_ = len(np.unique(ids[: len(ids) // 2])), len(np.unique(ids))
+        growth = share ** -math.log2(max(all_ / half, 1.0))
+        limit = self.config.text.vocabulary_size or math.inf
+        more = round(min(growth * len(tokenizer), max(limit, len(tokenizer)))) - len(tokenizer)
+        known = tokenizer.words if isinstance(tokenizer, RawWords) else tokenizer.tokens
+        words = [*known, *(f"{tokenizer.tokens[-1]}·{n}" for n in range(more))]
+        task = copy.copy(self)
+        task.tokenizer = type(tokenizer)(words, tokenizer.lowercase)
+        return replace(lesson, task=task)
 
     def widest(self, tokens: int) -> float:
         """Twice the width of the recipe for a million tokens; less for less text."""

@@ -1,0 +1,72 @@
+"""`--budget` of `elman train` and `elman plan`."""
+
+from pathlib import Path
+
+import pytest
+from tagged import write_tagged
+
+from elman.tasks import planning
+
+pytestmark = pytest.mark.usefixtures("without_curves")
+ONE_MINUTE = ["--data", "data", "--out", "x", "--budget", "1m"]
+
+
+@pytest.fixture(autouse=True)
+def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "_PROBE_SECONDS", 0.01)
+
+
+def test_training_says_what_it_chose(call, tmp_path: Path) -> None:
+    out = str(tmp_path / "run")
+    result = call("train", "--data", "data", "--out", out, "--budget", "0.002teraflop")
+    assert result.code == 0, result.err
+    assert "note: budget 0.002 teraflop: model.hidden_size=" in result.err
+    assert "training.epochs=" in result.err
+    assert "budget 0.002 teraflop: used" in result.out
+    assert "for comparison: an n-gram model has validation perplexity" in result.out
+    more = call("train", "--resume", out, "--budget", "0.001teraflop")
+    assert more.code == 0, more.err
+    assert "note: budget 0.001 teraflop: up to epoch" in more.err
+
+
+def test_a_plan_says_what_it_chose(call, gives, tmp_path: Path) -> None:
+    data = str(write_tagged(tmp_path / "tagged"))
+    printed = call("plan", "--data", data, "--budget", "0.01teraflop").out
+    assert "chosen for 0.01teraflop: model.hidden_size=" in printed
+    assert "plan                     tagger" in printed
+    assert "training.epochs" in str(gives("plan", "--data", data, "--budget", "5s")["settings"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--data", "data", "--out", "x", "--budget", "soon"], "write a time like 45s, 10m or 2h"),
+        (
+            [
+                "quick",
+                "--data",
+                "data",
+                "--out",
+                "x",
+                "--budget",
+                "1m",
+                "--set",
+                "training.epochs=2",
+            ],
+            "--budget chooses training.epochs",
+        ),
+        (["ngram", *ONE_MINUTE], "leave out --budget"),
+        (["--out", "x", "--budget", "1m"], "--data is missing"),
+    ],
+)
+def test_what_is_refused(call, arguments: list[str], said: str) -> None:
+    result = call("train", *arguments)
+    assert result.code == 2
+    assert said in result.err
+
+
+def test_a_bare_training_stays_what_it_is(call, tmp_path: Path) -> None:
+    result = call("train", "--data", "data", "--out", str(tmp_path / "run"))
+    assert result.code == 0
+    assert "n-grams" in result.out
+    assert "budget" not in result.out + result.err
