@@ -13,6 +13,7 @@ from tiny import sentences, write_recipe, write_sentences
 from elman.errors import InputError
 from elman.runs.folder import read_run, update_run
 from elman.tasks import planning
+from elman.tasks.budgeted import kept_budget, rest_of
 from elman.tasks.task import load, plan, resume, train
 from elman.training import loop
 from elman.training.loop import Stopped
@@ -150,6 +151,14 @@ def test_a_stopped_run_continues_with_the_rest(
     assert time.monotonic() - started < 8 - before + 2
     assert trained.facts["training"]["finished"] is True
     assert trained.facts["budget"]["used"] == pytest.approx(8, abs=2)
+
+
+def test_the_rest_of_a_budget(tmp_path: Path) -> None:
+    facts = {"budget": {"seconds": 60, "used": 45.0, "validated": 7, "most_epochs": 3}}
+    kept = kept_budget(tmp_path, facts)
+    assert kept is not None
+    assert rest_of(kept, time.monotonic()).left == pytest.approx(15, abs=1)
+    assert kept_budget(tmp_path, {}) is None
 
 
 def test_a_new_budget_lengthens_a_finished_run(data: Path, recipe: str, tmp_path: Path) -> None:

@@ -68,6 +68,22 @@ def test_validations_are_counted() -> None:
     assert scene.now <= 101  # the last validation included
 
 
+def test_validations_to_come_are_planned_for() -> None:
+    """So the schedule knows the length from early on, and does not shrink at every validation."""
+    scene = Paced(301, lambda now: 0.1, validation=5.0, epochs=10, validate_every=1)
+    planned: list[float] = []
+    scene.actions = {300: lambda: planned.append(scene.trainer.config.epochs)}
+    pace = scene.after_step
+
+    def after_step(trainer: Trainer) -> None:
+        pace(trainer)
+        scene.actions.get(trainer.counters.step, lambda: None)()
+
+    scene.loop._after_step = after_step
+    scene.run()
+    assert planned[0] == pytest.approx(scene.trainer.epochs_done, rel=0.05)
+
+
 def test_a_step_that_takes_longer_than_what_is_left_is_the_last() -> None:
     scene = Paced(10, lambda now: 20.0, epochs=10)
     scene.run()
