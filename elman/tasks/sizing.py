@@ -260,6 +260,8 @@ def _differences(recipe: RunConfig, config: RunConfig) -> list[str]:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name} = {_shown(one)}" for name, one in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ",".join(map(_shown, value)) + "]"
     return f"{value:g}" if isinstance(value, float) else str(value)

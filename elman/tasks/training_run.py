@@ -132,12 +132,13 @@ class TrainingRun:
             self._history = History(self._folder, records)
             self._writer = self.machine.open_tensorboard(self._folder)
         pacer = None if self._pace is None else self._pace.pacer
+        paced: dict[str, Any] = {} if pacer is None else {"after_step": pacer}
         loop = Loop(
             self.trainer,
             save=self._save,
             record=self._record,
             progress=self.machine.watch,
-            after_step=pacer or (lambda trainer: None),
+            **paced,
         )
         try:
             loop.run()

@@ -8,6 +8,7 @@ its end whatever the speed was. Called by the loop through `tasks/training_run.p
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable
 
@@ -16,6 +17,7 @@ from elman.training.trainer import Trainer
 _BETWEEN = 0.5  # seconds between two changes
 _CHANGE = 0.01  # smallest relative change of the epochs
 _MEMORY = 20.0  # seconds of training whose speed counts in full; older ones count half and less
+_PAUSES = 3  # validations whose time counts
 _TRUSTED = 2.0  # seconds of training before its speed replaces the measured one
 
 
@@ -35,13 +37,20 @@ class Pacer:
         comes after the last one; `most_epochs`: as many as the data can use.
         """
         self._end = end
-        self._pause = validation_seconds
+        self._pauses = [validation_seconds]  # of validations, with saving
         self._ending = ending_seconds
         self._most = most_epochs
         self._clock = clock
         self._last: tuple[float, float, int] | None = None  # time, epochs, validations
         self._seconds = self._epochs = 0.0  # of training, fading
         self._changed_at = 0.0
+
+    @property
+    def _pause(self) -> float:
+        """Seconds of a validation: the lower median of the last, since the first one that is saved
+        also draws the curves.
+        """
+        return statistics.median_low(self._pauses[-_PAUSES:])
 
     def __call__(self, trainer: Trainer) -> None:
         """Adapt the training after a step."""
@@ -63,7 +72,7 @@ class Pacer:
                 self._seconds, self._epochs = self._seconds + passed, self._epochs + trained
             else:
                 step = self._seconds / self._epochs * trained if self._epochs > 0 else 0.0
-                self._pause = max(passed - step, 0.0)
+                self._pauses.append(max(passed - step, 0.0))
         self._last = now, done, validations
         if self._seconds > 2 * _MEMORY:
             self._seconds, self._epochs = self._seconds / 2, self._epochs / 2
