@@ -29,11 +29,8 @@ _MADE = "<!-- Written by docs/generate.py: change the code, then run it again. -
 # The floors of the house from the top: a label, a colour, and the rooms with what each is.
 FLOORS = [
     ("people", "#dbe9f6", {"cli": "one file per command", "studio": "server and page"}),
-    (
-        "studies",
-        "#dbe9f6",
-        {"elman": "train, load, compare", "experiments": "tour, published tables, variants"},
-    ),
+    ("import elman", "#dbe9f6", {"elman": "train, load, compare, reproduce, estimators"}),
+    ("studies", "#dbe9f6", {"experiments": "tour, published tables, variants"}),
     ("text in, answers out", "#e2f0d9", {"tasks": "one path for all; a folder per task"}),
     (
         "names and files",

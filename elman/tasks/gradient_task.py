@@ -28,6 +28,7 @@ from elman.tasks.saved_runs import require_facts, saved_run
 from elman.tasks.task import Lesson, Order, Plan, Task, same_corpus
 from elman.tasks.trained import Trained
 from elman.tasks.training_run import TrainingRun
+from elman.text.corpora import Corpus
 from elman.training.checkpoints import first_step_checked, read_state, restore
 from elman.training.machine import Machine
 from elman.training.memory import refuse_too_large
@@ -95,14 +96,14 @@ class GradientTask(Task):
         ]
 
     @classmethod
-    def fit(cls, config: RunConfig, data: str, order: Order) -> Trained:
+    def fit(cls, config: RunConfig, data: str | Corpus, order: Order) -> Trained:
         machine = order.machine
         machine.processes.check(config.training.batch_size)
         if order.out is None and machine.tensorboard:
             raise InputError("tensorboard needs a run folder to write to; give --out")
         known = None if order.before is None else cls.known_from(order.before, config)
         order.told("reading")
-        corpus = cls.open(data, config)
+        corpus = cls.opened(data, config)
         lesson = cls.prepare(corpus, config, order.told, known)
         if machine.processes.count > 1:
             said = _first_words(machine.processes, lesson)

@@ -102,6 +102,11 @@ class Task(ABC):
         return cls.open(data, config)
 
     @classmethod
+    def opened(cls, data: str | Corpus, config: RunConfig) -> Corpus:
+        """The corpus itself, or the documents of a path or a built-in corpus."""
+        return data if isinstance(data, Corpus) else cls.open(data, config)
+
+    @classmethod
     @abstractmethod
     def prepare(
         cls, corpus: Corpus, config: RunConfig, told: Told, known: Self | None = None
@@ -143,7 +148,7 @@ class Task(ABC):
 
     @classmethod
     @abstractmethod
-    def fit(cls, config: RunConfig, data: str, order: Order) -> Trained:
+    def fit(cls, config: RunConfig, data: str | Corpus, order: Order) -> Trained:
         """Train from the start."""
 
     @classmethod

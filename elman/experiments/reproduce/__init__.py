@@ -11,6 +11,7 @@ costs.py         the cost of a row on this machine: planned, computed or spent
 verdicts.py      compares published and measured figures
 status.py        every row with its result, verdict and cost
 measuring.py     one row from its recipe to a result
+row.py           one row from Python: `elman.reproduce`
 ranking.py       chooses the next row: most results per hour
 claims.py        locks, so that two processes never work on the same row
 deadline.py      when a queue must end

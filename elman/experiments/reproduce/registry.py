@@ -8,7 +8,7 @@ what is quoted only, the reason.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -135,6 +135,14 @@ def read_tables(folder: Path | None = None, files: Iterable[str] = ()) -> Tables
             for reference in all_references(row):
                 resolve(found, table, reference)
     return found
+
+
+def named_tables(names: Sequence[str]) -> tuple[Tables, list[PublishedTable]]:
+    """All tables, and those with these names; a name may also be a TOML file of your own."""
+    files = [name for name in names if name.endswith(".toml")]
+    known = read_tables(files=files)
+    stems = [Path(name).stem if name in files else name for name in names]
+    return known, [choose(known, name, "table") for name in stems]
 
 
 def _read_table(path: Path) -> PublishedTable:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from elman.adapters import ADAPTERS
 from elman.experiments.reproduce.costs import row_cost, spent
@@ -22,6 +23,7 @@ from elman.experiments.reproduce.verdicts import (
     judge,
     judge_order,
 )
+from elman.json_safe import json_safe
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,20 @@ class Status:
     result: Result | None
     verdict: Verdict
     cost: Cost | None  # as it was, or as planned; None: not known
+
+    def to_data(self) -> dict[str, Any]:
+        """The same as plain data, as `elman reproduce --json` prints it."""
+        found: dict[str, Any] = json_safe(
+            {
+                "table": self.table.name,
+                "metric": self.table.metric,
+                "row": self.row,
+                "verdict": {"kind": self.verdict.kind, "text": str(self.verdict)},
+                "cost": self.cost,
+                "result": self.result,
+            }
+        )
+        return found
 
 
 def statuses(tables: Tables, chosen: Iterable[PublishedTable], kept: Kept) -> list[Status]:
