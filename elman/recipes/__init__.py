@@ -54,7 +54,16 @@ class RunConfig:
 
 def recipe_names() -> dict[str, str]:
     """The shipped recipes and their descriptions."""
-    return {path.stem: read_toml(path)["about"] for path in sorted(_FOLDER.glob("*.toml"))}
+    return {path.stem: read_toml(path)["about"] for path in _shipped()}
+
+
+def shipped_names() -> tuple[str, ...]:
+    """The names of the shipped recipes; no file is read."""
+    return tuple(path.stem for path in _shipped())
+
+
+def _shipped() -> list[Path]:
+    return sorted(_FOLDER.glob("*.toml"))
 
 
 def load_recipe(recipe: str, overrides: Iterable[str] = (), seed: int | None = None) -> RunConfig:
