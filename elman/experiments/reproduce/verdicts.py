@@ -1,6 +1,6 @@
 """Verdicts: compare published and measured figures.
 
-A figure is reproduced if it differs from the published one by at most the tolerance of the row. Nats
+A figure is reproduced if it differs from the published one by at most the row's tolerance. Nats
 are compared as perplexities. If our task is smaller than the published one, or one recipe is used
 for many cells, the order of the rows is judged instead of the figures. Our own recipes are shown
 with their difference from the published figure and are not judged.

@@ -21,7 +21,7 @@ class Workshop:
     results: Path  # the results file
     machine: Machine = field(default_factory=Machine)
     progress: Callable[[str], None] = lambda what: None
-    say: Callable[[str], None] = lambda message: None  # for messages that the user should see at once
+    say: Callable[[str], None] = lambda message: None  # urgent messages to the user
 
     @property
     def runs(self) -> Path:
@@ -38,6 +38,6 @@ class Workshop:
         return self.kept().over(read_shipped())
 
     def set_threads(self) -> None:
-        """Use the threads of the training for fitting and scoring; loading a run does not set them."""
+        """Fit and score with the threads of the training; loading a run does not set them."""
         if self.machine.threads is not None:
             self.machine.prepare()
