@@ -25,6 +25,20 @@ RESULTS = Path(__file__).parents[1] / "docs" / "reliability.json"
 PAGE = RESULTS.with_name("reliability.md")
 # In the order of the table; each is a module in the folder `torture`.
 PROMISES = ["writers", "resume", "numbers", "hostile", "disk", "memory"]
+# How the table names outcomes and figures of reliability.json; others keep their names.
+_WORDS = {
+    "both ended": "with both processes to the end",
+    "one killed": "with one process killed",
+    "same bytes": "with the same bytes",
+    "given up in one line": "ended with one error line",
+    "refused": "refused in one line",
+    "full": "ran out of space",
+    "fitted": "had enough space",
+    "one clear line": "ended with one clear line",
+    "MB above the beginning": "most extra memory in MB:",
+    "seconds": "slowest in seconds:",
+    "combinations": "combinations tested:",
+}
 
 
 def main() -> None:
@@ -80,12 +94,18 @@ def table(results: dict[str, Any]) -> str:
     for name in PROMISES:
         if (found := results.get(name)) is None:
             continue
-        outcomes = ", ".join(f"{count:,} {what}" for what, count in found["outcomes"].items())
-        figures = ", ".join(f"{what} {value:,}" for what, value in found["figures"].items())
+        outcomes = ", ".join(
+            f"{count:,} {_word(what)}" for what, count in found["outcomes"].items()
+        )
+        figures = ", ".join(f"{_word(what)} {value:,}" for what, value in found["figures"].items())
         told = "; ".join(filter(None, [outcomes, figures]))
         failures = sum(found["failures"].values())
         lines.append(f"| {found['about']} | {found['trials']:,} | {failures} | {told} |")
     return "\n".join(lines)
+
+
+def _word(name: str) -> str:
+    return _WORDS.get(name, name)
 
 
 if __name__ == "__main__":
