@@ -4,10 +4,11 @@
     python benchmarks/guard.py --against ../old --data … --rounds 3 --only server help
 
 The two versions take turns (A B, B A, …), each job in a process of its own with one thread. The
-fastest turn of each is compared, because other programs can only add time; the last column but one
-shows how far apart the turns of one version were, the larger of the two. A ratio is the speed of this version over that of the other: above 1 this
-version is faster. Jobs are judged by CPU time, which other programs disturb least; the server, of
-which waiting is a part, by the time that its clients see.
+fastest turns are compared, because other programs can only add time. `spread` is how much longer
+the slowest turn took than the fastest, for the less steady version: the noise of the machine. A
+ratio is the speed of this version over that of the other: above 1 this version is faster. Jobs are
+judged by CPU time, which other programs disturb least; the server, of which waiting is a part, by
+the time that its clients see.
 
 Training and generation call the command line and `elman.load` only, so that any version will do.
 Runs that are loaded were made by the other version.
