@@ -56,9 +56,10 @@ export function kindOf({ kind, about = {} }) {
   return kind;
 }
 
-/* The cell (or kind) and the recipe of a run, each once: "LSTM, quick", but "ngram", not "ngram, ngram". */
-export function modelAndRecipe({ kind, cell, recipe }) {
-  return [...new Set([cell ? NAMES[cell] ?? cell : kind, recipe].filter(Boolean))].join(", ");
+/* The cell (or kind) and the recipe of a run: "LSTM, quick"; "5-gram" says all about the recipe ngram. */
+export function modelAndRecipe({ kind, cell, order, recipe }) {
+  const name = kindOf({ kind, about: { cell, order } });
+  return [...new Set([name, order && recipe === kind ? null : recipe].filter(Boolean))].join(", ");
 }
 
 /* Texts of the validation data of the first language model that has some; none in runs of older versions. */
