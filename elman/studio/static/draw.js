@@ -51,6 +51,15 @@ export function short(number) {
   return String(Number(number.toPrecision(3)));
 }
 
+/* Short names of ticks, with more digits if two names would be equal. */
+function tickNames(ticks) {
+  for (const digits of [3, 4, 5, 6]) {
+    const names = ticks.map((tick) => (digits === 3 ? short(tick) : String(Number(tick.toPrecision(digits)))));
+    if (new Set(names).size === ticks.length) return names;
+  }
+  return ticks.map(String);
+}
+
 export function curves({
   title, series, xLabel = "", yLabel = "", xNames = null, logY = false, zero = false, top = null, ends = null,
   marks = [], levels = [], height = 260, format = short, onSelect = null,
@@ -71,18 +80,21 @@ export function curves({
     const slanted = 7 * widest > room; // if names would overlap, rotate all of them
     const under = slanted ? 24 + 5 * widest : 40;
     const tall = height + under - 40;
-    const left = Math.max(58, 32 + 7 * Math.max(...y.ticks.map((tick) => short(tick).length)));
+    const heightNames = tickNames(y.ticks);
+    const left = Math.max(58, 32 + 7 * Math.max(...heightNames.map((name) => name.length)));
     const box = { left, right: width - 26, top: 10, bottom: tall - under };
     const toX = (v) => box.left + ((v - xs[0]) / (xs[1] - xs[0] || 1)) * (box.right - box.left);
     const toY = (v) => box.bottom - y.share(v) * (box.bottom - box.top);
     const svg = canvas(width, tall, `${title}. ${lines.map((line) => line.name).join(", ")}`);
-    for (const tick of y.ticks) {
+    y.ticks.forEach((tick, place) => {
       svg.append(shape("path", { class: "grid", d: `M${box.left} ${toY(tick)}H${box.right}` }));
-      svg.append(label(short(tick), box.left - 6, toY(tick) + 4, "end"));
-    }
+      svg.append(label(heightNames[place], box.left - 6, toY(tick) + 4, "end"));
+    });
     const steps = xNames ? thinned(places, (box.right - box.left) / NAME) : alone ? places : axis(ends ?? places).ticks;
     for (const tick of steps.filter((step) => step >= xs[0] && step <= xs[1])) {
-      const name = label(cut(nameOf(tick)), slanted ? 0 : toX(tick), slanted ? 0 : box.bottom + 16, slanted ? "end" : "middle");
+      const text = cut(nameOf(tick));
+      const inside = Math.min(toX(tick), width - 4 - 3.7 * text.length); // keep a long last name inside the drawing
+      const name = label(text, slanted ? 0 : inside, slanted ? 0 : box.bottom + 16, slanted ? "end" : "middle");
       if (slanted) name.setAttribute("transform", `translate(${toX(tick) + 4} ${box.bottom + 14}) rotate(-45)`);
       svg.append(name);
     }

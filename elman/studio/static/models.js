@@ -56,9 +56,10 @@ export function kindOf({ kind, about = {} }) {
   return kind;
 }
 
-/* The cell (or kind) and the recipe of a run, each once: "LSTM, quick", but "ngram", not "ngram, ngram". */
-export function modelAndRecipe({ kind, cell, recipe }) {
-  return [...new Set([cell ? NAMES[cell] ?? cell : kind, recipe].filter(Boolean))].join(", ");
+/* The cell (or kind) and the recipe of a run: "LSTM, quick"; only "5-gram" for the recipe ngram. */
+export function modelAndRecipe({ kind, cell, order, recipe }) {
+  const name = kindOf({ kind, about: { cell, order } });
+  return [...new Set([name, order && recipe === kind ? null : recipe].filter(Boolean))].join(", ");
 }
 
 /* Sample texts from the validation data, of the first model that has some. Runs of 0.1.0 have none. */

@@ -3,7 +3,7 @@
 import * as api from "../api.js";
 import * as draw from "../draw.js";
 import { examples, key, make, note, textArea, trouble } from "../elements.js";
-import { card, examplesFrom } from "../models.js";
+import { can, card, examplesFrom, sampleTexts } from "../models.js";
 import { recall, remember } from "../remember.js";
 
 const TICKET = "when she tried to print her tickets , she found that the printer was out of toner . "
@@ -17,7 +17,8 @@ export default { id: "inside", title: "Inside", task: ["inspect"], create };
 
 function create({ models }) {
   const area = textArea({ rows: 2, class: "writing", "aria-label": "Text to read" });
-  area.value = recall("inside", TICKET);
+  const inspectable = models.filter((model) => can(model, "inspect")); // take sample texts from these models only
+  area.value = recall("inside", sampleTexts(inspectable)[0] ?? TICKET);
   const picker = make("div", { class: "views", role: "group", "aria-label": "What to look at" });
   const about = make("p", { class: "help" });
   const cards = make("div", { class: "cards wide" });
@@ -59,7 +60,7 @@ function create({ models }) {
     examples(area, {
       "tickets and printer": TICKET,
       "agreement": "the boys who the dog that the girl sees chases walk",
-      ...examplesFrom(models, {}),
+      ...examplesFrom(inspectable, {}),
       "the text in Write": () => recall("text", TICKET),
     }),
     picker, about);

@@ -79,7 +79,7 @@ function create() {
   };
   const drawAll = () => {
     seen = [...chosen].join();
-    const kept = [...chosen].map((name) => ({ name, data: known.get(name)?.data ?? "", records: histories.get(name)?.records ?? [] }));
+    const kept = [...chosen].map((name) => ({ name, data: known.get(name)?.data ?? "", records: lossesOf(histories.get(name)?.records ?? []) }));
     const datasets = [...new Set(kept.map(({ data }) => data))];
     const opened = new Set([...pictures.querySelectorAll("details.more[open]")].map((details) => details.dataset.name));
     pictures.replaceChildren(...datasets.map((data) => section(data, kept.filter((one) => one.data === data), datasets.length > 1, opened.has(data))));
@@ -113,7 +113,17 @@ function curve(key, kept) {
   return make("div", { class: "card" }, curves({ title: titled(key), series, xLabel: "epoch", logY: LOGARITHMIC.test(key), height: 230 }));
 }
 
-const titled = (key) => key.charAt(0).toUpperCase() + key.slice(1).replaceAll("_", " ");
+/* Perplexity says little about labels: runs validated by errors or F1 show the training loss instead. */
+function lossesOf(records) {
+  if (!records.some((record) => "valid_error" in record || "valid_f1" in record)) return records;
+  return records.map(({ train_perplexity: perplexity, ...rest }) => (typeof perplexity === "number" ? { ...rest, train_loss: Math.log(perplexity) } : rest));
+}
+
+const WORDS = { valid: "validation", train: "training" };
+const titled = (key) => {
+  const words = key.split("_").map((word) => WORDS[word] ?? word).join(" ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+};
 
 export function measured(validation) {
   const found = Object.entries(validation ?? {}).find(([name, value]) => name !== "tokens" && typeof value === "number");
