@@ -51,7 +51,11 @@ FLOORS = [
         },
     ),
     ("wrappers", "#fbe3d6", {"adapters": "caches, dynamic evaluation, mixtures"}),
-    ("language models", "#f8d7da", {"models": "start · predict · read · score; one family per file"}),
+    (
+        "language models",
+        "#f8d7da",
+        {"models": "start · predict · read · score; one family per file"},
+    ),
     ("networks", "#ece2f4", {"layers": "stacks, inputs, outputs, dropout"}),
     (
         "building blocks",
