@@ -1,4 +1,4 @@
-"""The torture bench keeps working: a few trials of every promise."""
+"""The reliability benchmark works: a few trials of every promise."""
 
 from __future__ import annotations
 

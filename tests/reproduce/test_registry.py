@@ -95,7 +95,7 @@ def test_rows_of_ours_stand_beside_the_published_ones() -> None:
 
 
 def test_published_networks_have_the_published_settings() -> None:
-    """Figures of the publications, beside the files."""
+    """Settings of the publications, compared with the recipe files."""
     recurrent = load_recipe("mikolov-2011")
     assert (recurrent.model.hidden_size, recurrent.model.tied) == (200, False)
     assert recurrent.model.options == {"activation": "sigmoid"}

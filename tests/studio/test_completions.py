@@ -1,4 +1,4 @@
-"""Completions in OpenAI's shape: what comes, what is told of it, what is refused."""
+"""Completions in OpenAI's format: text, log probabilities, usage, refusals."""
 
 import json
 from typing import Any

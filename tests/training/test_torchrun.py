@@ -1,4 +1,4 @@
-"""Processes that `torchrun` starts: stopped, killed, and told what is wrong."""
+"""Training under `torchrun`: signals, kills, error messages."""
 
 from __future__ import annotations
 
