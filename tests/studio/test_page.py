@@ -299,7 +299,7 @@ def test_a_curve_grows_while_a_training_goes_on(opening: Open, runs: Path) -> No
         details = page.locator(".pictures details").first
 
         def rows() -> int:
-            """The numbers below the curve; it is redrawn, with a closed table, when there are more."""
+            """The numbers below the curve; new numbers redraw it with a closed table."""
             if not details.evaluate("element => element.open"):
                 details.locator("summary").click()
             return details.locator("tr").count()
