@@ -123,7 +123,10 @@ def test_a_worker_of_torchrun_is_killed(data: Path, tmp_path: Path, count: int, 
     [
         (["ngram", "--data", "grammar", "--out", "x"], "counting uses one process"),
         (["nonsense", "--data", "grammar", "--out", "x"], "nonsense"),
-        (["small", "--data", "grammar", "--out", "x", "--set", "training.batch_size=7"], "divided among 2"),
+        (
+            ["small", "--data", "grammar", "--out", "x", "--set", "training.batch_size=7"],
+            "divided among 2",
+        ),
         (["--resume", "nowhere"], "nowhere: no such run"),
     ],
 )
