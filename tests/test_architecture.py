@@ -1,4 +1,4 @@
-"""Imports point downwards only: the rooms of the house, and which way they may look."""
+"""Imports point downwards only: the packages and their levels."""
 
 import ast
 import re

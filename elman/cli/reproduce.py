@@ -77,7 +77,7 @@ class Order:
 
     @property
     def file(self) -> Path:
-        """The file of results."""
+        """The results file."""
         return Path(self.results) if self.results else Path(self.out) / "results.json"
 
     def refuse_contradictions(self) -> None:

@@ -1,4 +1,4 @@
-"""`elman train` of neural models: stopping, going on, and what it refuses."""
+"""`elman train` of neural models: stopping, resuming, refusals."""
 
 from __future__ import annotations
 

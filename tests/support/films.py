@@ -1,4 +1,4 @@
-"""Small texts with labels, and trainings of a classifier of a second."""
+"""Small labelled texts, and a classifier that trains in a second."""
 
 from pathlib import Path
 from typing import Any

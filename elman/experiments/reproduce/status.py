@@ -1,7 +1,4 @@
-"""Every row with its result, verdict and cost.
-
-Takes tables and what is kept, gives `Status`s; trains nothing and measures nothing.
-"""
+"""Every row with its result, verdict and cost; nothing is trained or measured here."""
 
 from __future__ import annotations
 
@@ -34,7 +31,7 @@ class Status:
     row: PublishedRow
     result: Result | None
     verdict: Verdict
-    cost: Cost | None  # as it was, or as planned; None: not known
+    cost: Cost | None  # measured, or planned; None: unknown
 
     def to_data(self) -> dict[str, Any]:
         """The same as plain data, as `elman reproduce --json` prints it."""
@@ -52,7 +49,7 @@ class Status:
 
 
 def statuses(tables: Tables, chosen: Iterable[PublishedTable], kept: Kept) -> list[Status]:
-    """The rows of the chosen tables, in their order."""
+    """The status of every row of the chosen tables, in order."""
     found = []
     for table in chosen:
         for row in table.rows:
@@ -81,7 +78,7 @@ def _verdict(
 
 
 def verdict_on(table: PublishedTable, row: PublishedRow, result: Result, kept: Kept) -> Verdict:
-    """What to say about a result; `kept` has the other rows, where the order is judged."""
+    """The verdict on a result; `kept` has the other rows, for verdicts about the order."""
     measured = math.inf if result.measured is None else result.measured
     if not row.experiment and table.sha256 and result.data.get("test") != table.sha256:
         return Verdict(OTHER_TEXT, "not the one of the publication")
@@ -101,7 +98,7 @@ def verdict_on(table: PublishedTable, row: PublishedRow, result: Result, kept: K
 
 
 def _group(table: PublishedTable, order: str, kept: Kept) -> dict[str, float]:
-    """The kept figures of the rows whose order is judged together."""
+    """The stored figures of the rows whose order is judged together."""
     found = {row.name: kept.of(table, row) for row in table.rows if row.order == order}
     return {
         name: result.measured
@@ -111,9 +108,9 @@ def _group(table: PublishedTable, order: str, kept: Kept) -> dict[str, float]:
 
 
 def obstacle(row: PublishedRow) -> str:
-    """Why a row cannot be run with this elman, whatever the text and the time; empty if it can."""
+    """Why this version of elman cannot run a row; empty if it can."""
     if row.quoted:
         return f"quoted: {row.quoted}"
     names = [adapter.partition(":")[0] for adapter in row.adapters]
     lacking = [name for name in names if name not in ADAPTERS]
-    return f"needs the adapter {lacking[0]!r}, which this elman lacks" if lacking else ""
+    return f"needs the adapter {lacking[0]!r}, which this elman does not have" if lacking else ""
