@@ -28,7 +28,7 @@ def reproduce(
 ) -> Status:
     """Compare a published figure with ours: `elman.reproduce("ptb", "kn5").verdict`.
 
-    By default, nothing is trained: the result is the one in the folder `out`, or the one that comes
+    By default, nothing is trained: the result is the one in the folder `out`, or the one that ships
     with elman. With `run`, the row is trained and measured if `out` has no result for it; with
     `again`, it is measured in any case. `data` is the folder of the table's dataset, or a folder
     that contains it; the default is the environment variable ELMAN_DATA. `table` may also be a TOML
