@@ -61,7 +61,8 @@ def train(
     Parameters
     ----------
     resume
-        Go on with this run where it stopped, bit for bit if --threads is the same.
+        Go on with this run where it stopped, bit for bit if --threads is the same. With
+        --set training.epochs=N, train a finished run for longer.
     start_from
         Begin with the vocabulary and the weights of this run (fine-tuning); a task of sentences
         with the word vectors and layers of this language model.
@@ -77,9 +78,10 @@ def train(
         if resume is None:
             trained = _train(recipe or "ngram", {**options, "overwrite": overwrite}, machine)
         else:
-            trained = _resume(resume, {"recipe": recipe, **options}, machine)
+            given = {"recipe": recipe, **options, "overrides": set, "columns": columns}
+            trained = _resume(resume, given, machine)
     if not processes.rank:  # the first one speaks for all
-        _print(str(resume or out), trained, json)
+        _print(str(resume or out), trained, json, processes.resume_command(Path(resume or out or "")))
 
 
 def _train(recipe: str, options: dict[str, Any], machine: dict[str, Any]) -> Trained:
@@ -92,23 +94,25 @@ def _train(recipe: str, options: dict[str, Any], machine: dict[str, Any]) -> Tra
 
 _WRITTEN = {
     "out": "--out",
-    "overrides": "--set and --columns",
+    "columns": "--columns",
     "seed": "--seed",
     "start_from": "--from",
 }
 
 
 def _resume(run: str, options: dict[str, Any], machine: dict[str, Any]) -> Trained:
-    data = options.pop("data")
+    data, overrides = options.pop("data"), options.pop("overrides")
     for name, value in options.items():
         if value not in (None, ()):
             name = _WRITTEN.get(name, name)
             raise InputError(f"--resume goes on with the run as it is; leave out {name}")
     with watched(machine) as (watched_machine, progress):
-        return resume(Path(run), data=data, machine=watched_machine, progress=progress)
+        return resume(
+            Path(run), data=data, overrides=overrides, machine=watched_machine, progress=progress
+        )
 
 
-def _print(run: str, trained: Trained, json: bool) -> None:
+def _print(run: str, trained: Trained, json: bool, go_on: str) -> None:
     facts = trained.facts
     if json:
         print_json({"run": run, "config": trained.config.to_data(), **facts})
@@ -118,5 +122,8 @@ def _print(run: str, trained: Trained, json: bool) -> None:
             print(part)
         else:
             print_table(part.header, part.rows)
+    if facts.get("training", {}).get("improving"):
+        longer = f"--set training.epochs={2 * facts['training']['of_epochs']:g}"
+        print(f"validation was still improving; train on with: {go_on} {longer}")
     print(f"trained in {facts['seconds']:.1f} s, saved in {run}")
     print(f"next: {trained.next_command(run)}")

@@ -161,6 +161,7 @@ class Order:
     out: Path | None = None
     overwrite: bool = False
     before: Trained | None = None  # a run to begin with
+    overrides: tuple[str, ...] = ()  # settings of a finished run that is trained for longer
 
 
 def task_of(kind: str) -> type[Task]:
@@ -223,6 +224,7 @@ class ResumeOptions(TypedDict, total=False):
     """What `resume` takes besides a run."""
 
     data: str | None
+    overrides: Iterable[str]
     machine: Machine | None
     progress: Told
 
@@ -236,11 +238,15 @@ def resume(
     kind: type[Trained] = Trained,
     *,
     data: str | None = None,
+    overrides: Iterable[str] = (),
     machine: Machine | None = None,
     progress: Told = lambda what: None,
 ) -> Trained:
-    """Go on with a run where it stopped, bit for bit; `data` if the text has moved."""
-    order = Order(machine or Machine(), progress, Path(path))
+    """Go on with a run where it stopped, bit for bit; `data` if the text has moved.
+
+    `overrides` like "training.epochs=20" train a run for longer than it was meant to.
+    """
+    order = Order(machine or Machine(), progress, Path(path), overrides=tuple(overrides))
     found = kind_in(read_run(Path(path), ("config.json",)))  # is refused if there is none
     check_kind(str(path), found, kind)
     if order.machine.processes.rank:

@@ -9,6 +9,7 @@ words.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -38,6 +39,7 @@ from elman.text.word_list import WordList
 
 _FEWEST_TEXTS = 10  # with fewer, nothing follows from the number of labels
 _MOST_LABELS = 0.6  # labels per text
+_COUNTED = 100  # texts side by side when n-grams are counted
 
 
 class Classification(SentenceTask):
@@ -176,6 +178,16 @@ class Classification(SentenceTask):
             words=self.length,
             language_model=self.language_model(),
         )
+
+    def fresh_model(self, examples: Any) -> Classifier:
+        """A fresh model that has counted the n-grams of the examples, if it scores them."""
+        model: Classifier = super().fresh_model(examples)
+        if self.config.model.ngrams:
+            rows = np.array_split(np.arange(len(examples)), math.ceil(len(examples) / _COUNTED))
+            for place, texts in enumerate(self.split([e.texts for e in examples])):
+                indexed = self.index(texts)
+                model.ngrams[place].count(indexed.batch(some) for some in rows)
+        return model
 
     def facts(self, examples: Sequence[Example]) -> dict[str, Any]:
         return {
