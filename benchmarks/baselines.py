@@ -45,9 +45,8 @@ PRESENT = (  # the translator as version 0.1 had it
 
 
 def read(path):
-    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open()
-    with opened as file:
-        return file.read()
+    content = path.read_bytes()
+    return (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8")
 
 
 def blocks(text):
@@ -150,7 +149,9 @@ def train_elman(recipe, splits, ending, judged, seed, settings):
 
             return {**tagging(tag, splits, judged, ending), **facts}
         measured = trained.evaluate(str(folder), split=judged)
-        return {"value": 100 * measured.main()[1] if ending == "tsv" else measured.main()[1]} | facts
+        return {
+            "value": 100 * measured.main()[1] if ending == "tsv" else measured.main()[1]
+        } | facts
 
 
 def columns(block, ending):
@@ -255,7 +256,11 @@ def crf_features(words, parts):
     rows = []
     for place, word in enumerate(words):
         row = ["bias", f"suffix3={word[-3:]}", f"suffix2={word[-2:]}", f"prefix3={word[:3]}"]
-        row += [f"prefix2={word[:2]}", f"hyphen={'-' in word}", f"digit={any(map(str.isdigit, word))}"]
+        row += [
+            f"prefix2={word[:2]}",
+            f"hyphen={'-' in word}",
+            f"digit={any(map(str.isdigit, word))}",
+        ]
         for offset in range(-2, 3):
             at = place + offset
             if not 0 <= at < len(words):

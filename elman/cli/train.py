@@ -81,7 +81,9 @@ def train(
             given = {"recipe": recipe, **options, "overrides": set, "columns": columns}
             trained = _resume(resume, given, machine)
     if not processes.rank:  # the first one speaks for all
-        _print(str(resume or out), trained, json, processes.resume_command(Path(resume or out or "")))
+        _print(
+            str(resume or out), trained, json, processes.resume_command(Path(resume or out or ""))
+        )
 
 
 def _train(recipe: str, options: dict[str, Any], machine: dict[str, Any]) -> Trained:

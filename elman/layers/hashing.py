@@ -37,7 +37,7 @@ def into_table(numbers: torch.Tensor, size: int) -> torch.Tensor:
 
 
 def character_ngrams(spelled: torch.Tensor, width: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The n-grams of each word with its begin and end marks, (N, L - width + 1), and which are real.
+    """The n-grams of each word and its begin and end marks, (N, L - width + 1), and which are real.
 
     A word and its marks that are shorter have none.
     """
@@ -59,7 +59,9 @@ def affixes(spelled: torch.Tensor, longest: int) -> tuple[torch.Tensor, torch.Te
         steps = torch.arange(size, device=spelled.device)
         ends = (lengths[:, None] - size + 1 + steps).clamp(min=0)
         starts = (1 + steps).expand_as(ends).clamp(max=spelled.shape[1] - 1)
-        found += [combine(small.gather(1, places), 2 * size + side)
-                  for side, places in enumerate((starts, ends))]
+        found += [
+            combine(small.gather(1, places), 2 * size + side)
+            for side, places in enumerate((starts, ends))
+        ]
         real += [lengths >= size] * 2
     return torch.stack(found, 1), torch.stack(real, 1)

@@ -1,9 +1,9 @@
 """A schedule for the size of the data: more epochs and smaller batches where there is little of it.
 
 A recipe states epochs and a batch size, and two minima: steps of the training (`min_steps`) and
-batches of an epoch (`min_batches`). Takes these settings and the batches of the data, gives settings
-that keep the minima. The settings of the run stay as they are: the same data gives the same
-schedule again when a run goes on. Called where a trainer is built.
+batches of an epoch (`min_batches`). Takes these settings and the batches of the data, gives
+settings that keep the minima. The settings of the run stay as they are: the same data gives the
+same schedule again when a run goes on. Called where a trainer is built.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def test_a_training_that_still_improves_says_how_to_go_on(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_sentences(tmp_path / "data")  # of which there is much to learn
-    training = "epochs = 2\nlearning_rate = 2.0\nvalidate_every = 0.25"
+    training = 'epochs = 2\noptimizer = "adam"\nlearning_rate = 0.02\nvalidate_every = 0.25'
     write_recipe(tmp_path / "tiny.toml", training=training)
     assert cli.run(["train", "tiny.toml", "--data", "data", "--out", "my run"]) == 0
     said = "validation was still improving; train on with: "

@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from elman.batches.sentences import Sentences, SentenceReader
+from elman.batches.sentences import SentenceReader, Sentences
 from elman.layers.hashing import combine, into_table
 from elman.layers.ngram_scores import NgramScores
 from elman.text.word_list import WordList
@@ -35,10 +35,10 @@ def test_the_vector_of_a_text_has_length_one() -> None:
     scores = NgramScores(1, table=1 << 16, dropout=0.0).eval()
     with torch.no_grad():
         scores.weights.weight[place_of("cat", 1 << 16)] = 1.0
-    # "a cat": two words, a pair, and of characters ^a$; ^ca cat at$, ^cat cat$, ^cat$: 4 + 3 + 2
-    # (3: ^a$ ^ca cat at$, 4: ^cat cat$, 5: ^cat$), ten features that weigh the same.
+    # "a cat" has two words, a pair, and of characters ^a$ ^ca cat at$, ^cat cat$ and ^cat$:
+    # ten features that weigh the same.
     found = scores(read([["a", "cat"]]))
-    assert math.isclose(float(found), 1 / math.sqrt(10), rel_tol=1e-6)
+    assert math.isclose(found.item(), 1 / math.sqrt(10), rel_tol=1e-6)
 
 
 def test_a_row_does_not_depend_on_its_batch() -> None:
@@ -52,4 +52,4 @@ def test_words_that_training_never_saw_count_by_their_characters_alone() -> None
     scores = NgramScores(1, table=1 << 16, dropout=0.0).eval()
     with torch.no_grad():
         scores.weights.weight[place_of("cat", 1 << 16)] = 1.0
-    assert float(scores(read([["cats", "zebra"]]))) == 0.0
+    assert scores(read([["cats", "zebra"]])).item() == 0.0

@@ -1,4 +1,4 @@
-"""Trainings on little data: the derived schedule in facts and plans, and bit for bit after a stop."""
+"""Trainings on little data: the derived schedule in facts and plans; stops leave no trace."""
 
 from __future__ import annotations
 
