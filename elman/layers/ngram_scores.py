@@ -32,8 +32,8 @@ class NgramScores(nn.Module):
         super().__init__()
         self.table = table
         self.dropout = dropout
-        self.weights = nn.Embedding(table, labels)
-        nn.init.zeros_(self.weights.weight)
+        self.vectors = nn.Embedding(table, labels)  # looked up, not multiplied with
+        nn.init.zeros_(self.vectors.weight)
         self.register_buffer("idf", torch.ones(table))
 
     def count(self, batches: Iterable[Sentences]) -> None:
@@ -54,7 +54,7 @@ class NgramScores(nn.Module):
         values = values / values.square().sum(1, keepdim=True).sqrt().clamp(min=1e-6)
         values = nn.functional.dropout(values, self.dropout, self.training)
         scores: torch.Tensor = nn.functional.embedding_bag(
-            places, self.weights.weight, per_sample_weights=values, mode="sum"
+            places, self.vectors.weight, per_sample_weights=values, mode="sum"
         )
         return scores
 

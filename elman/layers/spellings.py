@@ -98,15 +98,15 @@ class Affixes(Filters):
 
     def __init__(self, character_size: int, size: int) -> None:
         super().__init__(character_size, size)
-        self.affixes = nn.Embedding(_AFFIXES, size)
-        nn.init.zeros_(self.affixes.weight)  # one that training never sees says nothing
+        self.affix_vectors = nn.Embedding(_AFFIXES, size)
+        nn.init.zeros_(self.affix_vectors.weight)  # one that training never sees says nothing
         self.size = 2 * size
 
     def forward(self, spelled: torch.Tensor) -> torch.Tensor:
         numbers, real = affixes(spelled, _LONGEST_AFFIX)
         numbers = torch.cat([numbers, shapes(spelled).unsqueeze(1)], 1)
         real = torch.cat([real, real.new_ones(len(real), 1)], 1)
-        vectors = self.affixes(into_table(numbers, _AFFIXES)) * real.unsqueeze(2)
+        vectors = self.affix_vectors(into_table(numbers, _AFFIXES)) * real.unsqueeze(2)
         return torch.cat([super().forward(spelled), vectors.sum(1)], 1)
 
 

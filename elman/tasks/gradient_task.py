@@ -156,7 +156,7 @@ class GradientTask(Task):
         order.told("measuring a few steps")
         notes = lesson.facts()["data"]["notes"]
         return measure_plan(
-            lesson.task.config, data, trainer, [*notes, *lesson.warnings, *lesson.notes]
+            lesson.task.config, data, trainer, [*notes, *lesson.notes, *lesson.warnings]
         )
 
     # Run folders ----------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ def test_idf_counts_texts_not_occurrences() -> None:
 def test_the_vector_of_a_text_has_length_one() -> None:
     scores = NgramScores(1, table=1 << 16, dropout=0.0).eval()
     with torch.no_grad():
-        scores.weights.weight[place_of("cat", 1 << 16)] = 1.0
+        scores.vectors.weight[place_of("cat", 1 << 16)] = 1.0
     # "a cat" has two words, a pair, and of characters ^a$ ^ca cat at$, ^cat cat$ and ^cat$:
     # ten features that weigh the same.
     found = scores(read([["a", "cat"]]))
@@ -43,7 +43,7 @@ def test_the_vector_of_a_text_has_length_one() -> None:
 
 def test_a_row_does_not_depend_on_its_batch() -> None:
     scores = NgramScores(3, table=1 << 12, dropout=0.5).eval()
-    torch.nn.init.normal_(scores.weights.weight)
+    torch.nn.init.normal_(scores.vectors.weight)
     together = scores(read([["a", "cat"], ["the", "dog", "a", "cat", "elephant"]]))
     torch.testing.assert_close(together[:1], scores(read([["a", "cat"]])))
 
@@ -51,5 +51,5 @@ def test_a_row_does_not_depend_on_its_batch() -> None:
 def test_words_that_training_never_saw_count_by_their_characters_alone() -> None:
     scores = NgramScores(1, table=1 << 16, dropout=0.0).eval()
     with torch.no_grad():
-        scores.weights.weight[place_of("cat", 1 << 16)] = 1.0
+        scores.vectors.weight[place_of("cat", 1 << 16)] = 1.0
     assert scores(read([["cats", "zebra"]])).item() == 0.0
