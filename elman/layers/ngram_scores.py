@@ -20,6 +20,9 @@ from elman.layers.hashing import character_ngrams, combine, into_table
 _CHARACTERS = (3, 4, 5)
 _PAIR = 9  # a kind of feature; those of characters are their widths
 _WORD = 10
+# A vector of length one needs large weights. With this factor the scores grow as fast as those of
+# the network beside it, which would outvote them otherwise.
+_SCALE = 8.0
 
 
 class NgramScores(nn.Module):
@@ -42,7 +45,7 @@ class NgramScores(nn.Module):
         for sentences in batches:
             places, real = self._features(sentences)
             rows = torch.arange(len(places)).unsqueeze(1) * self.table
-            once = (rows + places)[real].unique() % self.table  # of every text once
+            once = torch.unique((rows + places)[real]) % self.table  # of every text once
             found += torch.bincount(once, minlength=self.table)
             texts += len(sentences)
         self.idf.copy_(((1 + texts) / (1 + found)).log() + 1)
@@ -56,7 +59,7 @@ class NgramScores(nn.Module):
         scores: torch.Tensor = nn.functional.embedding_bag(
             places, self.vectors.weight, per_sample_weights=values, mode="sum"
         )
-        return scores
+        return _SCALE * scores
 
     def _features(self, sentences: Sentences) -> tuple[torch.Tensor, torch.Tensor]:
         """Places in the table (B, F), and which are real."""

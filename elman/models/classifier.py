@@ -8,6 +8,8 @@ Pairs as in InferSent (Conneau et al. 2017).
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -81,11 +83,11 @@ class Classifier(SentenceModel):
         """Nats of the right labels; one that training never saw has none (`errors` counts it)."""
         parts = self._parts(batch.inputs)
         unseen = parts[0].shape[1]  # its number
-        nats = cross_entropy(sum(parts), batch.targets, reduction="sum", ignore_index=unseen)
+        nats = cross_entropy(_sum(parts), batch.targets, reduction="sum", ignore_index=unseen)
         penalty = self.encoder.penalty()
         if len(parts) > 1:  # each part learns by itself too, else one leaves the other nothing
             alone = [cross_entropy(part, batch.targets, ignore_index=unseen) for part in parts]
-            penalty = penalty + sum(alone)
+            penalty = penalty + _sum(alone)
         return Loss(nats, batch.tokens, penalty), ()
 
     def errors(self, batch: ExampleBatch) -> int:
@@ -104,7 +106,7 @@ class Classifier(SentenceModel):
 
     def score(self, texts: tuple[Sentences, ...]) -> torch.Tensor:
         """Scores of the labels, (B, K)."""
-        return sum(self._parts(texts))
+        return _sum(self._parts(texts))
 
     def _parts(self, texts: tuple[Sentences, ...]) -> list[torch.Tensor]:
         """Scores that the network gives, and those of n-grams; their sum counts."""
@@ -115,4 +117,8 @@ class Classifier(SentenceModel):
             vector = torch.cat([first, second, (first - second).abs(), first * second], dim=1)
         vector = dropout(vector, self.config.dropout_pooled, self.training)
         linear = [part(text) for part, text in zip(self.ngrams, texts, strict=False)]
-        return [self.scores(vector), *([torch.stack(linear).sum(0)] if linear else [])]
+        return [self.scores(vector), *([_sum(linear)] if linear else [])]
+
+
+def _sum(parts: Sequence[torch.Tensor]) -> torch.Tensor:
+    return functools.reduce(torch.add, parts)

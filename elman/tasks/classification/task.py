@@ -21,6 +21,7 @@ from elman import data_checks as checked
 from elman.batches.sentences import Examples
 from elman.errors import InputError
 from elman.evaluation.measures import unseen_notes
+from elman.layers.ngram_scores import NgramScores
 from elman.models.classifier import Classifier
 from elman.recipes import RunConfig
 from elman.tasks.classification.reader import (
@@ -184,9 +185,11 @@ class Classification(SentenceTask):
         model: Classifier = super().fresh_model(examples)
         if self.config.model.ngrams:
             rows = np.array_split(np.arange(len(examples)), math.ceil(len(examples) / _COUNTED))
-            for place, texts in enumerate(self.split([e.texts for e in examples])):
+            sides = self.split([example.texts for example in examples])
+            for part, texts in zip(model.ngrams, sides, strict=True):
+                assert isinstance(part, NgramScores)
                 indexed = self.index(texts)
-                model.ngrams[place].count(indexed.batch(some) for some in rows)
+                part.count(indexed.batch(some) for some in rows)
         return model
 
     def facts(self, examples: Sequence[Example]) -> dict[str, Any]:
