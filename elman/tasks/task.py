@@ -168,6 +168,7 @@ class Order:
     out: Path | None = None
     overwrite: bool = False
     before: Trained | None = None  # a run to begin with
+    overrides: tuple[str, ...] = ()  # settings of a finished run that is trained for longer
 
 
 def train(
@@ -207,11 +208,16 @@ def resume(
     kind: type[Kind] = Trained,  # type: ignore[assignment]
     *,
     data: str | None = None,
+    overrides: Iterable[str] = (),
     machine: Machine | None = None,
     progress: Told = lambda what: None,
 ) -> Kind:
-    """Go on with a run where it stopped, bit for bit; `data` if the text has moved."""
-    path, order = Path(path), Order(machine or Machine(), progress, Path(path))
+    """Go on with a run where it stopped, bit for bit; `data` if the text has moved.
+
+    `overrides` like "training.epochs=20" train a run for longer than it was meant to.
+    """
+    path = Path(path)
+    order = Order(machine or Machine(), progress, path, overrides=tuple(overrides))
     found = kind_in(read_run(path, ("config.json",)))  # is refused if there is none
     check_kind(str(path), found, kind)
     # The run folder is locked by the one process that writes to it.

@@ -97,6 +97,13 @@ def _line(record: Record) -> str:
     return json.dumps(record, ensure_ascii=False) + "\n"
 
 
+def still_improving(records: list[Record], judged_by: str) -> bool:
+    """Whether the last validation was the best, and the last quarter of them gained 1 % or more."""
+    found = [record[f"valid_{judged_by}"] for record in records if f"valid_{judged_by}" in record]
+    before = found[: -max(1, len(found) // 4)]
+    return bool(before) and found[-1] <= min(found) and found[-1] <= 0.99 * min(before)
+
+
 def draw_curves(records: list[Record], path: Path) -> None:
     """Perplexity, learning rate and gradient norm over the epochs, as a picture, if it can be."""
     from matplotlib.figure import Figure

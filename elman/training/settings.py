@@ -27,6 +27,8 @@ _NOT_NEGATIVE = (
     "epsilon",
     "accumulator",
     "hold",
+    "min_steps",
+    "min_batches",
     "schedule_patience",
     "trigger",
     "unfreeze",
@@ -40,7 +42,9 @@ class TrainingConfig:
     """The settings of the training loop."""
 
     epochs: float = 10.0  # times through the text; the last may be a part
+    min_steps: int = 0  # raise the epochs until the training has so many steps; 0: never
     batch_size: int = 20  # rows side by side
+    min_batches: int = 0  # lower the batch size until an epoch has so many batches; 0: never
     window: int = 35  # tokens of a window, as far as gradients go back
     window_jitter: float = 0.0  # standard deviation of random window lengths; 0: all alike
     loss_per: str = "token"  # token: mean over all; row: summed over time, mean over rows (Zaremba)

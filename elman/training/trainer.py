@@ -83,9 +83,14 @@ class Trainer:
     @property
     def finished(self) -> bool:
         """Whether nothing is left to do."""
+        return self.epochs_done >= self.config.epochs or self.ended_early
+
+    @property
+    def ended_early(self) -> bool:
+        """Whether validation ended the training: by patience, or by the schedule."""
         patience = self.config.patience
         tired = patience > 0 and self.counters.waited >= patience
-        return self.epochs_done >= self.config.epochs or self.schedule.finished or tired
+        return tired or self.schedule.finished
 
     def step(self) -> Step:
         """Learn from the next batch."""
