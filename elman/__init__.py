@@ -31,7 +31,7 @@ __all__ = [
     "train",
 ]
 
-# Looked up on first use, so that `import elman` and `elman --help` stay quick.
+# Imported on first use, so that `import elman` and `elman --help` stay fast.
 _HOMES = {
     "Classifier": "elman.tasks.estimators",
     "ElmanError": "elman.errors",

@@ -1,7 +1,7 @@
-"""Files that are there whole or not at all, whatever happens while they are written.
+"""Write files atomically: a file is complete or absent, even after a crash.
 
-Takes a path, gives one beside it to write to. Called by whatever keeps something in a file that
-must not be lost: run folders, ARPA files, results.
+Takes a path, gives a temporary path beside it to write to. Used for everything that must not be
+lost: run folders, ARPA files, results.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from pathlib import Path
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Where to write what takes the place of `path` once it is complete and on the disk.
+    """Give a path to write to; the file replaces `path` once it is complete and on the disk.
 
-    If that fails, the old file is as it was and nothing is left beside it. An OSError is handed on:
-    the caller knows what to say.
+    If writing fails, the old file stays unchanged and the temporary file is removed. An OSError is
+    passed on to the caller.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
@@ -31,7 +31,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def flush(path: Path) -> None:
-    """Return when a file, or the names in a folder, would outlive a power failure."""
+    """Flush a file, or the names in a folder, to disk so that they survive a power failure."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

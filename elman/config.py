@@ -1,7 +1,7 @@
 """Settings: dataclasses filled from TOML files and `section.field=value` words.
 
-Takes plain data, gives dataclasses; an unknown name is refused with the nearest known one, a value
-of the wrong type with what was expected. Nothing in a file is ever executed.
+Takes plain data, gives dataclasses. For an unknown name, the error suggests the nearest known one;
+for a value of the wrong type, it names the expected type. Nothing in a file is ever executed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def apply_overrides(tree: dict[str, Any], overrides: Iterable[str]) -> dict[str, Any]:
-    """A new tree with each `section.field=value` put in."""
+    """Return a new tree with each `section.field=value` applied."""
     tree = {key: dict(value) if isinstance(value, dict) else value for key, value in tree.items()}
     for override in overrides:
         dotted, separator, value = override.partition("=")
@@ -57,7 +57,7 @@ def apply_overrides(tree: dict[str, Any], overrides: Iterable[str]) -> dict[str,
 
 
 def _parse_value(text: str) -> Any:
-    """A value as TOML would read it; anything else is a plain string."""
+    """Parse a value as TOML; anything that is not TOML is a plain string."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -65,7 +65,7 @@ def _parse_value(text: str) -> Any:
 
 
 def build(cls: type[Settings], data: Any, where: str) -> Settings:
-    """A dataclass from plain data; `where` names the section in messages."""
+    """Build a dataclass from plain data; `where` names the section in messages."""
     if not isinstance(data, dict):
         raise InputError(f"{where}={data!r}: is a section; set one of its fields: {where}.…=…")
     fields = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
@@ -74,17 +74,17 @@ def build(cls: type[Settings], data: Any, where: str) -> Settings:
     for name, value in data.items():
         if name not in fields:
             moved = getattr(cls, "moved", {}).get(name)
-            hint = f"it is {where}.{moved} now" if moved else nearest(name, fields)
+            hint = f"it is now {where}.{moved}" if moved else nearest(name, fields)
             raise InputError(f"unknown setting {where}.{name}; {hint}")
         values[name] = convert(value, hints[name], f"{where}.{name}")
     return cls(**values)
 
 
 def convert(value: Any, hint: Any, name: str) -> Any:
-    """The value as the annotated type, where nothing is lost by it."""
+    """Convert the value to the annotated type if the conversion loses nothing."""
     choices = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     if value == "none" and types.NoneType in choices:
-        return None  # TOML has no word for nothing
+        return None  # TOML has no null
     for choice in choices:
         origin = typing.get_origin(choice) or choice
         if origin is tuple and isinstance(value, list | tuple):
@@ -116,11 +116,11 @@ def check_types(settings: Any) -> None:
 
 
 def as_data(settings: Any) -> dict[str, Any]:
-    """Plain data of a dataclass."""
+    """The dataclass as plain data."""
     return dataclasses.asdict(settings)
 
 
 def at_least(value: float, least: float, name: str) -> None:
     """Refuse an option that is too small."""
-    if not value >= least:  # nor is it NaN
+    if not value >= least:  # written so that NaN is refused too
         raise InputError(f"{name}={value}: must be at least {least}")

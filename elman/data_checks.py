@@ -1,15 +1,15 @@
-"""Plain data that came out of a file, checked by type: a run folder may come from anybody.
+"""Type checks for plain data read from a file, since a run folder may come from anybody.
 
-Each function gives its value back, or raises a ValueError that names it. Called by whatever makes
-something of the parts of a run.
+Each function returns its value, or raises a ValueError that names it. Called by the code that
+loads the parts of a run.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-_LARGEST = 2**63  # what a whole number of numpy and torch holds
-_LARGEST_STATE = 2**128  # of numpy's random generators
+_LARGEST = 2**63  # the range of int64 in numpy and torch
+_LARGEST_STATE = 2**128  # the range of the states of numpy's random generators
 
 
 def text(value: Any, name: str) -> str:
@@ -34,7 +34,7 @@ def flag(value: Any, name: str) -> bool:
 
 
 def whole(value: Any, name: str, at_least: int = 0) -> int:
-    """A whole number that is not too large."""
+    """A whole number within the range of int64."""
     if type(value) is not int or not at_least <= value < _LARGEST:
         raise ValueError(f"{name} is {_short(value)}, not a whole number from {at_least} up")
     return value
@@ -48,7 +48,7 @@ def wholes(value: Any, name: str) -> list[int]:
 
 
 def number(value: Any, name: str) -> float:
-    """A number; infinite ones and NaN are numbers too."""
+    """A number; infinity and NaN are allowed."""
     if type(value) is int and abs(value) < _LARGEST:
         return value
     if type(value) is not float:
@@ -57,14 +57,14 @@ def number(value: Any, name: str) -> float:
 
 
 def section(value: Any, name: str) -> dict[str, Any]:
-    """Values by name."""
+    """A dict with string keys."""
     if not isinstance(value, dict):
         raise ValueError(f"{name} is {_short(value)}, not values by name")
     return value
 
 
 def like(value: Any, pattern: Any, name: str) -> None:
-    """Refuse data that has other names or other types than a pattern."""
+    """Refuse data whose names or types differ from those of a pattern."""
     if isinstance(pattern, dict):
         found = section(value, name)
         if found.keys() != pattern.keys():
@@ -82,7 +82,7 @@ def like(value: Any, pattern: Any, name: str) -> None:
     elif isinstance(pattern, int):
         if type(value) is not int or abs(value) >= _LARGEST_STATE:
             raise ValueError(f"{name} is {_short(value)}, not a whole number")
-    elif isinstance(pattern, float) or value is not None:  # else nothing yet, or a number
+    elif isinstance(pattern, float) or value is not None:  # a pattern of None also allows a number
         number(value, name)
 
 

@@ -1,6 +1,6 @@
-"""The two kinds of failure a user can meet, each one clear line.
+"""The two kinds of failure that a user can meet, each with a one-line message.
 
-Raised by every room, caught once: the command line prints the message and exits with the code.
+Raised everywhere, caught once: the command line prints the message and exits with the code.
 """
 
 from collections.abc import Iterable
@@ -9,31 +9,31 @@ from typing import Any
 
 
 class ElmanError(Exception):
-    """Something went wrong that is nobody's input: exit code 1."""
+    """A failure that is not caused by the user's input: exit code 1."""
 
     exit_code = 1
 
 
 class InputError(ElmanError):
-    """What was given cannot be used: says where, what and how to fix it; exit code 2."""
+    """Unusable input; the message says where, what, and how to fix it: exit code 2."""
 
     exit_code = 2
 
 
 class DiskFull(ElmanError):
-    """There is no room for a file; what was saved before is whole."""
+    """The disk is full; everything saved before is intact."""
 
 
 class DataWarning(UserWarning):
-    """Something in the data is probably not as the user thinks; the work goes on."""
+    """The data probably differs from what the user expects; the work continues."""
 
 
-# What comes of parts that do not belong together: settings, numbers and tensors of different runs.
+# The errors raised when settings, numbers and tensors come from different runs.
 UNFIT = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RuntimeError)
 
 
 class UnknownName(InputError):
-    """A name that is neither elman's own nor brought by an installed package."""
+    """A name that neither elman nor an installed package defines."""
 
     def __init__(self, message: str, member: str = "") -> None:
         super().__init__(message)
@@ -41,7 +41,7 @@ class UnknownName(InputError):
 
 
 def is_memory_error(error: BaseException) -> bool:
-    """Whether there was too little memory: torch has an error of its own for that."""
+    """Whether an error means too little memory; torch raises a RuntimeError for that."""
     said = str(error)
     return isinstance(error, MemoryError) or (
         isinstance(error, RuntimeError) and ("allocate" in said or "out of memory" in said)

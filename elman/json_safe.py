@@ -1,6 +1,6 @@
-"""Data as JSON may hold it: dataclasses as objects, and null for NaN and infinity.
+"""Convert data to valid JSON: dataclasses become objects, NaN and infinity become null.
 
-Called before every `--json` and every response of the server.
+Called for every `--json` output and every response of the server.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""Everything of one kind that can be chosen by name: one line each, imported when first asked for.
+"""Components that users choose by name: one line each, imported on first use.
 
     CELLS = Registry("cell", {"lstm": "elman.cells.lstm:LSTM", …}, group="cells")
 
-Takes names and places, "module:what in it" or a whole module, gives what stands there; so a list of
-names costs no import of torch. What is chosen says of itself what it is, in `about`; a module in
-`ABOUT`.
+Takes names and import paths ("module:attribute", or a whole module), gives the objects. So listing
+the names does not import torch. Each component describes itself in one line: `about`, or `ABOUT`
+for a module.
 
-Others may add their own, under names that are not taken: in Python `CELLS["mine"] = MyCell`, or the
-place of it; and any installed package by an entry point of the group "elman.cells". Those are read
-when a name is asked for that is not built in, or when all are. A name that comes from a file, like
-that in a run folder, is only ever looked up: it cannot say what is imported.
+You can add your own under a free name: in Python with `CELLS["mine"] = MyCell` or its import path,
+or from an installed package with an entry point in the group "elman.cells". Entry points are read
+when a name is not built in, or when all names are listed. A name that comes from a file, such as a
+run folder, is only looked up: it cannot choose which module is imported.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from elman.errors import InputError, UnknownName, nearest
 
 
 class Registry(MutableMapping[str, Any]):
-    """Names to what they stand for."""
+    """A mapping from names to components."""
 
     def __init__(self, what: str, places: dict[str, Any], group: str = "") -> None:
-        self.what = what  # as messages call one of them
-        self.group = f"elman.{group}" if group else ""  # of entry points; none: it reads none
+        self.what = what  # the word for one component in messages
+        self.group = f"elman.{group}" if group else ""  # of entry points; "": closed to packages
         self._built_in = frozenset(places)
         self._places = dict(places)
         self._added: set[str] = set()  # by Python code
@@ -54,7 +54,7 @@ class Registry(MutableMapping[str, Any]):
 
     def __setitem__(self, name: str, place: Any) -> None:
         if name in self._built_in:
-            raise InputError(f"the {self.what} {name!r} is elman's own; choose another name")
+            raise InputError(f"the {self.what} {name!r} is built in; choose another name")
         self._places[name] = place
         self._added.add(name)
 
@@ -71,25 +71,25 @@ class Registry(MutableMapping[str, Any]):
         return len(self._all())
 
     def choose(self, name: str) -> Any:
-        """What the name stands for, or an InputError that names the nearest one."""
+        """The component of that name, or an InputError that suggests the nearest name."""
         self.check(name)
         return self[name]
 
     def check(self, name: str) -> None:
-        """Refuse a name that is not known."""
+        """Refuse an unknown name."""
         if name not in self:
             raise UnknownName(
                 f"unknown {self.what} {name!r}; {nearest(name, self)}", f"{self.what} {name}"
             )
 
     def abouts(self) -> dict[str, str]:
-        """What each of them says of itself, by name."""
+        """The one-line description of each component, by name."""
         return {name: _about(member) for name, member in self.items()}
 
     def origin(self, name: str) -> str | None:
-        """The package that brings a name, as "leaky-cell 0.1"; "" if Python code added it.
+        """The package that provides a name, as "leaky-cell 0.1"; "" if Python code added it.
 
-        None for what is elman's own, and for a name that nobody has asked for.
+        None for built-in names and for names that were never looked up.
         """
         if name in self._built_in or name not in self._places:
             return None
@@ -97,13 +97,13 @@ class Registry(MutableMapping[str, Any]):
         return next((_package(point) for point in points if point.name == name), "")
 
     def _all(self) -> dict[str, Any]:
-        """Names and places, with those of installed packages, which are read once."""
+        """Names and import paths, including those of installed packages, which are read once."""
         if not self._read:
             brought: dict[str, Any] = {}
             for point in self._points():
                 self._refuse_clash(point, brought.get(point.name))
                 brought[point.name] = point
-            # Behind elman's own; what Python has added meanwhile stays.
+            # Built-in names come first; names that Python code added meanwhile stay.
             self._places |= {name: brought[name] for name in brought if name not in self._places}
             self._read = True
         return self._places
@@ -112,16 +112,16 @@ class Registry(MutableMapping[str, Any]):
         return _installed(self.group, tuple(sys.path))
 
     def _refuse_clash(self, point: EntryPoint, other: EntryPoint | None) -> None:
-        """A name has one meaning."""
+        """Refuse a name that is defined twice."""
         if point.name in self._built_in or other is not None:
             owner = "elman" if other is None else _package(other)
             raise InputError(
-                f"{_package(point)} brings a {self.what} {point.name!r}, but so does {owner}; "
+                f"{_package(point)} provides a {self.what} {point.name!r}, but so does {owner}; "
                 "rename it there, or uninstall the package"
             )
 
     def _import(self, point: EntryPoint) -> Any:
-        """What an installed package brings; its failures are its own, and said in one line."""
+        """The component of an installed package; a failed import becomes a one-line error."""
         try:
             return point.load()
         except Exception as error:
@@ -131,13 +131,13 @@ class Registry(MutableMapping[str, Any]):
             ) from error
 
 
-_OPEN: list[Registry] = []  # those that other packages can add to
+_OPEN: list[Registry] = []  # the registries that other packages can extend
 
 
 def origins(settings: Any) -> dict[str, str]:
-    """Which of the names in settings are not elman's own: "cell leaky" to `Registry.origin`.
+    """The names in settings that are not built in: "cell leaky" to `Registry.origin`.
 
-    Kept by runs, so that a place where the package is not installed can say what is missing.
+    Runs store this, so that elman can name the missing package where it is not installed.
     """
     if isinstance(settings, dict):
         settings = [*settings.values()]
@@ -151,7 +151,7 @@ def origins(settings: Any) -> dict[str, str]:
 
 @cache
 def _installed(group: str, path: tuple[str, ...]) -> EntryPoints:
-    """The entry points of a group in all packages on the path; none: of no group."""
+    """The entry points of a group in all packages on the path; empty without a group."""
     return entry_points(group=group)
 
 
@@ -166,15 +166,15 @@ def _about(member: Any) -> str:
 def check_options(
     family: Registry, name: str, options: dict[str, Any], where: str = "options"
 ) -> dict[str, Any]:
-    """The options in the types that a member of a family wants; `where` names them in messages.
+    """Convert options to the types that a component declares; `where` names them in messages.
 
-    An InputError if it does not have them.
+    Raises an InputError for an unknown option.
     """
     return convert_options(family.choose(name), options, f"the {family.what} {name!r}", where)
 
 
 def convert_options(kind: type, options: dict[str, Any], whose: str, where: str) -> dict[str, Any]:
-    """The options in the types that a class wants; `whose` and `where` are for messages."""
+    """Convert options to the types that a class declares; `whose` and `where` are for messages."""
     known = known_options(kind)
     for option in options:
         if option not in known:
@@ -191,8 +191,8 @@ def convert_options(kind: type, options: dict[str, Any], whose: str, where: str)
 def known_options(kind: type) -> dict[str, Any]:
     """The options of a class, like `forget_bias` of a cell: name to type, None if none is declared.
 
-    They are its arguments that have a default, so a class declares them by having them. One that
-    takes `**options` hands them on, so it has those of its parent too.
+    They are the arguments with a default. A class that takes `**options` passes them on, so it has
+    the options of its parent too.
     """
     known: dict[str, Any] = {}
     for ancestor in kind.__mro__:

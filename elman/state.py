@@ -1,7 +1,7 @@
-"""What a model has read so far: a nested tuple of tensors, batch first in every one of them.
+"""The state of a model after the tokens read so far: a nested tuple of tensors, all batch first.
 
-Models take a state and give a new one; they never keep it. So picking rows (beam search), cutting
-the gradient (truncated back-propagation) and counting rows are one generic line each.
+Models take a state and return a new one; they never store it. So selecting rows (beam search),
+cutting the gradient (truncated back-propagation) and counting rows are one generic line each.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     State = torch.Tensor | tuple["State", ...]
 else:
-    State = object  # the name alone, so that a room can import it without torch
+    State = object  # only the name, so that modules can import it without torch
 
 
 def map_state(function: Callable[[torch.Tensor], torch.Tensor], state: State) -> State:
@@ -39,14 +39,14 @@ def select(state: State, rows: torch.Tensor) -> State:
 
 
 def replace_rows(rows: torch.Tensor, new: State, old: State) -> State:
-    """The old state, but the new one in the rows (B,) that are true."""
+    """The new state in the rows (B,) that are true, the old one elsewhere."""
     import torch
 
     return combine(lambda a, b: torch.where(rows.view(-1, *[1] * (a.dim() - 1)), a, b), new, old)
 
 
 def detach(state: State) -> State:
-    """The same state, cut off from the graph that computed it."""
+    """The same state, detached from the computation graph."""
     return map_state(lambda tensor: tensor.detach(), state)
 
 
@@ -58,7 +58,7 @@ def tensors(state: State) -> list[torch.Tensor]:
 
 
 def join(states: list[State]) -> State:
-    """States below each other in one batch."""
+    """Concatenate states along the batch."""
     import torch
 
     if isinstance(states[0], tuple):
@@ -67,7 +67,7 @@ def join(states: list[State]) -> State:
 
 
 def named_tensors(state: State, name: str) -> dict[str, torch.Tensor]:
-    """Every tensor of a state under its place in the nesting, as in `name.0.1`."""
+    """Every tensor of a state, named by its place in the nesting, as in `name.0.1`."""
     if not isinstance(state, tuple):
         return {name: state}
     parts = [named_tensors(part, f"{name}.{number}") for number, part in enumerate(state)]
@@ -75,7 +75,7 @@ def named_tensors(state: State, name: str) -> dict[str, torch.Tensor]:
 
 
 def from_named(tensors_by_name: dict[str, torch.Tensor], name: str) -> State | None:
-    """The state that gave these tensors; None if there are none."""
+    """Rebuild the state from these tensors; None if there are none."""
     if name in tensors_by_name:
         return tensors_by_name[name]
     if not any(key.startswith(f"{name}.") for key in tensors_by_name):

@@ -1,3 +1,3 @@
-"""The version of the package, in the one place that everything reads."""
+"""The version of the package, defined only here."""
 
 __version__ = "0.1.0"

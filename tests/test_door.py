@@ -70,7 +70,7 @@ def test_type_checkers_can_use_the_door(tmp_path: Path) -> None:
 def test_another_kind_is_refused(tmp_path: Path) -> None:
     elman.train("ngram", data="grammar", out=tmp_path / "run")
     with pytest.raises(
-        elman.InputError, match="is an ngram, not a tagger; it is for elman suggest"
+        elman.InputError, match="is an ngram, not a tagger; use it with elman suggest"
     ):
         elman.load(tmp_path / "run", TrainedTagger)
     with pytest.raises(elman.InputError, match="recipe ngram: is an ngram, not a tagger"):

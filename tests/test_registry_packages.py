@@ -58,19 +58,19 @@ def test_a_built_in_name_is_not_taken(install: Install) -> None:
     install("three", "test_things", "date = three_module:Thing")
     registry = things()
     assert registry["date"] is datetime.date
-    message = "^three 0.1 brings a thing 'date', but so does elman; rename it there, or uninstall"
+    message = "^three 0.1 provides a thing 'date', but so does elman; rename it there, or uninstall"
     with pytest.raises(InputError, match=message):
         len(registry)
     with pytest.raises(InputError, match=message):
         registry.check("unknown")
-    with pytest.raises(InputError, match="the thing 'date' is elman's own; choose another name"):
+    with pytest.raises(InputError, match="the thing 'date' is built in; choose another name"):
         registry["date"] = int
 
 
 def test_two_packages_with_one_name_are_refused(install: Install) -> None:
     install("four", "test_things", "mine = four_module:Thing")
     install("five", "test_things", "mine = five_module:Thing")
-    with pytest.raises(InputError, match=r"(four|five) 0.1 brings .* so does (four|five) 0.1;"):
+    with pytest.raises(InputError, match=r"(four|five) 0.1 provides .* so does (four|five) 0.1;"):
         things().choose("mine")
 
 

@@ -1,9 +1,9 @@
-"""Language models around language models; each keeps the contract.
+"""Adapters: language models that wrap a language model and keep its contract.
 
-Takes a model and settings written as `name:key=value,…`, gives a model. What an adapter may need
-besides, validation text to fit its weights or another run, it asks of the `FitContext`.
+Takes a model and settings written as `name:key=value,…`, gives a model. An adapter may also need
+validation text to fit its weights, or another run; it gets them from the `FitContext`.
 
-Each is a file that has `ABOUT`, the dataclass of its settings as `Config`, and
+Each adapter is a file with `ABOUT`, the dataclass of its settings as `Config`, and
 `wrap(model, config, around)`.
 """
 
@@ -36,10 +36,10 @@ ADAPTERS = Registry(
 
 
 def adapt(model: LanguageModel, written: Iterable[str], around: FitContext) -> LanguageModel:
-    """The model with adapters around it, as written: `cache`, `cache:decay=0.02,window=500`.
+    """Wrap the model in adapters, given as `cache` or `cache:decay=0.02,window=500`.
 
-    The first is the innermost; but those that change how the model itself computes (`INNERMOST`)
-    go around it directly, wherever they are written.
+    The first is the innermost. Adapters that change how the model itself computes (`INNERMOST`)
+    always wrap it directly, at any position of the list.
     """
     chosen = [_read(adapter) for adapter in written]
     for module, config in sorted(chosen, key=lambda one: not getattr(one[0], "INNERMOST", False)):
@@ -48,7 +48,7 @@ def adapt(model: LanguageModel, written: Iterable[str], around: FitContext) -> L
 
 
 def _read(written: str) -> tuple[Any, Any]:
-    """An adapter's file and its settings."""
+    """The module of an adapter and its settings."""
     name, _, settings = written.partition(":")
     module = ADAPTERS.choose(name)
     words = [word for word in settings.split(",") if word]
@@ -63,10 +63,10 @@ def _nothing(*asked: object) -> NoReturn:
 
 @dataclass
 class FitContext:
-    """What an adapter may need besides a model and its settings: texts to fit on, other runs.
+    """Resources that adapters may need to fit their settings: texts and other runs.
 
-    Made by the task that owns the model (`tasks/language_modelling/adapter_fitting.py`), asked by
-    the adapters. Scoring the validation text may take minutes, so it is done once for each model.
+    Made by the task that owns the model (`tasks/language_modelling/adapter_fitting.py`) and used by
+    the adapters. Scoring the validation text may take minutes, so it is done once per model.
     """
 
     score: Callable[[LanguageModel], np.ndarray]  # log probabilities of the validation text
@@ -74,17 +74,17 @@ class FitContext:
     training_ids: Callable[[], np.ndarray] = _nothing  # the training text
     token_id: Callable[[str], int] = _nothing
     eos_id: int = 0
-    progress: Callable[[int, int], None] = lambda tokens, of: None  # tokens done just now, of all
+    progress: Callable[[int, int], None] = lambda tokens, of: None  # tokens done now, all tokens
     _known: list[tuple[LanguageModel, np.ndarray]] = field(default_factory=list)
 
     def score_validation(self, model: LanguageModel) -> np.ndarray:
-        """Log probabilities of the validation text's tokens."""
+        """Log probabilities of the tokens of the validation text."""
         for known, log_probs in self._known:
             if known is model:
                 return log_probs
         return self.remember(model, self.score(model))
 
     def remember(self, model: LanguageModel, log_probs: np.ndarray) -> np.ndarray:
-        """Keep a model's log probabilities of the validation text."""
+        """Cache the log probabilities of the validation text under a model."""
         self._known.append((model, log_probs))
         return log_probs

@@ -1,11 +1,11 @@
-"""The unigram cache: words of the recent past are likely to come again (Kuhn and De Mori 1990).
+"""The unigram cache: recent words are likely to occur again (Kuhn and De Mori 1990).
 
-As a model of its own: it predicts the words it has just read, each occurrence weighing
+The cache is a model that predicts the words it has just read. Each occurrence has the weight
 
     exp(-decay * distance)      for the last `window` tokens; decay 0 is the plain, uniform cache
 
-and, before anything was read, all words alike. It is of use only mixed with another model.
-A state is the last `window` ids of each row, (B, window), -1 where nothing was read.
+Before the first word the distribution is uniform. The cache is useful only when mixed with another
+model. A state is the last `window` ids of each row, (B, window), with -1 for positions not filled.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from elman.adapters.mixture import Mixture, mix
 from elman.errors import InputError
 from elman.models.contract import LanguageModel
 
-ABOUT = "words of the recent past come again (Kuhn and De Mori 1990)"
+ABOUT = "raises the probability of recent words (Kuhn and De Mori 1990)"
 
 _AT_ONCE = 1 << 21  # comparisons held in memory
 
 
 @dataclass(kw_only=True)
 class Config:
-    """A unigram cache."""
+    """Settings of the unigram cache."""
 
-    window: int = 2000  # tokens remembered
-    decay: float = 0.01  # how fast they fade; 0: not at all, until they leave the window
-    weight: float | None = None  # of the cache in the mixture; None: fitted on validation text
+    window: int = 2000  # number of remembered tokens
+    decay: float = 0.01  # decay of the weight with distance; 0: uniform within the window
+    weight: float | None = None  # weight in the mixture; None: fitted on validation text
 
     def __post_init__(self) -> None:
         if self.window < 1:
@@ -44,12 +44,12 @@ class Config:
 
 
 def wrap(model: LanguageModel, config: Config, around: FitContext) -> Mixture:
-    """The model mixed with a cache."""
+    """Mix the model with a cache."""
     return mix(model, UnigramCache(model.vocabulary_size, config), config.weight, around)
 
 
 class UnigramCache(LanguageModel):
-    """The distribution of the words just read."""
+    """The distribution of the most recent words."""
 
     def __init__(self, vocabulary_size: int, config: Config) -> None:
         self.vocabulary_size = vocabulary_size
@@ -57,7 +57,7 @@ class UnigramCache(LanguageModel):
         self.horizon = config.window
         distances = torch.arange(config.window - 1, -1, -1, dtype=torch.float64)
         self.weights = torch.exp(-config.decay * distances)  # (W,) oldest first
-        # mass[n]: what n remembered tokens weigh together
+        # mass[n]: total weight of n remembered tokens
         self.mass = torch.cat([torch.zeros(1, dtype=torch.float64), self.weights.flip(0).cumsum(0)])
 
     def start(self, batch_size: int, source: Any = None) -> torch.Tensor:
@@ -89,7 +89,7 @@ class UnigramCache(LanguageModel):
         return self._normalise(counts, filled), self.read(ids, state)
 
     def _normalise(self, counts: torch.Tensor, filled: torch.Tensor) -> torch.Tensor:
-        """Log of counts over what is remembered; uniform where nothing is."""
+        """Log of counts over their total weight; uniform where the cache is empty."""
         uniform = torch.tensor(1 / self.vocabulary_size, dtype=torch.float64)
         mass = self.mass[filled]
         return torch.where(filled > 0, counts / mass.clamp(min=1e-300), uniform).log()

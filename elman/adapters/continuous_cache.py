@@ -1,13 +1,14 @@
-"""The continuous cache: words that came after similar moments come again (Grave et al. 2017).
+"""The continuous cache: words that followed similar hidden states recur (Grave et al. 2017).
 
     p(w) = (1 - λ) p_model(w) + λ p_cache(w)      p_cache(w) ∝ Σ_i 1[w = w_i] exp(θ h · h_i)
 
-h is the vector the model predicts the next word from, h_i the one it predicted an earlier word w_i
-from; i runs over the last `window` words, fewer at the beginning, when no more were read. Nothing
-is learned: θ and λ are all there is, and what is not given is fitted on validation text.
+h is the hidden vector from which the model predicts the next word, h_i the one from which it
+predicted an earlier word w_i; i runs over the last `window` words, or fewer at the beginning. The
+cache has no trained weights, only θ and λ; if they are not given, they are fitted on validation
+text.
 
-A state is that of the model and, for each row, what is remembered: the vectors (B, window, size)
-and the words (B, window), -1 where nothing was read yet.
+A state is the state of the model and, for each row, the remembered vectors (B, window, size) and
+words (B, window), with -1 for positions not filled.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ from elman.errors import InputError
 from elman.models.contract import LanguageModel
 from elman.state import State
 
-ABOUT = "words that came after similar moments come again (Grave et al. 2017)"
+ABOUT = "raises the probability of words that followed similar states (Grave et al. 2017)"
 
 
 @dataclass(kw_only=True)
 class Config:
-    """A continuous cache."""
+    """Settings of the continuous cache."""
 
-    window: int = 500  # words remembered
-    theta: float | None = None  # how much more alike moments count; None: fitted on validation text
-    weight: float | None = None  # λ, of the cache in the mixture; None: fitted on validation text
+    window: int = 500  # number of remembered words
+    theta: float | None = None  # θ, weight of similarity; None: fitted on validation text
+    weight: float | None = None  # λ, weight in the mixture; None: fitted on validation text
 
     def __post_init__(self) -> None:
         if self.window < 1:
@@ -48,11 +49,11 @@ class Config:
 
 
 def wrap(model: LanguageModel, config: Config, around: FitContext) -> ContinuousCache:
-    """The model with a continuous cache, θ and λ fitted if they are not given."""
+    """Add a continuous cache to the model; fit θ and λ if they are not given."""
     if not model.has_vectors:
         raise InputError(
-            "continuous-cache: compares hidden vectors, and this model has none; "
-            "put it around a neural run, or take --with cache"
+            "continuous-cache: this model has no hidden vectors to compare; "
+            "use a neural run, or --with cache"
         )
     if config.theta is not None and config.weight is not None:
         return ContinuousCache(model, config.window, config.theta, config.weight)
@@ -63,7 +64,7 @@ def wrap(model: LanguageModel, config: Config, around: FitContext) -> Continuous
 
 
 class ContinuousCache(Wrapper):
-    """A model, mixed with the distribution of its recent words by how alike the moments are."""
+    """A model mixed with its recent words, weighted by the similarity of hidden states."""
 
     def __init__(self, model: LanguageModel, window: int, theta: float, weight: float) -> None:
         super().__init__(model)
@@ -106,14 +107,14 @@ class ContinuousCache(Wrapper):
         log_probs, vectors, inner = self.model.score_and_vectors(ids, inner)
         keys, words = torch.cat([keys, vectors], dim=1), torch.cat([words, ids], dim=1)
         cached = probabilities(vectors, ids, keys, words, self.window, [self.theta])[0]
-        known = words[:, self.window - 1 : -1] != NOTHING  # whether the word before was read here
+        known = words[:, self.window - 1 : -1] != NOTHING  # whether the previous word was read here
         mixed = self._mix(log_probs.double(), cached, known)
         return mixed, vectors, (inner, keys[:, ids.shape[1] :], words[:, ids.shape[1] :])
 
     def _mix(
         self, log_probs: torch.Tensor, cached: torch.Tensor, known: torch.Tensor
     ) -> torch.Tensor:
-        """Log of both mixed; the model alone where nothing is remembered."""
+        """Log of the mixture; the model alone where the cache is empty."""
         mixed = torch.logaddexp(log_probs + log(1 - self.weight), cached.log() + log(self.weight))
         return torch.where(known, mixed, log_probs)
 
@@ -121,8 +122,8 @@ class ContinuousCache(Wrapper):
         return {"window": self.window, "theta": self.theta, "weight": self.weight}
 
 
-NOTHING = -1  # where no word was read yet
-_AT_ONCE = 256  # words compared with what is remembered at a time
+NOTHING = -1  # position not filled yet
+_AT_ONCE = 256  # words compared with the cache at a time
 
 
 def probabilities(
@@ -135,7 +136,7 @@ def probabilities(
 ) -> torch.Tensor:
     """p_cache of each id for each θ, (θ, B, T), from keys and words (B, window + T) up to it.
 
-    Zero where nothing is remembered.
+    Zero where the cache is empty.
     """
     cached = torch.zeros(len(thetas), *ids.shape, dtype=torch.float64)
     for begin in range(0, ids.shape[1], _AT_ONCE):
@@ -160,18 +161,19 @@ def distribution(
     theta: float,
     vocabulary_size: int,
 ) -> torch.Tensor:
-    """p_cache of every word, (B, V), after vectors (B, size); zeros where nothing is remembered."""
+    """p_cache of every word, (B, V), after vectors (B, size); zeros where the cache is empty."""
     alike = keys @ vectors[:, :, None]
     alike = (theta * alike[:, :, 0]).masked_fill(words == NOTHING, -math.inf)
-    shares = torch.nan_to_num(alike.softmax(1).double())  # of nothing: none
+    shares = torch.nan_to_num(alike.softmax(1).double())  # an empty cache gives no probability
     cached = torch.zeros(len(words), vocabulary_size, dtype=torch.float64)
     return cached.scatter_add_(1, words.clamp(min=0), shares)
 
 
 def _outside(words: torch.Tensor, window: int, dtype: torch.dtype) -> torch.Tensor:
-    """-inf for what a step cannot see of words (B, n), else 0; (B, t, n) or, alike for all, (t, n).
+    """-inf where a step cannot see one of the words (B, n), else 0; (B, t, n), or (t, n) if all
+    rows are alike.
 
-    The first of the t = n - window + 1 steps sees the first `window` words, the next is one on.
+    The first of the t = n - window + 1 steps sees the first `window` words; each step moves by one.
     """
     steps = words.shape[1] - window + 1
     ages = torch.arange(words.shape[1]) - torch.arange(steps)[:, None]
@@ -182,16 +184,16 @@ def _outside(words: torch.Tensor, window: int, dtype: torch.dtype) -> torch.Tens
     return torch.zeros(hidden.shape, dtype=dtype).masked_fill(hidden, -math.inf)
 
 
-_RANGE, _POINTS = (0.005, 2.0), 9  # values of θ that are tried
+_RANGE, _POINTS = (0.005, 2.0), 9  # candidate values of θ
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """How likely the validation text is with a θ and a λ."""
+    """The likelihood of the validation text with a θ and a λ."""
 
     theta: float
     weight: float
-    log_probs: np.ndarray  # of every token of the text, both mixed
+    log_probs: np.ndarray  # of every token of the text, under the mixture
 
 
 def fit(
@@ -201,10 +203,10 @@ def fit(
     weight: float | None,
     around: FitContext,
 ) -> Attempt:
-    """The best attempt; a θ or λ that is given stays as it is.
+    """Find the best θ and λ; given values are kept.
 
-    Of each θ the best λ, by expectation maximisation; the best θ by trial, on a grid and then on a
-    finer one. The model reads the text once; what is tried again and again is the cache.
+    For each θ, expectation maximisation finds the best λ. θ is searched on a grid and then on a
+    finer one. The model reads the text once; only the cache is computed again.
     """
     recorder = _Recorder(model)
     log_probs = around.remember(model, around.score(recorder))
@@ -228,7 +230,7 @@ def fit(
 
 
 class _Recorder(Wrapper):
-    """A model that keeps what it is asked to score, and the vectors, a text after the other."""
+    """A model that records the ids it scores and their vectors, text by text."""
 
     def __init__(self, model: LanguageModel) -> None:
         super().__init__(model)
@@ -245,7 +247,7 @@ class _Recorder(Wrapper):
         return log_probs, state
 
     def texts(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
-        """Ids (1, T) and vectors (1, T, size) of each text that was read from its start."""
+        """Ids (1, T) and vectors (1, T, size) of each text, from its start."""
         return [
             (
                 torch.cat([ids[:1] for ids, _ in pieces], dim=1),
@@ -259,7 +261,7 @@ class _Recorder(Wrapper):
 def _of_text(
     ids: torch.Tensor, vectors: torch.Tensor, window: int, thetas: Sequence[float]
 ) -> np.ndarray:
-    """log p_cache of every token of a text from its start, (θ, T); NaN where nothing is known."""
+    """log p_cache of every token of a text from its start, (θ, T); NaN where the cache is empty."""
     nothing = vectors.new_zeros(1, window, vectors.shape[2])
     keys = torch.cat([nothing, vectors], dim=1)
     words = torch.cat([torch.full((1, window), NOTHING), ids], dim=1)
@@ -271,7 +273,7 @@ def _of_text(
 def _weigh(
     theta: float, log_probs: np.ndarray, cached: np.ndarray, weight: float | None
 ) -> Attempt:
-    """With the weight that is given, or the best one; the model alone where nothing is known."""
+    """Mix with the given weight or the best one; the model alone where the cache is empty."""
     both = np.stack([log_probs, np.where(np.isnan(cached), log_probs, cached)])
     if weight is None:
         weight = float(fit_weights(both)[1])

@@ -1,13 +1,13 @@
-"""Forgetting at the start of a document: what was read before it no longer counts.
+"""Reset the state at the start of each document.
 
-Caches and adapted weights are of use within a text, and a burden to the next one. A document ends
+Caches and adapted weights help within a document and hurt in the next one. A document ends
 
     at a blank line                          documents
-    after so many lines                      documents:lines=1
+    after a number of lines                  documents:lines=1
     before a line that begins with a word    documents:mark==
 
-A state is that of the model, and for each row (B,) how many lines of the document were read and the
-id before.
+A state is the state of the model and, for each row (B,), the number of lines read in the document
+and the previous id.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from elman.errors import InputError
 from elman.models.contract import LanguageModel
 from elman.state import State, replace_rows
 
-ABOUT = "forgets what was read when a document ends"
+ABOUT = "resets the state when a document ends"
 
 
 @dataclass(kw_only=True)
 class Config:
-    """Where documents end; by default at a blank line."""
+    """Where documents end; the default is a blank line."""
 
-    lines: int = 0  # after so many lines; 0: not counted
-    mark: str = ""  # before a line that begins with this token
+    lines: int = 0  # end after this many lines; 0: do not count lines
+    mark: str = ""  # end before a line that begins with this token
 
     def __post_init__(self) -> None:
         if self.lines < 0:
@@ -43,13 +43,13 @@ class Config:
 
 
 def wrap(model: LanguageModel, config: Config, around: FitContext) -> Documents:
-    """The model, forgetting when a document ends."""
+    """Make the model forget when a document ends."""
     mark = around.token_id(config.mark) if config.mark else None
     return Documents(model, around.eos_id, config, mark)
 
 
 class Documents(Wrapper):
-    """A model that begins anew with each document."""
+    """A model that starts each document from a fresh state."""
 
     def __init__(self, model: LanguageModel, eos_id: int, config: Config, mark: int | None) -> None:
         super().__init__(model)
@@ -86,7 +86,7 @@ class Documents(Wrapper):
         return self._go(self.model.score_and_vectors, ids, state)
 
     def _go(self, act: Callable[..., Any], ids: torch.Tensor, state: State) -> Any:
-        """What the model does, piece by piece, with nothing known after each end of a document."""
+        """Apply the model piece by piece, with a fresh state after each end of a document."""
         inner, lines, before = cast("tuple[State, torch.Tensor, torch.Tensor]", state)
         ends, lines, after = self._ends(ids, lines, before)
         last = ids.shape[1]
@@ -103,7 +103,7 @@ class Documents(Wrapper):
     def _ends(
         self, ids: torch.Tensor, lines: torch.Tensor, before: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """After which ids (B, T) the model forgets; lines read so far and the last id then."""
+        """After which ids (B, T) the model forgets; then the lines read so far and the last id."""
         earlier = torch.cat([before[:, None], ids], dim=1)
         line_ends = ids == self.eos_id
         counted = lines[:, None] + line_ends.cumsum(1)
@@ -116,7 +116,7 @@ class Documents(Wrapper):
         return ends, torch.cat([lines[:, None], counted], dim=1)[:, -1], earlier[:, -1]
 
     def _fresh(self, ids: torch.Tensor) -> State:
-        """The state in which a document begins: nothing read, or its mark."""
+        """The state at the start of a document: nothing read, or only its mark."""
         start = self.model.start(len(ids))
         return start if self.mark is None else self.model.read(ids, start)
 

@@ -1,13 +1,13 @@
-"""Dynamic evaluation: the model goes on learning from the text it reads (Mikolov et al. 2010).
+"""Dynamic evaluation: the model keeps learning from the text it reads (Mikolov et al. 2010).
 
-After each segment of the text has been predicted, and counted, the weights learn from it, by one of
-the rules below (`UpdateRule`).
+Each segment of the text is predicted and counted first. Then the weights are trained on it, by one
+of the rules below (`UpdateRule`).
 
-The adapted weights live in the state, a copy per row, so the model stays as it is and forgetting
-is starting anew. A state is, for each row: what the model carried before the segment, the ids of
-the segment so far, (B, segment), -1 where none was read yet, and the weights, (B, all of them).
-The first id of a segment is the last of the one before: what follows it is predicted from it, read
-again with the new weights.
+The adapted weights are part of the state, one copy per row. The model itself does not change, and
+a fresh state forgets everything. A state has for each row: the state of the model before the
+segment, the ids of the segment so far, (B, segment), with -1 for positions not filled, and the
+weights, (B, all of them). The first id of a segment is the last one of the previous segment: it is
+read again with the new weights to predict the ids after it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from elman.models.contract import LanguageModel
 from elman.models.neural import NeuralModel
 from elman.state import State, detach, join, map_state, select
 
-ABOUT = "goes on learning from the text it reads (Mikolov et al. 2010, Krause et al. 2018)"
+ABOUT = "keeps training on the text it reads (Mikolov et al. 2010, Krause et al. 2018)"
 INNERMOST = True
 
 RULES = ("rms", "sgd")
 _RMS_RATE = 7e-5
 _SGD_RATE = 0.1  # for each word of a segment (Mikolov et al. 2010)
-_LOST = 1e6  # nats of a token, or a weight: no model that can be used has such numbers
+_LOST = 1e6  # nats of a token, or a weight: beyond this the model has diverged
 
 
 @dataclass(kw_only=True)
@@ -46,9 +46,9 @@ class Config:
     rule: str = "rms"  # rms or sgd
     segment: int = 5  # tokens between updates
     rate: float | None = None  # η; None: 7e-5 for rms, 0.1 a word for sgd
-    decay: float = 0.002  # λ of rms, back to the trained weights
-    epsilon: float = 2e-5  # of rms
-    batches: int = 200  # of training text, 100 segments each, for the gradients of rms
+    decay: float = 0.002  # λ of rms: pull towards the trained weights
+    epsilon: float = 2e-5  # ε of rms
+    batches: int = 200  # batches of 100 training segments for the gradient statistics of rms
 
     def __post_init__(self) -> None:
         choose(dict.fromkeys(RULES), self.rule, "rule")
@@ -64,9 +64,9 @@ class Config:
 
 
 def wrap(model: LanguageModel, config: Config, around: FitContext) -> DynamicEvaluation:
-    """The model, learning as it reads."""
+    """Make the model learn as it reads."""
     if not isinstance(model, NeuralModel):
-        raise InputError("dynamic: goes around a neural run; counts have no gradients to learn by")
+        raise InputError("dynamic: needs a neural run; count models have no gradients")
     return DynamicEvaluation(model, config.segment, _make_rule(model, config, around))
 
 
@@ -81,7 +81,7 @@ def _make_rule(model: NeuralModel, config: Config, around: FitContext) -> Update
 
 
 class DynamicEvaluation(Wrapper):
-    """A model that learns from what it reads."""
+    """A model that learns from the text it reads."""
 
     model: NeuralModel
 
@@ -132,7 +132,7 @@ class DynamicEvaluation(Wrapper):
         )
 
     def _inner_states(self, state: State) -> Iterator[State]:
-        """The model's own state of each row; the worker has that row's weights meanwhile."""
+        """The state of the wrapped model for each row; the worker has the weights of that row."""
         with torch.no_grad():
             for carried, ids, weights in _rows(state):
                 self._worker.weights.copy_(weights[0])
@@ -164,7 +164,7 @@ class DynamicEvaluation(Wrapper):
         self._check(torch.cat(log_probs), worker.weights)
         after = torch.full_like(before, -1)
         after[0, : rest.shape[1]] = rest
-        new = slice(known - 1, None)  # what was in the state had been scored before
+        new = slice(known - 1, None)  # the ids in the state were scored before
         return (
             torch.cat(log_probs)[new],
             torch.cat(vectors)[new],
@@ -174,7 +174,7 @@ class DynamicEvaluation(Wrapper):
     def _learn(
         self, segment: torch.Tensor, carried: State
     ) -> tuple[torch.Tensor, torch.Tensor, State]:
-        """Score all ids but the first from those before them, then learn from them."""
+        """Score all ids except the first, then train on them."""
         worker = self._worker
         with torch.enable_grad():
             evidence, (_, carried) = worker.model.advance(segment[:, :-1], carried)
@@ -185,12 +185,12 @@ class DynamicEvaluation(Wrapper):
         return scores[0].detach(), evidence[0][0].detach().flatten(1), detach(carried)
 
     def _check(self, *found: torch.Tensor) -> None:
-        """Scores show at once that weights are lost; the weights need a look at the end only."""
+        """Raise if the weights diverged. Scores show it at once; weights are checked at the end."""
         if not all((tensor.abs() < _LOST).all() for tensor in found):  # NaN is not below it
             rate = self.rule.settings()["rate"]
             raise ElmanError(
-                "dynamic: the weights diverged while the model learned from the text; give a lower "
-                f"rate than {rate:g}, as in --with dynamic:rate={rate / 10:g}"
+                "dynamic: the weights diverged while the model learned from the text; lower "
+                f"the rate from {rate:g}, for example --with dynamic:rate={rate / 10:g}"
             )
 
     def settings(self) -> dict[str, Any]:
@@ -198,7 +198,7 @@ class DynamicEvaluation(Wrapper):
 
 
 def _rows(state: State) -> Iterator[tuple[State, torch.Tensor, torch.Tensor]]:
-    """Each row of a state by itself."""
+    """The rows of a state, one at a time."""
     carried, ids, weights = cast("tuple[State, torch.Tensor, torch.Tensor]", state)
     for row in range(len(ids)):
         rows = torch.tensor([row])
@@ -210,19 +210,19 @@ def _rows(state: State) -> Iterator[tuple[State, torch.Tensor, torch.Tensor]]:
 
 
 def _filled(ids: torch.Tensor) -> int:
-    """How many ids of a segment (1, segment) have been read."""
+    """The number of ids read in a segment (1, segment)."""
     return int((ids >= 0).sum())
 
 
 @contextmanager
 def _gradients_allowed() -> Iterator[None]:
-    """Evaluation runs in inference mode, where nothing can learn."""
+    """Enable gradients: evaluation runs in inference mode."""
     with torch.inference_mode(False), torch.no_grad():
         yield
 
 
 class Worker:
-    """A copy of a neural model to try weights on, so that the model itself stays as it is."""
+    """A copy of a neural model that takes other weights; the model itself does not change."""
 
     def __init__(self, model: NeuralModel) -> None:
         self.model = copy.deepcopy(model).eval().requires_grad_(True)
@@ -239,9 +239,9 @@ class Worker:
         return [piece.view(shape) for piece, shape in zip(pieces, shapes, strict=True)]
 
     def gradients(self, loss: torch.Tensor) -> list[torch.Tensor]:
-        """Of a loss with respect to each parameter.
+        """The gradient of a loss with respect to each parameter.
 
-        Not gathered in one row: adding them up there would take as long as the update itself.
+        They are not joined into one vector: that would take as long as the update itself.
         """
         found = torch.autograd.grad(loss, self._parameters, materialize_grads=True)
         return list(found)
@@ -257,14 +257,14 @@ def root_mean_square(
     batches: int,
     progress: Callable[[int, int], None] = lambda tokens, of: None,
 ) -> torch.Tensor:
-    """How large the gradient of each weight usually is, over training text (Krause et al. 2018).
+    """The root mean square of the gradient of each weight on training text (Krause et al. 2018).
 
-    Over at most so many batches of 100 segments of so many steps, the state carried on. A number
-    for each weight.
+    Uses at most `batches` batches of 100 segments and carries the state from one to the next. Gives
+    one number per weight.
     """
     columns = min(_COLUMNS, len(ids) // (steps + 1))
     if columns < 1:
-        raise InputError("dynamic: the training text is too short to take gradients from")
+        raise InputError("dynamic: the training text is too short to compute gradients")
     per_column = len(ids) // columns
     text = torch.from_numpy(ids[: columns * per_column]).view(columns, -1)
     batches = min(batches, (per_column - 1) // steps)
@@ -283,26 +283,26 @@ def root_mean_square(
 
 
 class UpdateRule(Protocol):
-    """How weights learn from the gradient of one segment of text, in dynamic evaluation.
+    """How dynamic evaluation updates weights from the gradient of one segment of text.
 
-        sgd    w ← w - η g                                    one step downhill (Mikolov)
-        rms    w ← w + λ D (w₀ - w) - η g / (RMS + ε)         and back to where they were (Krause)
+        sgd    w ← w - η g                                    gradient descent (Mikolov)
+        rms    w ← w + λ D (w₀ - w) - η g / (RMS + ε)         with decay to the trained w₀ (Krause)
 
-    g is the gradient of the segment's mean loss; w₀ are the trained weights; RMS is the root mean
-    square of gradients over training text (`root_mean_square`), a number per weight, and D = RMS
-    over its mean, at most 1/λ (Krause et al. 2018). There the mean is over each tensor's mean; here
-    it is over all weights.
+    g is the gradient of the mean loss of the segment; w₀ are the trained weights; RMS is the root
+    mean square of gradients over training text (`root_mean_square`), one number per weight;
+    D = RMS / mean(RMS), at most 1/λ (Krause et al. 2018). The paper takes the mean of the means of
+    tensors; here it is the mean over all weights.
     """
 
     def update(self, worker: Worker, gradients: list[torch.Tensor]) -> None:
-        """Change the worker's weights, from a gradient for each parameter."""
+        """Update the weights of the worker from the gradient of each parameter."""
 
     def settings(self) -> dict[str, Any]:
         """The rule and its settings, as plain data."""
 
 
 class Sgd:
-    """One step downhill."""
+    """Stochastic gradient descent."""
 
     def __init__(self, rate: float) -> None:
         self.rate = rate
@@ -316,17 +316,17 @@ class Sgd:
 
 
 class Rms:
-    """A step as large as the gradients of each weight usually are small, and one back."""
+    """A step scaled by the usual gradient size of each weight, and decay to the trained weights."""
 
     def __init__(self, rate: float, decay: float, epsilon: float, usual: torch.Tensor) -> None:
-        """usual: the size of each weight's gradients, (P,)."""
+        """usual: the root mean square of the gradients of each weight, (P,)."""
         self.rate = rate
         self.decay = decay
         self._rates = rate / (usual + epsilon)
         self._back = (decay * usual / usual.mean().clamp(min=1e-30)).clamp(max=1)
 
     def update(self, worker: Worker, gradients: list[torch.Tensor]) -> None:
-        # Bound by memory, so each weight is touched twice only.
+        # Limited by memory bandwidth, so each weight is accessed only twice.
         worker.weights.lerp_(worker.trained, self._back)
         steps = zip(worker.cut(worker.weights), worker.cut(self._rates), gradients, strict=True)
         for weights, rates, gradient in steps:

@@ -1,7 +1,6 @@
-"""Linear interpolation: several models of one vocabulary, mixed by fixed weights.
+"""Linear interpolation: an ensemble of models with one vocabulary and fixed weights.
 
-Weights are fitted by expectation maximisation on validation text (Jelinek and Mercer 1980): the
-most valuable few lines of language modelling on a CPU.
+Weights are fitted by expectation maximisation on validation text (Jelinek and Mercer 1980).
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class Mixture(LanguageModel):
     def __init__(
         self, models: Sequence[LanguageModel], weights: Sequence[float], *, fitted: bool = False
     ) -> None:
-        """fitted: the weights were found, not given, so a further model may change them."""
+        """fitted: the weights were fitted, so adding a model may change them."""
         for model in models:
             require_distributions(model)
         sizes = {model.vocabulary_size for model in models}
@@ -47,7 +46,7 @@ class Mixture(LanguageModel):
         horizons = [model.horizon for model in models]
         self.horizon = None if None in horizons else max(h for h in horizons if h is not None)
         self.resets_at_lines = all(model.resets_at_lines for model in models)
-        # The vectors are those of the first model that has any.
+        # The vectors come from the first model that has vectors.
         self._vectors_of = next((n for n, model in enumerate(models) if model.has_vectors), None)
         self.has_vectors = self._vectors_of is not None
         self.has_attention = any(model.has_attention for model in models)
@@ -70,13 +69,13 @@ class Mixture(LanguageModel):
         return self._mix([log_probs for log_probs, _ in done]), tuple(s for _, s in done)
 
     def vector(self, state: State) -> torch.Tensor:
-        assert self._vectors_of is not None, "no model here has vectors"
+        assert self._vectors_of is not None, "no model of this mixture has hidden vectors"
         return self.models[self._vectors_of].vector(state[self._vectors_of])
 
     def score_and_vectors(
         self, ids: torch.Tensor, state: State
     ) -> tuple[torch.Tensor, torch.Tensor, State]:
-        assert self._vectors_of is not None, "no model here has vectors"
+        assert self._vectors_of is not None, "no model of this mixture has hidden vectors"
         log_probs, states = [], []
         for number, (model, inner) in enumerate(zip(self.models, state, strict=True)):
             if number == self._vectors_of:
@@ -88,10 +87,10 @@ class Mixture(LanguageModel):
         return self._mix(log_probs), vectors, tuple(states)
 
     def attention(self, state: State) -> tuple[torch.Tensor, torch.Tensor]:
-        """The average over the models that look at a source, by their weights."""
+        """The weighted average over the models with attention to a source."""
         parts = zip(self.models, self.weights, state, strict=True)
         looks = [(weight, *m.attention(s)) for m, weight, s in parts if m.has_attention]
-        # where all of them weigh nothing, they count alike
+        # if all their weights are zero, use equal weights
         shares = torch.tensor([weight for weight, _, _ in looks]).clamp(min=1e-30)
         shares = shares / shares.sum()
         stacked = torch.stack([weights for _, weights, _ in looks])
@@ -110,16 +109,16 @@ class Mixture(LanguageModel):
 def mix(
     model: LanguageModel, other: LanguageModel, weight: float | None, around: FitContext
 ) -> Mixture:
-    """Both mixed, with the other's weight as given, or fitted on validation text.
+    """Mix two models, with the given weight of the other or a weight fitted on validation text.
 
-    Where the model is such a mixture already, the weights of all its models are fitted together.
+    If the model is already a mixture with fitted weights, all weights are fitted together.
     """
     if weight is not None:
         return Mixture([model, other], [1 - weight, weight])
     parts = model.models if isinstance(model, Mixture) and model.fitted else [model]
     models = [*parts, other]
     even = [1 / len(models)] * len(models)
-    Mixture(models, even)  # refuses what cannot be mixed before the long work
+    Mixture(models, even)  # raises for incompatible models before the long work
     log_probs = np.stack([around.score_validation(part) for part in models])
     return Mixture(models, fit_weights(log_probs).tolist(), fitted=True)
 
@@ -127,12 +126,12 @@ def mix(
 def fit_weights(
     log_probs: np.ndarray, tolerance: float = 1e-10, most_steps: int = 1000
 ) -> np.ndarray:
-    """Weights that make a text most likely, from each model's log probabilities of it, (K, N).
+    """Find the weights that maximise the likelihood of a text, from log probabilities (K, N).
 
-    E step: how much of each token's probability came from each model; M step: the average of that.
-    The likelihood has one maximum, so the start does not matter.
+    E step: the share of each model in the probability of each token. M step: the mean share.
+    The likelihood has one maximum, so the initial weights do not matter.
     """
-    possible = np.max(log_probs, axis=0) > -np.inf  # a token impossible for all says nothing
+    possible = np.max(log_probs, axis=0) > -np.inf  # skip tokens impossible for all models
     probs = np.exp(log_probs[:, possible] - np.max(log_probs[:, possible], axis=0))
     weights = updated = np.full(len(probs), 1 / len(probs))
     for _ in range(most_steps if possible.any() else 0):
@@ -145,19 +144,19 @@ def fit_weights(
 
 
 def log(weight: float) -> float:
-    """Of a weight, which may be zero."""
+    """The logarithm of a weight, which may be zero."""
     return math.log(weight) if weight > 0 else -math.inf
 
 
-ABOUT = "linear interpolation with another run; given again, of all of them"
+ABOUT = "linear interpolation with another run; repeat it to mix several runs"
 
 
 @dataclass(kw_only=True)
 class Config:
-    """Interpolation with another run."""
+    """Settings of the interpolation with another run."""
 
     run: str = ""  # folder of the other run
-    weight: float | None = None  # of the other run; None: fitted on validation text
+    weight: float | None = None  # weight of the other run; None: fitted on validation text
 
     def __post_init__(self) -> None:
         if not self.run:
@@ -167,5 +166,5 @@ class Config:
 
 
 def wrap(model: LanguageModel, config: Config, around: FitContext) -> Mixture:
-    """The model mixed with that of another run."""
+    """Mix the model with the model of another run."""
     return mix(model, around.load_model(config.run), config.weight, around)

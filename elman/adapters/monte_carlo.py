@@ -1,11 +1,10 @@
-"""Monte-Carlo dropout: the average of many thinned networks (Gal and Ghahramani 2016).
+"""Monte-Carlo dropout: the average of many networks with fixed masks (Gal and Ghahramani 2016).
 
     p(w) = 1/K Σ_k p(w | network k)
 
-A network is drawn by the dropout that the model was trained with; its masks stay the same through
-the whole text, so each of the K is one network that reads everything, with a state of its own.
-Which ones are drawn depends on the seed alone. Zoneout, which has no masks that could stay, keeps
-to its expectation.
+The dropout of the training draws each network. Its masks stay fixed for the whole text, so each of
+the K networks reads the whole text with its own state. The networks depend only on the seed.
+Zoneout has no masks that could stay fixed; it uses its expectation.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from elman.models.contract import LanguageModel
 from elman.models.neural import NeuralModel
 from elman.state import State
 
-ABOUT = "the average of networks thinned by dropout (Gal and Ghahramani 2016)"
+ABOUT = "averages several dropout samples of the network (Gal and Ghahramani 2016)"
 INNERMOST = True
 
 Result = TypeVar("Result")
@@ -38,8 +37,8 @@ _APART = 1_000_003  # so that two seeds have no network in common
 class Config:
     """Monte-Carlo dropout."""
 
-    samples: int = 20  # networks
-    seed: int = 0  # which ones
+    samples: int = 20  # number of networks
+    seed: int = 0  # random seed of the dropout masks
 
     def __post_init__(self) -> None:
         if self.samples < 1:
@@ -47,14 +46,14 @@ class Config:
 
 
 def wrap(model: LanguageModel, config: Config, around: FitContext) -> MonteCarlo:
-    """The average of thinned networks."""
+    """Average several dropout samples of the model."""
     if not isinstance(model, NeuralModel):
-        raise InputError("monte-carlo: goes around a neural run, which can be thinned by dropout")
+        raise InputError("monte-carlo: needs a neural run; count models have no dropout")
     return MonteCarlo(model, config.samples, config.seed)
 
 
 class MonteCarlo(Wrapper):
-    """Thinned networks, averaged."""
+    """The average of several dropout samples of a network."""
 
     def __init__(self, model: NeuralModel, samples: int, seed: int) -> None:
         super().__init__(model)
@@ -86,7 +85,7 @@ class MonteCarlo(Wrapper):
         return torch.stack([weights for weights, _ in each]).mean(0), each[0][1]
 
     def _each(self, act: Callable[[State], Result], states: State) -> list[Result]:
-        """What each network makes of its state."""
+        """Apply each network to its own state."""
         results = []
         for sample, state in enumerate(states):
             with one_network(self.seed * _APART + sample):

@@ -1,6 +1,6 @@
-"""A flatter or steeper distribution: p(w) ∝ p_model(w)^(1/τ), τ fitted on validation text.
+"""A flatter or sharper distribution: p(w) ∝ p_model(w)^(1/τ), τ fitted on validation text.
 
-Trained networks are often too sure of themselves; a τ above one mends that (Guo et al. 2017).
+Trained networks are often overconfident; a τ above one corrects that (Guo et al. 2017).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from elman.errors import InputError
 from elman.models.contract import LanguageModel
 from elman.state import State
 
-ABOUT = "a flatter or steeper distribution, fitted on validation text (Guo et al. 2017)"
+ABOUT = "flattens or sharpens the distribution; fitted on validation text (Guo et al. 2017)"
 
 _AT_ONCE = 1 << 22  # probabilities held in memory
 _TRIED = np.linspace(0.7, 1.6, 19)
@@ -26,7 +26,7 @@ _TRIED = np.linspace(0.7, 1.6, 19)
 
 @dataclass(kw_only=True)
 class Config:
-    """A temperature for evaluation."""
+    """Settings of the temperature."""
 
     value: float | None = None  # τ; None: fitted on validation text
 
@@ -36,7 +36,7 @@ class Config:
 
 
 def wrap(model: LanguageModel, config: Config, around: FitContext) -> Temperature:
-    """The model at a temperature."""
+    """Evaluate the model at a temperature."""
     if config.value is not None:
         return Temperature(model, config.value)
     trial = _Trial(model)
@@ -45,7 +45,7 @@ def wrap(model: LanguageModel, config: Config, around: FitContext) -> Temperatur
 
 
 class Temperature(Wrapper):
-    """A model whose log probabilities are divided by τ, and summed up to one again."""
+    """A model whose log probabilities are divided by τ and normalised again."""
 
     def __init__(self, model: LanguageModel, value: float) -> None:
         super().__init__(model)
@@ -73,12 +73,12 @@ class Temperature(Wrapper):
 
 
 def _parts(ids: torch.Tensor, vocabulary_size: int) -> tuple[torch.Tensor, ...]:
-    """Ids (B, T), so many steps at a time that the distributions fit into memory."""
+    """Ids (B, T) in pieces whose distributions fit into memory."""
     return torch.split(ids, max(1, _AT_ONCE // (len(ids) * vocabulary_size)), dim=1)
 
 
 class _Trial(Wrapper):
-    """A model that adds up, as it scores, how likely the text is at several temperatures."""
+    """A model that sums the log likelihood of the text at several temperatures as it scores."""
 
     def __init__(self, model: LanguageModel) -> None:
         super().__init__(model)
@@ -96,7 +96,7 @@ class _Trial(Wrapper):
         return torch.cat(scores, dim=1), state
 
     def best(self) -> float:
-        """The lowest point of a parabola through the best temperature and its neighbours."""
+        """The minimum of a parabola through the best temperature and its neighbours."""
         middle = min(max(int(self.nats.argmin()), 1), len(_TRIED) - 2)
         near = slice(middle - 1, middle + 2)
         if not np.isfinite(self.nats[near]).all():

@@ -1,7 +1,7 @@
-"""What adapters around one model share: they are like it, but for what they change.
+"""The base class of adapters that wrap one model: everything is delegated to the model.
 
-A class says in `predict` and `score` what it changes, and in `settings` how much; all else follows.
-One with a state of its own says the rest too.
+A subclass overrides `predict` and `score`, and reports its numbers in `settings`. A subclass with
+its own state overrides the other methods too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from elman.state import State
 
 
 def require_distributions(model: LanguageModel) -> None:
-    """Refuse a model that gives no distribution after some contexts."""
+    """Raise if a model has no distribution after some contexts."""
     if not model.always_defined:
         raise InputError(
             "an unsmoothed count model (maximum-likelihood) gives no distribution after unseen "
@@ -26,7 +26,7 @@ def require_distributions(model: LanguageModel) -> None:
 
 
 class Wrapper(LanguageModel):
-    """A model around a model. As it stands it changes nothing, and its state is the model's."""
+    """A model that wraps a model. By itself it changes nothing and uses the state of the model."""
 
     def __init__(self, model: LanguageModel) -> None:
         require_distributions(model)
@@ -39,7 +39,7 @@ class Wrapper(LanguageModel):
 
     @property
     def models(self) -> list[LanguageModel]:
-        """What is inside."""
+        """The wrapped models."""
         return [self.model]
 
     def start(self, batch_size: int, source: Any = None) -> State:
@@ -60,7 +60,7 @@ class Wrapper(LanguageModel):
     def score_and_vectors(
         self, ids: torch.Tensor, state: State
     ) -> tuple[torch.Tensor, torch.Tensor, State]:
-        # The text is read twice: the scores are this model's, the vectors those of the one inside.
+        # The text is read twice: for the scores of this adapter and the vectors of its model.
         _, vectors, _ = self.model.score_and_vectors(ids, state)
         scores, after = self.score(ids, state)
         return scores, vectors, after
@@ -73,5 +73,5 @@ class Wrapper(LanguageModel):
         return {"model": name, **self.settings(), "around": self.model.describe()}
 
     def settings(self) -> dict[str, Any]:
-        """What was given or fitted, as plain data."""
+        """The given or fitted settings, as plain data."""
         return {}

@@ -1,8 +1,8 @@
-"""Ids to tensors: what a training step sees.
+"""Batches: from ids to the tensors of a training step.
 
-Takes the ids of a text, gives `Batch`es; called by the training loop, which knows no more of the
-data than this. `stream.py` cuts a text into columns and windows, `buckets.py` pads lines of like
-length side by side, and pairs of a source and a target.
+Takes the ids of a text, gives `Batch`es; called by the training loop, which sees the data only in
+this form. `stream.py` cuts a text into columns and windows; `buckets.py` pads lines, or pairs of a
+source and a target, in batches of similar length.
 """
 
 from elman.batches.batch import Batch, Batches

@@ -1,4 +1,4 @@
-"""What one training step sees, and what hands it out."""
+"""The batch of one training step, and the interface of batch iterators."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class Batch:
     targets: torch.Tensor
     lengths: torch.Tensor | None = None  # (B,) tokens of each row; None: all rows are full
     rate_factor: float = 1.0  # of the learning rate: short windows take short steps
-    learned: torch.Tensor | None = None  # (B, T) targets that are learned; None: all
-    source: Source | None = None  # what the rows are said of, where they translate something
+    learned: torch.Tensor | None = None  # (B, T) targets to train on; None: all
+    source: Source | None = None  # the sources of the rows, for encoder–decoders
 
     def __len__(self) -> int:
         return len(self.inputs)
 
     @property
     def tokens(self) -> int:
-        """Targets, padding not counted."""
+        """The number of targets, without padding."""
         return self.inputs.numel() if self.lengths is None else int(self.lengths.sum())
 
     def to(self, device: torch.device) -> Batch:
-        """The same on a device."""
+        """The same batch on a device."""
         return self._changed(lambda part: part.to(device))
 
     def rows(self, rows: slice) -> Batch:
@@ -42,7 +42,7 @@ class Batch:
         )
 
     def _changed(self, change: Callable[[Any], Any]) -> Batch:
-        """With the same done to every tensor, and to the source."""
+        """Apply a function to every tensor, including the source."""
         changed: dict[str, Any] = {
             name: change(value)
             for name, value in vars(self).items()
@@ -52,29 +52,29 @@ class Batch:
 
 
 class Batches(ABC):
-    """Hands out the batches of one epoch after another, and can say exactly where it is."""
+    """Iterates over the batches, epoch after epoch, with an exact position."""
 
-    carries_state: bool  # whether a batch goes on where the one before it ended
+    carries_state: bool  # whether a batch continues the one before it
     tokens_per_epoch: int
 
     @property
     def learned_per_epoch(self) -> int:
-        """Tokens that are learned; all of them, unless some are only read."""
+        """The number of tokens to train on: all, unless some are only read."""
         return self.tokens_per_epoch
 
     @property
     def steps_per_epoch(self) -> int | None:
-        """How many batches an epoch has; None where that is left to chance."""
+        """The number of batches in an epoch; None if it is random."""
         return None
 
     @abstractmethod
     def next(self) -> Batch | None:
-        """The next batch; None at the end of an epoch, after which the next one begins."""
+        """The next batch; None at the end of an epoch, then the next epoch begins."""
 
     @abstractmethod
     def position(self) -> dict[str, Any]:
-        """Where it is, as plain data."""
+        """The position, as plain data."""
 
     @abstractmethod
     def go_to(self, position: dict[str, Any]) -> None:
-        """Go to where `position` was taken."""
+        """Go to a `position`."""

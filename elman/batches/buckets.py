@@ -1,7 +1,7 @@
-"""Rows of like length side by side: random, and little of a batch is padding.
+"""Bucketing: random batches of rows of similar length, with little padding.
 
 For every epoch the rows are shuffled, cut into pools, sorted by length within a pool, and cut into
-batches, which are shuffled again. What stands where follows from the seed and the epoch alone.
+batches, which are shuffled again. The order depends only on the seed and the epoch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BATCHES_PER_POOL = 50
 
 
 class Buckets(Batches):
-    """Batches of rows by themselves, in an order of their own for every epoch."""
+    """Batches of independent rows, in a new order for every epoch."""
 
     carries_state = False
 
@@ -63,7 +63,7 @@ class Buckets(Batches):
 def plan_epoch(
     lengths: np.ndarray, batch_size: int, seed: int | None, epoch: int
 ) -> list[np.ndarray]:
-    """Which rows stand in which batch; without a seed, simply by length."""
+    """The rows of each batch; without a seed, sorted by length."""
     if seed is None:
         order = np.argsort(lengths, kind="stable")
         return [order[first : first + batch_size] for first in range(0, len(order), batch_size)]
@@ -78,15 +78,15 @@ def plan_epoch(
 
 
 class Lines(Buckets):
-    """A text line by line: rows of like length side by side, padded (bucketing).
+    """A text line by line, in padded batches of similar length (bucketing).
 
-    Every line is a row of its own that starts from nothing: its inputs are `<eos>` and its words,
-    its targets its words and `<eos>`.
+    Every line is a row that starts from the initial state: its inputs are `<eos>` and its words,
+    its targets are its words and `<eos>`.
 
         <eos> the cat sleeps   →   the cat sleeps <eos>
         <eos> it rains  ·      →   it rains <eos>  ·          · padding, never counted
 
-    Where it is said which tokens are `learned`, the others are only read.
+    If `learned` is given, the other tokens are only read.
     """
 
     def __init__(
@@ -96,12 +96,12 @@ class Lines(Buckets):
         batch_size: int,
         eos_id: int,
         seed: int = 0,
-        learned: np.ndarray | None = None,  # bool, of each id; None: all
+        learned: np.ndarray | None = None,  # bool per id; None: all
     ) -> None:
         if len(ids) == 0:
             raise InputError("there are no lines to train on")
         ends = np.flatnonzero(ids == eos_id) + 1
-        if len(ends) == 0 or ends[-1] != len(ids):  # a last line that no newline ends
+        if len(ends) == 0 or ends[-1] != len(ids):  # a last line without a newline
             ids, ends = np.append(ids, eos_id), np.append(ends, len(ids) + 1)
             learned = None if learned is None else np.append(learned, True)
         self._ids = ids
@@ -132,12 +132,12 @@ class Lines(Buckets):
 
 
 class Pairs(Buckets):
-    """Pairs of a source and a target: rows of like length side by side, padded.
+    """Pairs of a source and a target, in padded batches of similar length.
 
         source   ein Hund bellt <eos>    inputs  <eos> a dog barks   →   targets  a dog barks <eos>
 
-    Every target starts from nothing but its source. Rows are put together by the length of the
-    target, and of those by that of the source. Takes arrays of ids, or of vectors as sources.
+    Every target starts from its source alone. Rows are sorted by the length of the target, then by
+    that of the source. Takes arrays of ids, or of vectors as sources.
     """
 
     def __init__(
@@ -147,13 +147,13 @@ class Pairs(Buckets):
         *,
         batch_size: int,
         eos_id: int,
-        source_eos_id: int | None = None,  # None: the target's
+        source_eos_id: int | None = None,  # None: the same as for the target
         places: Sequence[np.ndarray] | None = None,  # for copying, see `sources.py`
         vectors: bool = False,
         seed: int | None = 0,
     ) -> None:
         if len(sources) != len(targets):
-            raise InputError(f"{len(sources):,} sources and {len(targets):,} targets: not pairs")
+            raise InputError(f"{len(sources):,} sources but {len(targets):,} targets; give pairs")
         if len(sources) == 0:
             raise InputError("there are no pairs to train on")
         self._sources, self._targets, self._places = sources, targets, places

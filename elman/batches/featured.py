@@ -1,4 +1,4 @@
-"""Sentences with something beside their words: features of each, or matches in another sentence."""
+"""Sentences with further inputs: features of each word, or matches in another sentence."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from elman.batches.sentences import IndexedSentences, Sentences
 
 @dataclass(frozen=True)
 class FeaturedSentences(Sentences):
-    """Sentences with features beside their words: further columns of a file, as numbers.
+    """Sentences with features of their words: further columns of a file, as ids.
 
         words      Confidence in  the
-        features   NN         IN  DT       (B, T, F): of F columns, 0 where a value is unknown
+        features   NN         IN  DT       (B, T, F) for F columns, 0 for an unknown value
 
-    Takes sentences and their features, gives `FeaturedSentences` for one pass, batched as other
-    sentences are; called by the task of tagging.
+    Takes sentences and their features, gives `FeaturedSentences` for one pass, batched like other
+    sentences; called by tagging.
     """
 
     features: torch.Tensor  # (B, T, F)
 
 
 class IndexedFeatures(IndexedSentences):
-    """Sentences ready to be put side by side, with the features of their words."""
+    """Sentences ready for batching, with the features of their words."""
 
     def __init__(self, indexed: IndexedSentences, features: Sequence[np.ndarray]) -> None:
-        """`indexed`: the sentences as numbers; `features`: (words, F) of each."""
+        """`indexed`: the sentences as ids; `features`: (words, F) for each sentence."""
         super().__init__(indexed._places, indexed._ids, indexed._spelled)
         self._features = features
 
@@ -44,20 +44,20 @@ class IndexedFeatures(IndexedSentences):
 
 @dataclass(frozen=True)
 class MatchedSentences(Sentences):
-    """Sentences of which some words also stand in another sentence, in whatever case.
+    """Sentences with marks on the words that also occur in another sentence, ignoring case.
 
         question   where is Mary ?
         passage    Mary went to the garden .        matched  1 0 0 0 0 0
 
-    Takes sentences and those they are compared with, gives `MatchedSentences` for one pass, batched
-    as other sentences are; called by the task of answering.
+    Takes sentences and the sentences to compare them with, gives `MatchedSentences` for one pass,
+    batched like other sentences; called by question answering.
     """
 
     matched: torch.Tensor  # (B, T) bool
 
 
 class IndexedMatches(IndexedSentences):
-    """Sentences ready to be put side by side, each with what of it stands in its other."""
+    """Sentences ready for batching, each with its matches in another sentence."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class IndexedMatches(IndexedSentences):
         sentences: Sequence[Sequence[str]],
         others: Sequence[Sequence[str]],
     ) -> None:
-        """`indexed`: the same sentences as numbers; `others`: one for each."""
+        """`indexed`: the same sentences as ids; `others`: one for each."""
         super().__init__(indexed._places, indexed._ids, indexed._spelled)
         self._matched = [
             find_matches(sentence, other) for sentence, other in zip(sentences, others, strict=True)
@@ -80,6 +80,6 @@ class IndexedMatches(IndexedSentences):
 
 
 def find_matches(sentence: Sequence[str], other: Sequence[str]) -> np.ndarray:
-    """Which words of a sentence are in the other one, upper and lower case alike."""
+    """Which words of a sentence occur in the other one, ignoring case."""
     known = {word.lower() for word in other}
     return np.array([word.lower() in known for word in sentence], dtype=bool)

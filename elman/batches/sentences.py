@@ -1,11 +1,11 @@
-"""Whole sentences of words side by side: what an encoder reads.
+"""Batches of whole sentences: the input of an encoder.
 
-    words     (B, T)   numbers of the words, 0: unknown
-    spelled   (N, L)   the distinct words of the batch in symbols; places (B, T) says which is where
+    words     (B, T)   ids of the words, 0: unknown
+    spelled   (N, L)   the distinct words of the batch in symbols; places (B, T) maps words to rows
     lengths   (B,)
 
-Takes sentences, gives `Sentences` for one pass and `Examples`, batches of them with what is to be
-learned, bucketed by length as in `buckets.py`; called by the tasks.
+Takes sentences, gives `Sentences` for one pass and `Examples`, batches of them with their targets,
+bucketed by length as in `buckets.py`; called by the tasks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import torch
 from elman.batches.buckets import Buckets
 from elman.text.word_list import WordList, spell
 
-LONGEST = 50  # bytes of a word that are seen
+LONGEST = 50  # bytes of a word that the model sees
 
 
 @dataclass(frozen=True)
@@ -40,25 +40,25 @@ class Sentences:
         return replace(self, **{name: part.to(device) for name, part in vars(self).items()})
 
     def rows(self, rows: slice) -> Self:
-        """Some of them; distinct words stay as they are."""
+        """Some of the sentences; the distinct words stay as they are."""
         parts = {name: part[rows] for name, part in vars(self).items() if name != "spelled"}
         return replace(self, **parts)
 
     def real(self) -> torch.Tensor:
-        """Where there is a word and not padding, (B, T)."""
+        """True for words, false for padding, (B, T)."""
         steps = torch.arange(self.words.shape[1], device=self.words.device)
         return steps < self.lengths[:, None]
 
 
 class SentenceReader:
-    """Makes sentences of words into tensors; every distinct word is spelled once."""
+    """Turns sentences into tensors; every distinct word is spelled once."""
 
     def __init__(self, words: WordList) -> None:
         self._list = words
 
     def index(self, sentences: Sequence[Sequence[str]]) -> IndexedSentences:
-        """Sentences ready to be put side by side in any order."""
-        # Where there is no word at all, an empty one, which is what padding points at.
+        """Sentences ready for batching in any order."""
+        # Without any word, add an empty one, because padding points at a word.
         every = dict.fromkeys(_all(sentences)) or {"": None}
         distinct = {word: place for place, word in enumerate(every)}
         spelled = spell([*distinct], LONGEST)
@@ -70,12 +70,12 @@ class SentenceReader:
         return IndexedSentences(places, ids, spelled)
 
     def read(self, sentences: Sequence[Sequence[str]]) -> Sentences:
-        """Sentences side by side."""
+        """A batch of sentences."""
         return self.index(sentences).batch(np.arange(len(sentences)))
 
 
 class IndexedSentences:
-    """Sentences as places in a table of distinct words."""
+    """Sentences as indices into a table of distinct words."""
 
     def __init__(self, places: list[np.ndarray], ids: np.ndarray, spelled: np.ndarray) -> None:
         self._places = places
@@ -87,7 +87,7 @@ class IndexedSentences:
         return len(self.lengths)
 
     def batch(self, rows: np.ndarray) -> Sentences:
-        """Some of them side by side."""
+        """A batch of some of the sentences."""
         lengths = self.lengths[rows]
         padded = np.zeros((len(rows), max(lengths.max(initial=0), 1)), dtype=np.int64)
         for row, number in enumerate(rows):
@@ -105,11 +105,11 @@ class IndexedSentences:
 
 @dataclass(frozen=True)
 class ExampleBatch:
-    """Sentences, or pairs of them, and what is to be learned of them."""
+    """Sentences, or pairs of them, with their targets."""
 
     inputs: tuple[Sentences, ...]
     targets: torch.Tensor  # (B, T) tags, (B,) labels, (B, 1, 2) spans: first and last word
-    counts: tuple[int, ...]  # how many things are to be learned of each
+    counts: tuple[int, ...]  # the number of targets of each example
     rate_factor: float = 1.0
 
     def __len__(self) -> int:
@@ -117,7 +117,7 @@ class ExampleBatch:
 
     @property
     def tokens(self) -> int:
-        """How many things are to be learned of all."""
+        """The total number of targets."""
         return sum(self.counts)
 
     def to(self, device: torch.device) -> ExampleBatch:
@@ -132,7 +132,7 @@ class ExampleBatch:
 
 
 class Examples(Buckets):
-    """Batches of examples, in an order of their own for every epoch, or as they come."""
+    """Batches of examples, in a new order for every epoch, or in a fixed one."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class Examples(Buckets):
         batch_size: int,
         seed: int | None = 0,
     ) -> None:
-        """`targets`: one array per example; `seed` None: in the order of length."""
+        """`targets`: one array per example; `seed` None: sorted by length."""
         self._inputs = inputs
         self._targets = targets
         super().__init__(np.max([part.lengths for part in inputs], axis=0), batch_size, seed)
@@ -166,7 +166,7 @@ def _things(target: np.ndarray) -> int:
 
 
 def _padded(targets: list[np.ndarray]) -> np.ndarray:
-    """Targets of the same shape stacked; of tags, padded to the longest."""
+    """Stack targets of the same shape; pad tags to the longest."""
     if targets[0].ndim == 0 or len({target.shape for target in targets}) == 1:
         return np.stack(targets)
     padded = np.zeros((len(targets), max(len(target) for target in targets)), dtype=np.int64)

@@ -1,12 +1,12 @@
-"""What a decoder's text is said of: sentences of another text, or vectors, side by side.
+"""Batches of sources for a decoder: sentences of another text, or vectors.
 
-    ids       (B, S)      numbers of the source's tokens, each sentence with its <eos>; or
+    ids       (B, S)      ids of the source tokens, each sentence with its <eos>; or
     vectors   (B, S, F)   given features: one vector per example (S = 1), or a grid of them
     lengths   (B,)        how many of the S are real, at least one
-    places    (B, S)      for copying: the number of each source word in the target's vocabulary;
-                          V + k for the k-th distinct word of its sentence that is not in there
+    places    (B, S)      for copying: the id of each source word in the target vocabulary;
+                          V + k for the k-th distinct word of its sentence that is not in it
 
-Takes arrays, gives a `Source`; called by the batches of pairs and by who translates.
+Takes arrays, gives a `Source`; called by the batches of pairs and by translation.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import torch
 
 @dataclass(frozen=True)
 class Source:
-    """What is to be said in other words, a row each."""
+    """A batch of sources, one per row."""
 
     lengths: torch.Tensor
     ids: torch.Tensor | None = None
@@ -54,10 +54,10 @@ def source_of_ids(
     places: Sequence[np.ndarray] | None = None,
     target_eos_id: int | None = None,
 ) -> Source:
-    """Sentences of ids side by side, each with its <eos>; an empty one is <eos> alone.
+    """A batch of sentences of ids, each with its <eos>; an empty one is <eos> alone.
 
-    places: for copying, as above, one array as long as its sentence each; that of <eos> is the
-    target's <eos> (None: its number is the same).
+    places: for copying, as above, one array per sentence of the same length; <eos> maps to the
+    <eos> of the target (None: it has the same id).
     """
     lengths = torch.tensor([len(sentence) + 1 for sentence in sentences], dtype=torch.long)
     ids = pad_rows(sentences, eos_id, further=1)
@@ -66,7 +66,7 @@ def source_of_ids(
 
 
 def source_of_vectors(examples: Sequence[np.ndarray]) -> Source:
-    """Examples with a vector (F,) or several of them (S, F) side by side."""
+    """A batch of examples with one vector (F,) or several (S, F) each."""
     grids = [np.atleast_2d(example) for example in examples]
     lengths = torch.tensor([len(grid) for grid in grids], dtype=torch.long)
     if int(lengths.min()) < 1:
@@ -78,7 +78,7 @@ def source_of_vectors(examples: Sequence[np.ndarray]) -> Source:
 
 
 def pad_rows(rows: Sequence[np.ndarray], padding: int, further: int = 0) -> torch.Tensor:
-    """Rows of ids (B, longest + further), filled up with the padding."""
+    """Rows of ids (B, longest + further), padded."""
     lengths = np.array([len(row) for row in rows])
     padded = np.full((len(rows), int(lengths.max(initial=0)) + further), padding, dtype=np.int64)
     if lengths.sum():

@@ -1,13 +1,13 @@
-"""A text as one stream: cut into columns side by side, read window by window (truncated BPTT).
+"""A text as one stream: cut into parallel columns, read window by window (truncated BPTT).
 
     text     a b c d e f g h i j k l m          columns (2)    a b c d e f
                                                                g h i j k l
     windows (3), inputs → targets               a b c → b c d   then   d e → e f
                                                 g h i → h i j          j k → k l
 
-Each window goes on where the one before it ended, so a state carried along has read everything
-before it in its column. The tokens that do not fill a column are left out, at most `batch_size`.
-Where it is said which tokens are `learned`, the others are only read.
+Each window continues the one before it, so the carried state has read everything before it in its
+column. The tokens that do not fill a column are dropped, at most `batch_size`. If `learned` is
+given, the other tokens are only read.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _SHORTEST = 5  # tokens of a random window, as in AWD-LSTM
 
 
 class Stream(Batches):
-    """Windows of columns; with `jitter`, of random lengths (Merity et al. 2018).
+    """Windows of columns; with `jitter`, windows of random lengths (Merity et al. 2018).
 
-    Then a window is half as long with probability 0.05, and normally distributed around that with
-    standard deviation `jitter`; `rate_factor` says how long it came out.
+    Then the mean length is halved with probability 0.05, and the length is normally distributed
+    around it with standard deviation `jitter`; `rate_factor` is the resulting relative length.
     """
 
     carries_state = True
@@ -40,7 +40,7 @@ class Stream(Batches):
         window: int,
         jitter: float = 0.0,
         seed: int = 0,
-        learned: np.ndarray | None = None,  # bool, of each id; None: all
+        learned: np.ndarray | None = None,  # bool per id; None: all
     ) -> None:
         length = len(ids) // batch_size
         if length < 2:

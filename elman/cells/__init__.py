@@ -1,7 +1,7 @@
-"""Recurrences, each with its equations, and the engine that runs any of them over time.
+"""Recurrent cells, each with its equations, and the engine that runs any cell over time.
 
-Takes weights, inputs (B, T, input_size) and a state, gives outputs and the state after them; called
-by the layers.
+Takes weights, inputs (B, T, input_size) and a state, gives outputs and the new state; called by the
+layers.
 """
 
 from elman.registry import Registry

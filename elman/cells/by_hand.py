@@ -1,20 +1,19 @@
-"""Cells in numpy, with back-propagation through time written out: a reference to read.
+"""Cells in numpy, with explicit back-propagation through time: a reference to read.
 
-A cell is two functions: one step, and the same step backwards. `forward` takes the first over
-inputs (B, T, I) and keeps what every step computed; `backward` takes the second from the last step
-to the first. Lines stand beside their equations, as the torch cells write them (`elman_rnn.py`,
-`lstm.py`, `gru.py`), and weights have the names and rows they have there. B: batch, T: time, I:
-input size, H: hidden size.
+A cell is two functions: a forward step and a backward step. `forward` runs the first over inputs
+(B, T, I) and stores the values of every step; `backward` runs the second from the last step to the
+first. Each line has its equation, as in the torch cells (`elman_rnn.py`, `lstm.py`, `gru.py`), and
+weights have the same names and rows. B: batch, T: time, I: input size, H: hidden size.
 
-`d_v` is the gradient of the loss with respect to v, in the shape of v. Two rules do all the work:
+`d_v` is the gradient of the loss with respect to v, in the shape of v. Two rules are enough:
 
-    a value that is read twice      gets the sum of the two gradients that come back
-    a weight that all steps share   gets the sum over its appearances, one per step (`+=` below)
+    a value that is read twice      gets the sum of its two gradients
+    a weight that all steps share   gets the sum over all steps (`+=` below)
 
-Truncated back-propagation: run `forward` on one piece of a long text after another, each from the
-final state of the last, but `backward` on each piece alone, without `d_state`. The state goes on
-for ever; the gradient stops at the border. With each piece's `Gradients.state` as the `d_state` of
-the piece before it, nothing is cut off.
+Truncated back-propagation: run `forward` on the pieces of a long text, each from the final state of
+the previous one, but `backward` on each piece alone, without `d_state`. The state is carried over
+all pieces; the gradient stops at the border. To avoid truncation, pass `Gradients.state` of each
+piece as `d_state` of the piece before it.
 """
 
 from __future__ import annotations
@@ -28,23 +27,23 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Weights = Mapping[str, Array]
 States = tuple[Array, ...]  # each (B, H); the first is the output
-Values = tuple[Array, ...]  # what a step computed, as its backward step unpacks it
+Values = tuple[Array, ...]  # values of a step, which its backward step unpacks
 Cache = list[Values]  # of all steps
 
 
 class CellByHand(NamedTuple):
-    """One step of a cell, and the same step backwards."""
+    """The forward step and the backward step of a cell."""
 
     # weights, x_t (B, I) and the state before it → the state after it, and what was computed
     step: Callable[[Weights, Array, States], tuple[States, Values]]
     # weights, what was computed, d_state after x_t, gradients to add to → d_x, d_state before it
     step_back: Callable[[Weights, Values, States, dict[str, Array]], tuple[Array, States]]
-    product: str  # the name of one that reads x and h: it tells I and H
+    product: str  # name of a product that reads x and h; its shapes give I and H
     states: int = 1  # how many there are
 
 
 class Forward(NamedTuple):
-    """What came of running a cell over time."""
+    """The result of running a cell over time."""
 
     outputs: Array  # (B, T, H)
     state: States  # after the last step
@@ -52,14 +51,14 @@ class Forward(NamedTuple):
 
 
 class Gradients(NamedTuple):
-    """The gradient of everything that went in."""
+    """The gradients of inputs, initial state and weights."""
 
     inputs: Array  # (B, T, I)
     state: States  # of the initial state
     weights: dict[str, Array]
 
 
-# --- What all cells are made of
+# --- Parts of all cells
 
 
 def product(weights: Weights, name: str, x: Array, v: Array) -> Array:
@@ -73,7 +72,7 @@ def product(weights: Weights, name: str, x: Array, v: Array) -> Array:
 def product_backward(
     weights: Weights, name: str, x: Array, v: Array, d_product: Array, gradients: dict[str, Array]
 ) -> tuple[Array, Array]:
-    """Adds this appearance of W, U and b to their gradients; gives d_x and d_v."""
+    """Add the gradients of W, U and b at this step; give d_x and d_v."""
     W, U = weights[f"{name}_input"], weights[f"{name}_state"]
     d_fed = d_product[:, : len(W)]  # the rows that W feeds
     gradients[f"{name}_input"] += d_fed.T @ x  # Σ_t d_t x_tᵀ: (len(W), B) (B, I) → (len(W), I)
@@ -104,7 +103,7 @@ def tanh_slope(y: Array) -> Array:
 def forward(
     cell: CellByHand, weights: Weights, inputs: Array, state: States | None = None
 ) -> Forward:
-    """Over inputs (B, T, I), from a state, or from zeros."""
+    """Run a cell over inputs (B, T, I), from a state or from zeros."""
     batch_size, time, _ = inputs.shape
     hidden_size = weights[f"{cell.product}_state"].shape[1]
     if state is None:
@@ -125,7 +124,7 @@ def backward(
     d_outputs: Array,
     d_state: States | None = None,
 ) -> Gradients:
-    """From the gradients of all outputs (B, T, H), and of the final state if it was used."""
+    """Back-propagate from the gradients of all outputs (B, T, H), and of the final state if any."""
     batch_size, time, hidden_size = d_outputs.shape
     if d_state is None:
         d_state = tuple(np.zeros((batch_size, hidden_size)) for _ in range(cell.states))
@@ -164,14 +163,14 @@ def step_back_elman(
 ELMAN = CellByHand(step_elman, step_back_elman, "hidden")
 
 
-# --- How gradients vanish and explode, and what is done about it
+# --- Vanishing and exploding gradients, and clipping
 
 
 def jacobian_norms(weights: Weights, outputs: Array) -> Array:
     """How much h_T still depends on h_t in the Elman cell: ‖∂h_T/∂h_t‖ for t = 0 … T, (B, T + 1).
 
-    The norm is the largest singular value. At t = T it is 1; how it goes on from there to the left
-    depends on whether the factors diag(1 - h²) U shrink or stretch (Pascanu et al. 2013).
+    The norm is the largest singular value. At t = T it is 1; for earlier t it depends on whether
+    the factors diag(1 - h²) U shrink or stretch (Pascanu et al. 2013).
     """
     batch_size, _, hidden_size = outputs.shape
     jacobian = np.tile(np.eye(hidden_size), (batch_size, 1, 1))  # ∂h_T/∂h_T, (B, H, H)
@@ -186,8 +185,8 @@ def jacobian_norms(weights: Weights, outputs: Array) -> Array:
 def clip_by_norm(gradients: Weights, limit: float) -> dict[str, Array]:
     """All gradients times min(1, limit / ‖g‖), where ‖g‖ is the norm of all of them as one vector.
 
-    Some lectures print max(‖g‖, limit) / ‖g‖, which does the opposite: it lets long gradients pass
-    and stretches short ones.
+    Some lectures print max(‖g‖, limit) / ‖g‖, which does the opposite: it keeps large gradients and
+    stretches small ones.
     """
     norm = np.sqrt(sum(np.sum(gradient**2) for gradient in gradients.values()))
     factor = min(1.0, limit / norm) if norm > 0 else 1.0
@@ -215,7 +214,7 @@ def step_lstm(weights: Weights, x: Array, state: States) -> tuple[States, Values
 def step_back_lstm(
     weights: Weights, values: Values, d_state: States, gradients: dict[str, Array]
 ) -> tuple[Array, States]:
-    """The way back through c is a product with f_t alone: open gates let the gradient pass."""
+    """The backward path through c multiplies only by f_t: open gates pass the gradient."""
     x, before, memory_before, input_gate, forget_gate, candidate, output_gate, shown = values
     d_hidden, d_memory = d_state
     d_output_gate = d_hidden * shown  # h_t = o_t ∘ tanh(c_t)

@@ -1,12 +1,12 @@
-"""What a recurrence is: its state, its weights, and one step.
+"""The base class of cells: the state, the weights, and one step.
 
-A cell owns no weights and keeps no state; it says what they are and how one step uses them. The
-engine (`engine.py`) runs any cell over time. A step is written as in a paper, in products
+A cell owns no weights and no state; it defines their shapes and one step. The engine (`engine.py`)
+runs any cell over time. A step is written as in a paper, with products
 
     product(name, v) = W x_t + U v + b          (any of the three parts may be missing)
 
-and element-wise functions of them. The engine computes the part W x_t + b of all steps in one
-product, and the gradient of U in one product too, so a cell need not care.
+and element-wise functions. The engine computes W x_t + b of all steps in one product, and the
+gradient of U in one product too.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ class Product:
     """
 
     rows: int
-    input_rows: int  # W feeds the first so many rows; 0: there is no W
+    input_rows: int  # W feeds this many first rows; 0: there is no W
     state_size: int  # size of v; 0: there is no U
     bias: bool = True
-    second_bias: bool = False  # a bias of its own for U v, as PyTorch has it: `gates_state_bias`
+    second_bias: bool = False  # a second bias for U v, as in PyTorch: `gates_state_bias`
 
 
 class Step(Protocol):
-    """What the engine offers a cell during one step."""
+    """The interface of the engine for one step of a cell."""
 
     @property
     def inputs(self) -> torch.Tensor:
@@ -52,10 +52,10 @@ class Step(Protocol):
         """W x_t + U state + b, (B, rows)."""
 
     def weight(self, name: str) -> torch.Tensor:
-        """One of the cell's own weights."""
+        """A weight of the cell that belongs to no product."""
 
     def record(self, **values: torch.Tensor) -> None:
-        """Name values for the trace; does nothing unless one was asked for."""
+        """Record named values in the trace, if a trace was requested."""
 
 
 class Cell(ABC):
@@ -63,7 +63,7 @@ class Cell(ABC):
 
     about: ClassVar[str]
     products: dict[str, Product]
-    own_weights: dict[str, tuple[int, ...]]  # beside those of the products: name to shape
+    own_weights: dict[str, tuple[int, ...]]  # weights outside the products: name to shape
     state_sizes: tuple[int, ...]  # the first is the output
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
@@ -103,20 +103,20 @@ class Cell(ABC):
             weight.uniform_(-bound, bound)
 
     def start(self, batch_size: int, like: torch.Tensor) -> States:
-        """The state before anything was read: zeros."""
+        """The initial state: zeros."""
         return tuple(like.new_zeros(batch_size, size) for size in self.state_sizes)
 
     def fused(self, inputs: torch.Tensor, state: States, weights: Weights) -> Run | None:
-        """All steps in one call, where there is a faster way than step by step; None if not.
+        """Run all steps in one call, if the cell has a faster way than step by step; else None.
 
-        A kernel of PyTorch, or a way back that is written out (`engine.py`). inputs:
+        This is a kernel of PyTorch, or an explicit backward pass (`engine.py`). inputs:
         (B, T, input_size), forward in time, no padding.
         """
         return None
 
 
 def check_inputs(inputs: torch.Tensor, input_size: int) -> None:
-    """Vectors (B, T, input_size)."""
+    """Raise unless inputs are vectors (B, T, input_size)."""
     if inputs.ndim != 3 or inputs.shape[2] != input_size:
         raise ValueError(
             f"inputs of shape {tuple(inputs.shape)}: expected (batch, time, {input_size})"
@@ -126,7 +126,7 @@ def check_inputs(inputs: torch.Tensor, input_size: int) -> None:
 
 
 def check_state(state: States, cell: Cell, batch_size: int) -> None:
-    """One tensor (B, size) for each state of the cell."""
+    """Raise unless the state has one tensor (B, size) for each state of the cell."""
     expected = [(batch_size, size) for size in cell.state_sizes]
     found = [tuple(tensor.shape) for tensor in state]
     if found != expected:
@@ -134,7 +134,7 @@ def check_state(state: States, cell: Cell, batch_size: int) -> None:
 
 
 def check_weights(weights: Weights, cell: Cell) -> None:
-    """Every weight that the cell names, in its shape; others are nobody's business."""
+    """Raise unless every weight of the cell is there in its shape; other weights are ignored."""
     for name, shape in cell.shapes().items():
         if name not in weights:
             raise ValueError(f"weights lack {name!r}, of shape {shape}")
@@ -144,7 +144,7 @@ def check_weights(weights: Weights, cell: Cell) -> None:
 
 
 def check_lengths(lengths: torch.Tensor, batch_size: int, time: int) -> None:
-    """A whole number from 0 to T for each row."""
+    """Raise unless lengths are integers from 0 to T, one per row."""
     if not isinstance(lengths, torch.Tensor) or lengths.dtype not in (torch.int64, torch.int32):
         raise ValueError("lengths: expected a tensor of whole numbers (torch.int64)")
     if tuple(lengths.shape) != (batch_size,):

@@ -67,7 +67,7 @@ def relu_derivative(
     torch.ops.aten.threshold_backward.grad_input(gradient, value, 0, grad_input=grad_input)
 
 
-# f and its derivative, writing where they are told.
+# f and its derivative, with an output argument.
 FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "tanh": (torch.tanh, tanh_derivative),
     "sigmoid": (torch.sigmoid, sigmoid_derivative),
@@ -76,7 +76,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 
 
 def run_elman(inputs: torch.Tensor, start: torch.Tensor, weights: Weights, activation: str) -> Run:
-    """The simple recurrent network over a whole sequence, with its way back written out.
+    """The simple recurrent network over a whole sequence, with an explicit backward pass.
 
         a_t = W x_t + U h_{t-1} + b
         h_t = f(a_t)

@@ -1,12 +1,12 @@
 """Run any cell over time, batch first: forward or reverse, with lengths, states and traces.
 
 Takes a cell, its weights and inputs (B, T, input_size), gives outputs (B, T, size), the final
-state, and on request every value that the cell names, at every step.
+state, and on request the named values of the cell at every step.
 
-What makes it fast is what is not done per step. The input part of all products is one matrix
-product before the loop. In the loop, the recurrent weights U take part without a gradient of their
-own; the gradient that arrives at the input part of a product is also the gradient of U v, so after
-the backward loop the gradient of U is one product of all of them with all v (`products.py`).
+It is fast because most work happens outside the loop. The input part of all products is one matrix
+product before the loop. In the loop, the recurrent weights U have no gradient. The gradient of the
+input part of a product is also the gradient of U v, so after the backward loop the gradient of U is
+one product of all these gradients with all v (`products.py`).
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from elman.cells.cell import (
 )
 from elman.cells.products import Packed, Plain, defer, lay_out
 
-# Shorter sequences than this do not pay for the set-up of all steps in one call on a CPU.
+# On a CPU, sequences shorter than this run faster step by step.
 _WORTH_FUSING = 3
-# The way back through all steps in one call rearranges the matrices first: with large ones that
-# takes as long as a dozen steps of one row, as dynamic evaluation has them.
+# The explicit backward pass rearranges the matrices first. With large matrices that takes as long
+# as a dozen steps of one row, the usual case in dynamic evaluation.
 _LARGE_MATRIX = 300_000
 _FEW_PRODUCTS = 12
 
 
 @dataclass
 class Run:
-    """What came of running a cell over time."""
+    """The result of running a cell over time."""
 
     outputs: torch.Tensor  # (B, T, size)
     state: States  # after the last step (of each row, where lengths are given)
@@ -60,10 +60,10 @@ def run(
 ) -> Run:
     """Run a cell over inputs (B, T, input_size).
 
-    With `lengths` (B,), what lies beyond a row's length changes neither its state nor its outputs,
-    which are zero there. `reverse` reads from the last token of each row to its first; outputs stay
-    where their inputs are. With `outputs_only` rows of different lengths run in one call as well,
-    but then the state may be missing: who asked for it must not need it.
+    With `lengths` (B,), inputs beyond the length of a row do not change its state, and its outputs
+    are zero there. `reverse` reads from the last token of each row to its first; outputs stay at
+    the positions of their inputs. `outputs_only` lets rows of different lengths run in one call;
+    the final state may then be missing.
     """
     check_inputs(inputs, cell.input_size)
     check_weights(weights, cell)
@@ -74,7 +74,7 @@ def run(
     if lengths is not None:
         check_lengths(lengths, batch_size, time)
         if bool((lengths == time).all()):
-            lengths = None  # nothing is padded
+            lengths = None  # no padding
     together = (lengths is None or outputs_only) and not trace
     if fuse and together and _worth_fusing(cell, weights, batch_size, time):
         fused = cell.fused(_turned(inputs, lengths) if reverse else inputs, state, weights)
@@ -130,7 +130,7 @@ def _run_steps(
 
 
 def _turned(values: torch.Tensor, lengths: torch.Tensor | None) -> torch.Tensor:
-    """Every row (B, T, size) turned around within its length; padding stays where it is."""
+    """Reverse every row (B, T, size) within its length; padding stays at the end."""
     if lengths is None:
         return values.flip(1)
     steps, lengths = torch.arange(values.shape[1], device=values.device), lengths.to(values.device)
@@ -139,7 +139,7 @@ def _turned(values: torch.Tensor, lengths: torch.Tensor | None) -> torch.Tensor:
 
 
 def real_tokens(values: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """Where values (B, T, size) stand for a token and not for padding, (B, T)."""
+    """Which values (B, T, size) are tokens and not padding, (B, T)."""
     steps = torch.arange(values.shape[1], device=values.device)
     return steps < lengths.to(values.device)[:, None]
 
@@ -171,7 +171,7 @@ class _Steps:
         prepared = self._prepared[name][self.now]
         if state is None:
             return prepared
-        # Twice in one step, and the two gradients could not be told apart afterwards.
+        # If it were used twice in a step, the two gradients could not be separated.
         assert self.now not in self._order[name][-1:], f"product {name!r} twice in one step"
         self._read[name].append(state.detach())
         self._order[name].append(self.now)
@@ -197,7 +197,7 @@ class _Steps:
         return traced
 
     def _prepare(self) -> None:
-        """The input part of all products of all steps, in one product."""
+        """Compute the input part of all products of all steps in one product."""
         cell = self._cell
         fed = {name: product for name, product in cell.products.items() if product.input_rows}
         parts = self._input_parts(fed)
@@ -238,14 +238,14 @@ class _Steps:
         return torch.cat([fed, rest], dim=2)
 
 
-# What cells share that compute a whole sequence at once ------------------------------------------
+# Shared parts of cells that compute a whole sequence at once -------------------------------------
 #
-# Recording every step for autograd costs a tenth of the time, so the classical cells do without:
-# all their steps are one function to autograd, and the equations of back-propagation through time
-# are its gradient (`elman_rnn.py`, `gru.py`, `lstm.py`). The input part of all steps is computed
-# before the function, and autograd finds its gradient; the gradient of U is one product after the
-# loop. Inside, time comes first: values of all steps are then tall matrices, and outputs are the
-# states that the next steps read, without copies.
+# Recording every step for autograd costs a tenth of the time. The classical cells avoid it: all
+# their steps are one autograd function with explicit back-propagation through time (`elman_rnn.py`,
+# `gru.py`, `lstm.py`). The input part of all steps is computed before the function, and autograd
+# finds its gradient; the gradient of U is one product after the loop. Inside, time is the first
+# dimension: the values of all steps are then tall matrices, and the next steps read the outputs as
+# states without copies.
 
 # derivative(gradient, value, grad_input=where): gradient ∘ f'(a), from value = f(a), into where
 tanh_derivative = torch.ops.aten.tanh_backward.grad_input  # 1 - value²
@@ -253,12 +253,12 @@ sigmoid_derivative = torch.ops.aten.sigmoid_backward.grad_input  # value (1 - va
 
 
 def time_first(inputs: torch.Tensor) -> torch.Tensor:
-    """(B, T, size) to (T, B, size), laid out that way."""
+    """(B, T, size) to a contiguous (T, B, size)."""
     return inputs.transpose(0, 1).contiguous()
 
 
 def states_from(start: torch.Tensor, time: int) -> torch.Tensor:
-    """Room for h_0 … h_T, (T + 1, B, H), with h_0 in its place."""
+    """Allocate h_0 … h_T, (T + 1, B, H), and set h_0."""
     states = start.new_empty(time + 1, *start.shape)
     states[0] = start
     return states
@@ -270,7 +270,7 @@ def weight_gradient(arrived: torch.Tensor, read: torch.Tensor) -> torch.Tensor:
 
 
 def finished(outputs: torch.Tensor) -> Run:
-    """The run that gave h_1 … h_T, (T, B, H)."""
+    """The run with the states h_1 … h_T, (T, B, H)."""
     return Run(outputs.transpose(0, 1), (outputs[-1],))
 
 

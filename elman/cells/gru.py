@@ -21,14 +21,14 @@ from elman.cells.products import Plain, lay_out, refuse_second_derivative
 
 
 class GRU(Cell):
-    """The gated recurrent unit as it was published (Cho et al. 2014) and as lectures write it.
+    """The gated recurrent unit as published (Cho et al. 2014) and as written in lectures.
 
         u_t = σ(W_u x_t + U_u h_{t-1} + b_u)             update gate: 0 keeps, 1 replaces
         r_t = σ(W_r x_t + U_r h_{t-1} + b_r)             reset gate
         h̃_t = tanh(W_h x_t + U_h (r_t ∘ h_{t-1}) + b_h)
         h_t = (1 - u_t) ∘ h_{t-1} + u_t ∘ h̃_t
 
-    PyTorch's GRU is another cell, below: it resets after the product, and its gate z = 1 - u.
+    The GRU of PyTorch is a different cell, below: it resets after the product, and z = 1 - u.
     """
 
     about = "gated recurrent unit (Cho et al. 2014): reset before the product"
@@ -53,7 +53,7 @@ class GRU(Cell):
 
 
 def run_gru(inputs: torch.Tensor, start: torch.Tensor, weights: Weights) -> Run:
-    """The published gated recurrent unit over a whole sequence, with its way back written out.
+    """The published gated recurrent unit over a whole sequence, with an explicit backward pass.
 
         a_t = W_g x_t + U_g h_{t-1} + b_g                 gates: u_t, r_t = σ(a_t)
         s_t = r_t ∘ h_{t-1}
@@ -151,15 +151,15 @@ class TorchGRU(Cell):
     def __init__(self, input_size: int, hidden_size: int) -> None:
         super().__init__(input_size, hidden_size)
         self.products = {
-            # W feeds the two gates only; the candidate's input part must stay apart from its
-            # recurrent part, because the reset gate stands between them.
+            # W feeds only the two gates; the input part of the candidate must stay separate from
+            # its recurrent part, because the reset gate multiplies only the latter.
             "gates": Product(3 * hidden_size, 2 * hidden_size, hidden_size),
             "candidate": Product(hidden_size, hidden_size, 0),
         }
 
     def step(self, step: Step, state: States) -> States:
         (hidden,) = state
-        # Cut once: the way back puts the pieces together with one copy.
+        # Split once: the backward pass then joins the pieces with one copy.
         product = step.product("gates", hidden).view(-1, 3, self.hidden_size)
         reset, keep, recurrent = product.unbind(1)
         reset, keep = torch.sigmoid(reset), torch.sigmoid(keep)
@@ -177,7 +177,8 @@ class TorchGRU(Cell):
         """All steps by `torch.gru`."""
         size = 2 * self.hidden_size
         bias, candidate_bias = weights["gates_bias"], weights["candidate_bias"]
-        # Two biases there: the gates' in the first, the candidate's recurrent one in the second.
+        # PyTorch has two biases: those of the gates go into the first, the recurrent bias of the
+        # candidate into the second.
         none = torch.zeros_like(bias[:size])
         flat = [
             torch.cat([weights["gates_input"], weights["candidate_input"]]),
@@ -191,7 +192,7 @@ class TorchGRU(Cell):
 
 
 def run_torch_gru(inputs: torch.Tensor, start: torch.Tensor, weights: Weights) -> Run:
-    """PyTorch's gated recurrent unit over a whole sequence, with its way back written out.
+    """The gated recurrent unit of PyTorch over a whole sequence, with an explicit backward pass.
 
         a_t = U h_{t-1} + b                               three parts: of r_t, z_t, and m_t
         r_t, z_t = σ(W_g x_t + the first two of a_t)

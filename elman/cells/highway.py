@@ -6,8 +6,8 @@
     s_l = h_l ∘ t_l + s_{l-1} ∘ (1 - t_l)                    carry gate coupled: 1 - t
     h_t = s_L
 
-The products of one depth are one, rows in the order h, t. The transform gates start almost closed,
-so that a fresh network carries its state.
+Each depth has one product, with rows in the order h, t. The transform gates start almost closed, so
+a new network carries its state.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from elman.errors import InputError
 
 
 class RecurrentHighway(Cell):
-    """A deep step with a short cut at every depth."""
+    """A deep step with a highway connection at every depth."""
 
     about = "recurrent highway network (Zilly et al. 2017): several layers within a step"
 

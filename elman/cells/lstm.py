@@ -2,13 +2,13 @@
 
     i_t = σ(W_i x_t + U_i h_{t-1} + b_i)        input gate: what to write
     f_t = σ(W_f x_t + U_f h_{t-1} + b_f)        forget gate: what to keep
-    g_t = tanh(W_g x_t + U_g h_{t-1} + b_g)     what could be written
+    g_t = tanh(W_g x_t + U_g h_{t-1} + b_g)     candidate
     o_t = σ(W_o x_t + U_o h_{t-1} + b_o)        output gate: what to read
     c_t = f_t ∘ c_{t-1} + i_t ∘ g_t
     h_t = o_t ∘ tanh(c_t)
 
-The products of all gates are one, rows in the order i, f, g, o. PyTorch writes two biases, b_i +
-b_h (`second_bias`); lectures write one. With a projection (Sak et al. 2014; the LSTM-2048-512 of
+All gates share one product, with rows in the order i, f, g, o. PyTorch has two biases, b_i + b_h
+(`second_bias`); lectures write one. With a projection (Sak et al. 2014; the LSTM-2048-512 of
 Józefowicz et al. 2016), h_t = P (o_t ∘ tanh(c_t)). Clipping keeps c_t and h_t within bounds (ELMo).
 """
 
@@ -32,7 +32,7 @@ from elman.cells.engine import (
 from elman.cells.products import Plain, lay_out, refuse_second_derivative
 from elman.errors import InputError
 
-# Input gate, forget gate, candidate, output gate; None where a gate was taken out.
+# Input gate, forget gate, candidate, output gate; None for a missing gate.
 Activated = tuple[torch.Tensor | None, torch.Tensor | None, torch.Tensor, torch.Tensor | None]
 
 
@@ -40,7 +40,7 @@ class LSTM(Cell):
     """Gates decide what to write, keep and read. State: (h, c)."""
 
     about = "long short-term memory (Hochreiter and Schmidhuber 1997)"
-    gates = "ifgo"  # rows of the product; an ablation lacks one
+    gates = "ifgo"  # rows of the product; ablations lack one
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class LSTM(Cell):
 
     @staticmethod
     def keep(gate: torch.Tensor | None, value: torch.Tensor) -> torch.Tensor:
-        """The gated value; a gate that was taken out is always open."""
+        """The gated value; a missing gate is always open."""
         return value if gate is None else gate * value
 
     def project(self, step: Step, hidden: torch.Tensor) -> torch.Tensor:
@@ -127,7 +127,7 @@ Clips = tuple[float | None, float | None]  # bounds of c_t and of h_t
 
 
 def run_lstm(inputs: torch.Tensor, state: States, weights: Weights, clips: Clips) -> Run:
-    """The LSTM with projection or clipping over a whole sequence, with its way back written out.
+    """The LSTM with projection or clipping over a whole sequence, with an explicit backward pass.
 
         a_t = W x_t + U h_{t-1} + b                   gates: i_t, f_t, o_t = σ(a_t), g_t = tanh(a_t)
         c_t = clip(f_t ∘ c_{t-1} + i_t ∘ g_t)
@@ -142,7 +142,7 @@ def run_lstm(inputs: torch.Tensor, state: States, weights: Weights, clips: Clips
                 dm_t ∘ tanh(c_t) ∘ o_t']
         dc_{t-1} = dc_t ∘ f_t,  dh_{t-1} = Uᵀ da_t + its own output's
 
-    The gradient of P, too, is one product after the loop. For what PyTorch has no kernel.
+    The gradient of P is also one product after the loop. PyTorch has no kernel for these variants.
 
     All steps. inputs: (B, T, input_size); state h_0 and c_0.
     """
@@ -237,6 +237,6 @@ def _clip(values: torch.Tensor, bound: float | None) -> None:
 
 
 def _stop(gradient: torch.Tensor, values: torch.Tensor, bound: float | None) -> None:
-    """Nothing arrives at what was clipped."""
+    """Clipped values get no gradient."""
     if bound is not None:
         gradient.mul_(values.abs() < bound)

@@ -1,4 +1,4 @@
-"""Cells that change the LSTM: a part taken out, peepholes, input and state that gate each other."""
+"""Variants of the LSTM: ablations, peepholes, and the mogrifier."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from elman.errors import InputError
 
 
 class _Ablated(LSTM):
-    """The LSTM with one gate taken out (Józefowicz, Zaremba and Sutskever 2015).
+    """The LSTM without one gate (Józefowicz, Zaremba and Sutskever 2015).
 
-    All else is as in `lstm.py`; the rows of the missing gate are missing from the product too.
+    Everything else is as in `lstm.py`; the product lacks the rows of the missing gate.
     """
 
     def activate(self, product: torch.Tensor) -> Activated:
@@ -50,7 +50,7 @@ class NoOutputLSTM(_Ablated):
 
 
 class BiasedLSTM(LSTM):
-    """LSTM-b: the forget gate f_t starts open, its bias 1 higher; else the LSTM of `lstm.py`."""
+    """LSTM-b: the LSTM of `lstm.py`, with 1 added to the initial bias of the forget gate f_t."""
 
     about = "LSTM whose forget gate starts with a bias of 1 (Józefowicz et al. 2015)"
 
@@ -70,9 +70,8 @@ class Peephole(Cell):
         o_t = σ(W_o x_t + U_o h_{t-1} + p_o ∘ c_t + b_o)         the new cell, not the old
         h_t = o_t ∘ tanh(c_t)
 
-    A peephole is one number per unit. Rows of the product in the order i, f, g, o, as in `lstm.py`.
-
-    Gates look at the memory they guard. State: (h, c).
+    A peephole is one weight per unit. Rows of the product in the order i, f, g, o, as in `lstm.py`.
+    State: (h, c).
     """
 
     about = "LSTM with peepholes from the cell to its gates (Gers and Schmidhuber 2000)"
@@ -83,7 +82,7 @@ class Peephole(Cell):
         self.state_sizes = (hidden_size, hidden_size)
         rows = 4 * hidden_size
         self.products = {"gates": Product(rows, rows, hidden_size)}
-        # p_i and p_f in one, because they look at the same cell.
+        # p_i and p_f together, because they read the same cell.
         self.own_weights = {"peephole_gates": (2, hidden_size), "peephole_output": (hidden_size,)}
 
     def initialise(self, weights: Weights) -> None:
@@ -123,7 +122,7 @@ class Mogrifier(Cell):
     that of `lstm.py`, rows in the order i, f, g, o; its product reads x and h side by side, x
     first.
 
-    What a word means depends on the state, and the other way round. State: (h, c).
+    The input vector depends on the state, and the state on the input. State: (h, c).
     """
 
     about = "mogrifier LSTM (Melis et al. 2020): input and state gate each other first"
@@ -138,7 +137,9 @@ class Mogrifier(Cell):
         forget_bias: float = 0.0,
     ) -> None:
         if rounds < 0:
-            raise InputError(f"cell 'mogrifier' cannot do {rounds} rounds; 0 is a plain LSTM")
+            raise InputError(
+                f"cell 'mogrifier': rounds={rounds} must be 0 or more; 0 is a plain LSTM"
+            )
         if rank is not None and rank < 1:
             raise InputError(f"cell 'mogrifier' needs a rank of at least 1, not {rank}")
         super().__init__(input_size, hidden_size)

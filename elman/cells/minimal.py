@@ -1,7 +1,7 @@
-"""Cells reduced until all steps can be computed at once (Feng et al. 2024).
+"""Minimal cells whose steps can be computed in parallel (Feng et al. 2024).
 
-From "Were RNNs all we needed?". The gates do not look at the state; only the last line of each cell
-looks back, and that is a scan.
+From "Were RNNs all we needed?". The gates do not read the state; only the last line of each cell
+does, and that is a scan.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from elman.cells.engine import Run
 
 
 class MinGRU(Cell):
-    """The GRU reduced until it can be computed in parallel (Feng et al. 2024).
+    """The minimal GRU, which can be computed in parallel (Feng et al. 2024).
 
         z_t = σ(W_z x_t + b_z)                                   update gate: reads the input only
         h̃_t = W_h x_t + b_h
@@ -48,7 +48,7 @@ class MinGRU(Cell):
 
 
 class MinLSTM(Cell):
-    """The LSTM reduced until it can be computed in parallel (Feng et al. 2024).
+    """The minimal LSTM, which can be computed in parallel (Feng et al. 2024).
 
         f_t = σ(W_f x_t + b_f)                                   forget gate: reads the input only
         i_t = σ(W_i x_t + b_i)                                   input gate: reads the input only
@@ -81,12 +81,12 @@ class MinLSTM(Cell):
     def activate(self, gates: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """f' and the candidate; i' is 1 - f'."""
         both, candidate = gates.split_with_sizes([2 * self.hidden_size, self.hidden_size], dim=-1)
-        # f / (f + i) = σ(log f - log i), which holds where both gates are too small to divide.
+        # f / (f + i) = σ(log f - log i), which also works if both gates are too small to divide.
         forget_gate, input_gate = logsigmoid(both).chunk(2, dim=-1)
         return torch.sigmoid(forget_gate - input_gate), candidate
 
 
-# With so many numbers per step, a CPU walks faster than it doubles.
+# With this many numbers per step, a CPU is faster step by step than in rounds.
 _WORTH_WALKING = 1000
 
 
@@ -97,10 +97,9 @@ def scan(decay: torch.Tensor, added: torch.Tensor, start: torch.Tensor) -> torch
 
         h_t = a_t (a_{t-1} h_{t-2} + b_{t-1}) + b_t = (a_t a_{t-1}) h_{t-2} + (a_t b_{t-1} + b_t)
 
-    so each round doubles how far back every position reaches. There are only products and sums:
-    what is stable in steps, |a| ≤ 1, is stable here. A CPU that is busy with one step already has
-    nothing to gain from rounds, which do more work in all, and walks. Called by the cells whose
-    gates do not look at the state.
+    so each round doubles the reach of every position. It uses only products and sums, so it is
+    stable for |a| ≤ 1, like the steps. Rounds do more work in total; if one step already keeps the
+    CPU busy, the steps run one by one. Called by the cells whose gates do not read the state.
 
     h_1 … h_T. decay a and added b: (B, T, size); start h_0: (B, size).
     """
@@ -109,7 +108,7 @@ def scan(decay: torch.Tensor, added: torch.Tensor, start: torch.Tensor) -> torch
 
 
 def _double(decay: torch.Tensor, added: torch.Tensor) -> torch.Tensor:
-    reach = 1  # decay and added of a position stand for so many steps
+    reach = 1  # decay and added of a position cover this many steps
     decay, added = decay.clone(), added.clone()
     time = added.shape[1]
     while reach < time:
@@ -131,7 +130,7 @@ def _walk(decay: torch.Tensor, added: torch.Tensor) -> torch.Tensor:
 class _Scan(torch.autograd.Function):
     """The gradient of a scan is a scan from the end: db_t = dh_t + a_{t+1} ∘ db_{t+1}.
 
-    So autograd need not record the rounds: only a and h are stored, for any T.
+    So autograd does not record the rounds; only a and h are stored, for any T.
     """
 
     @staticmethod

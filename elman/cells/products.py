@@ -1,6 +1,4 @@
-"""Products with a matrix that is used at every step: laid out once, and one gradient for all
-steps.
-"""
+"""Products with a matrix that every step uses: packed once, with one gradient for all steps."""
 
 from __future__ import annotations
 
@@ -17,11 +15,11 @@ _MOST_ROWS = 256
 
 
 def lay_out(weight: torch.Tensor, time: int, rows: int) -> Plain:
-    """The matrix as products of `rows` rows, `time` times, are fastest; it gets no gradient.
+    """The matrix in the fastest layout for `time` products of `rows` rows, without a gradient.
 
-    With 20 rows, a plain product reaches half of what the machine can do, because it rearranges the
-    matrix at every call. oneDNN, inside PyTorch, can take the rearranged matrix instead. It is made
-    once per sequence, forward and transposed, and serves every step of both loops.
+    With 20 rows, a plain product reaches half of the speed of the machine, because it rearranges
+    the matrix at every call. oneDNN, inside PyTorch, accepts a rearranged matrix. It is made once
+    per sequence, forward and transposed, and used by every step of both loops.
     """
     kind = Packed if worth_packing(weight, time, rows) else Plain
     return kind(weight.detach(), rows)
@@ -41,7 +39,7 @@ def worth_packing(weight: torch.Tensor, time: int, rows: int) -> bool:
 
 
 class Plain:
-    """A matrix U (rows, size) as it is."""
+    """A matrix U (rows, size) in the normal layout."""
 
     def __init__(self, weight: torch.Tensor, rows: int) -> None:
         self.weight = weight
@@ -52,16 +50,16 @@ class Plain:
         return self.forward(prepared, state)
 
     def forward(self, prepared: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
-        """prepared + state Uᵀ, for a way back that is written out."""
+        """prepared + state Uᵀ, for an explicit backward pass."""
         return torch.addmm(prepared, state, self.weight.t())
 
     def backward(self, gradient: torch.Tensor) -> torch.Tensor:
-        """gradient U: what arrives at the state."""
+        """gradient U: the gradient of the state."""
         return gradient @ self.weight
 
 
 class Packed(Plain):
-    """A matrix U (rows, size) in oneDNN's own layout, and its transpose for the way back."""
+    """A matrix U (rows, size) in the layout of oneDNN, and its transpose for the backward pass."""
 
     def __init__(self, weight: torch.Tensor, rows: int) -> None:
         super().__init__(weight, rows)
@@ -69,7 +67,7 @@ class Packed(Plain):
 
     @cached_property
     def _transposed(self) -> torch.Tensor | None:
-        """Made when the way back begins; None if that does not pay."""
+        """The transpose, made when the backward pass begins; None if it does not pay off."""
         if self.weight.numel() < _FEWEST_WEIGHTS_BACK:
             return None
         return torch.ops.mkldnn._reorder_linear_weight(self.weight.t(), self.rows)
@@ -109,15 +107,14 @@ class _PackedProduct(torch.autograd.Function):
 def defer(
     part: torch.Tensor, weight: torch.Tensor, read: list[torch.Tensor], order: list[int]
 ) -> torch.Tensor:
-    """The gradient of a matrix that is used at every step, in one product after all of them.
+    """Compute the gradient of a matrix that every step uses in one product after all steps.
 
-    In a loop of steps, part_t + U v_t, the gradient that arrives at part_t is also that of U v_t.
-    So U takes part in the loop without a gradient of its own, and afterwards dU = Σ_t dpart_t v_tᵀ
-    is one product of two tall matrices. Called by the engine and by what steps through time in its
-    place.
+    In a loop of steps part_t + U v_t, the gradient of part_t is also that of U v_t. So U has no
+    gradient in the loop, and afterwards dU = Σ_t dpart_t v_tᵀ is one product of two tall matrices.
+    Called by the engine and by `layers/late_stack.py`.
 
-    read: every v that the weight is going to be applied to, cut off from the graph; order: at which
-    step. Both are filled by the loop that follows.
+    read: every v that the weight is multiplied with, detached; order: the step of each. The loop
+    that follows fills both.
     """
     if not (weight.requires_grad and torch.is_grad_enabled()):
         return part
@@ -125,7 +122,7 @@ def defer(
 
 
 class _Deferred(torch.autograd.Function):
-    """Passes the prepared part through; its gradient also gives that of U, in one product."""
+    """Pass the prepared part through; its gradient also gives that of U, in one product."""
 
     @staticmethod
     def forward(
@@ -148,11 +145,11 @@ class _Deferred(torch.autograd.Function):
 
 
 def refuse_second_derivative() -> None:
-    """Refuse second derivatives where only the first is written out.
+    """Raise for second derivatives where only the first is implemented.
 
-    Called by a gradient that is not itself recorded; `create_graph=True` enables that. PyTorch's
-    own `once_differentiable` complains only if the way it guards is taken: asked for the second
-    derivative of one weight, autograd may go around it and give a part of the answer.
+    Called by backward functions that autograd does not record; `create_graph=True` would need that.
+    `once_differentiable` of PyTorch raises only if autograd passes through it: for the second
+    derivative of one weight, autograd may go around it and return a partial result.
     """
     if torch.is_grad_enabled():
         raise RuntimeError(

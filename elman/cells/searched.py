@@ -1,4 +1,4 @@
-"""Cells that a search has found: three mutations of the GRU, and one built from scratch."""
+"""Cells found by a search: three mutations of the GRU, and one built from scratch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from elman.errors import InputError
 
 
 class _AddsInput(Cell):
-    """A cell that adds x_t to its state as it is, so that the two must be as long."""
+    """A cell that adds x_t to its state, so both must have the same size."""
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
         if input_size != hidden_size:
@@ -28,7 +28,7 @@ class MUT1(_AddsInput):
         h̃_t = tanh(U_h (r_t ∘ h_{t-1}) + tanh(x_t) + b_h)
         h_t = z_t ∘ h̃_t + (1 - z_t) ∘ h_{t-1}
 
-    x_t enters the candidate as it is, so it must be as long as h_t.
+    x_t enters the candidate without a matrix, so it must have the size of h_t.
     """
 
     about = "first mutation of the GRU (Józefowicz et al. 2015): needs inputs of the hidden size"
@@ -60,7 +60,7 @@ class MUT2(_AddsInput):
         h̃_t = tanh(W_h x_t + U_h (r_t ∘ h_{t-1}) + b_h)
         h_t = z_t ∘ h̃_t + (1 - z_t) ∘ h_{t-1}
 
-    x_t enters the reset gate as it is, so it must be as long as h_t.
+    x_t enters the reset gate without a matrix, so it must have the size of h_t.
     """
 
     about = "second mutation of the GRU (Józefowicz et al. 2015): needs inputs of the hidden size"
@@ -121,8 +121,8 @@ class NAS(Cell):
         c_t = tanh(c̃_t + c_{t-1}) ∘ u_t
         h_t = tanh(c_t ∘ v_t)
 
-    As in the authors' release (`NASCell` of TensorFlow Addons), which has no biases unless asked
-    for. Rows of the product in the order 1, 3, 6, 8 (σ), 5, 7 (tanh), 2, 4.
+    As in the release of the authors (`NASCell` of TensorFlow Addons), which has no biases by
+    default. Rows of the product in the order 1, 3, 6, 8 (σ), 5, 7 (tanh), 2, 4.
 
     Eight mixtures of input and state, combined in a tree. State: (h, c).
     """
@@ -133,7 +133,7 @@ class NAS(Cell):
         super().__init__(input_size, hidden_size)
         self.state_sizes = (hidden_size, hidden_size)
         self.products = {
-            # W feeds all rows but those of 4, whose input part multiplies: `factor`.
+            # W feeds all rows except those of 4, whose input part is a factor: `factor`.
             "gates": Product(8 * hidden_size, 7 * hidden_size, hidden_size),
             "factor": Product(hidden_size, hidden_size, 0, bias=False),
         }

@@ -1,16 +1,17 @@
-"""One step at a time, fast: for generating text, where every token waits for the one before.
+"""Fast single steps for generating text, where every token depends on the previous one.
 
 Takes a cell and its weights once, then inputs (B, input_size) and a state per step. At batch 1 a
-step reads every weight once and does two operations with it, so memory bandwidth is the limit.
-What is left to do: one product [W U] [x; v] instead of two, no preparation per call, and, on
-request, weights of eight bits (a scale per row), a quarter of the bytes to read.
+step reads every weight once and does two operations with it, so memory bandwidth is the limit. The
+speed-ups are: one product [W U] [x; v] instead of two, no preparation per call, and, on request,
+eight-bit weights (a scale per row), a quarter of the bytes.
 
-The products of the fused kernels for whole sequences are of no use here: in PyTorch 2.13 they pack
-the weights anew at every call.
+The fused kernels for whole sequences do not help here: PyTorch 2.13 packs the weights again at
+every call.
 
-Eight bits pay off for few rows; with many, a float32 product of the same numbers is faster, so the
-number of rows decides. Both round alike (inputs and results to bfloat16, sums in float32), so a row
-hardly depends on the rows beside it: now and then a result is rounded the other way.
+Eight-bit weights are faster for few rows; for many rows, a float32 product of the same numbers is
+faster, so the number of rows decides. Both round in the same way (inputs and results to bfloat16,
+sums in float32), so a row hardly depends on the other rows: occasionally a result is rounded the
+other way.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from elman.cells.cell import Cell, Product, States, Weights
 
 Linear = Callable[[torch.Tensor], torch.Tensor]
 Made = TypeVar("Made")
-_FEW_ROWS = 15  # up to so many, the eight-bit kernel is the faster one
+_FEW_ROWS = 15  # up to this many rows, the eight-bit kernel is faster
 _BLOCK = 16  # inputs that the eight-bit kernel reads at a time: 8 with AVX2, 16 with AVX-512
 
 
@@ -46,7 +47,7 @@ def _linear_float(weight: torch.Tensor, bias: torch.Tensor | None) -> Linear:
 def _linear_int8(weight: torch.Tensor, bias: torch.Tensor | None) -> Linear:
     numbers, scales = quantise_rows(weight)
     by_kernel = _kernel_product(numbers, scales)
-    by_floats: list[Linear] = []  # made when many rows come, since it takes four times the memory
+    by_floats: list[Linear] = []  # made for many rows only, because it takes four times the memory
     bias = None if bias is None else bias.detach()
 
     def product(values: torch.Tensor) -> torch.Tensor:
@@ -76,7 +77,7 @@ def _kernel_product(numbers: torch.Tensor, scales: torch.Tensor) -> Linear:
 
 
 def quantise_rows(weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Whole numbers from -127 to 127 and a scale per row, so that scale * number ≈ weight."""
+    """Integers from -127 to 127 and a scale per row, so that scale * integer ≈ weight."""
     weight = weight.detach().float()
     # The kernel takes scales of 16 bits; rounding them first lets the numbers make up for it.
     scales = (weight.abs().amax(dim=1).clamp(min=1e-12) / 127).to(torch.bfloat16).float()
@@ -85,9 +86,9 @@ def quantise_rows(weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 class Frozen(Generic[Made]):
-    """What was made of weights for single steps, for as long as these are the same weights.
+    """A cache of weights that were prepared for single steps, valid while the weights are the same.
 
-    A copy of a model, or one that goes on learning, has others: then there is nothing here.
+    A copy of a model, or a model in training, has other weights; then the cache is empty.
     """
 
     def __init__(self, made: Made, *weights: torch.Tensor) -> None:
@@ -95,19 +96,19 @@ class Frozen(Generic[Made]):
         self._from = _marks(weights)
 
     def of(self, *weights: torch.Tensor) -> Made | None:
-        """What was made of exactly these weights; None while something is being learned."""
+        """The prepared form of exactly these weights; None while gradients are enabled."""
         if torch.is_grad_enabled() or _marks(weights) != self._from:
             return None
         return self._made
 
 
 def _marks(weights: tuple[torch.Tensor, ...]) -> list[tuple[int, int]]:
-    """Where they lie, and how often they were changed."""
+    """The memory addresses and version counters of the weights."""
     return [(weight.data_ptr(), weight._version) for weight in weights]
 
 
 class Stepper:
-    """A cell with its weights laid out for single steps; weights are copied, not followed."""
+    """A cell with a copy of its weights, prepared for single steps."""
 
     def __init__(self, cell: Cell, weights: Weights, *, int8: bool = False) -> None:
         self.cell = cell
@@ -139,7 +140,7 @@ class Stepper:
         return self._weights[name]
 
     def record(self, **values: torch.Tensor) -> None:
-        """Single steps keep no trace."""
+        """Do nothing: single steps have no trace."""
 
     def _prepare(self, name: str, product: Product, int8: bool) -> None:
         weights = self._weights

@@ -1,10 +1,9 @@
 """The command line: one file per command; each parses, calls a public function, and prints.
 
-`GROUPS` says, without importing anything, which commands there are; only the file of the command
-that is called is imported, so that `elman --help` does not import torch. What can be asked of a
-task is a command too, without a line here (`ask.py`). Errors become one line and an exit code: 1
-something failed, 2 wrong input (`system_errors.py` says which is which for what comes from the
-system).
+`GROUPS` lists the commands without importing anything. Only the file of the called command is
+imported, so `elman --help` does not import torch. Every question of a task is a command too and
+needs no line here (`ask.py`). Errors become one line and an exit code: 1 for a failure, 2 for wrong
+input. `system_errors.py` sorts the errors of the operating system into these two.
 """
 
 import os
@@ -32,23 +31,24 @@ from elman.errors import ElmanError, InputError, nearest
 from elman.tasks import TASKS
 from elman.version import __version__
 
-# Commands by group, each with the first sentence of its docstring. Those without one are questions
-# of tasks, which bring their own; questions that are not listed come under "Tasks".
+# Commands by group, each with the first sentence of its docstring. Commands with an empty text are
+# questions of tasks, which bring their own summary. Questions that are not listed here appear under
+# "Tasks".
 GROUPS = {
     "Train and plan": {
         "train": "Train a model on a text or a dataset and save it as a run folder.",
         "plan": "Estimate what a training costs on this machine: operations, memory, minutes.",
         "data": "Describe a text file, a folder of splits, or a built-in corpus.",
-        "list": "List everything there is to choose from.",
+        "list": "List the components you can choose: recipes, cells, tokenizers and more.",
     },
     "Use": {
         "generate": "Continue a prompt with a trained model.",
         "suggest": "",
     },
     "Measure": {
-        "evaluate": "Measure a run on a text: perplexity, or the measures of its task.",
+        "evaluate": "Evaluate a run on a dataset: perplexity, or the measures of its task.",
         "compare": "Compare several language models on one text.",
-        "surprisal": "Give surprisal, entropy and rank of every word of a text.",
+        "surprisal": "Compute the surprisal, entropy and rank of every word in a text.",
         "score": "",
         "minimal-pairs": "Measure how often a model prefers the good sentence of a minimal pair.",
     },
@@ -61,22 +61,22 @@ GROUPS = {
         "tag": "",
         "classify": "",
         "answer": "",
-        "translate": "Translate, summarise or caption: print a text for every source.",
-        "embed": "Give the vectors of every word of a text, each in its line.",
+        "translate": "Translate, summarise or caption: print one output for every source.",
+        "embed": "Compute a vector for every word of a text, in the context of its line.",
     },
     "Serve and exchange": {
-        "serve": "Serve trained models: a page to try them on, and OpenAI's interface.",
-        "quantise": "Write a neural language model with weights of eight bits.",
+        "serve": "Serve trained models over HTTP: a web page and an OpenAI-compatible API.",
+        "quantise": "Save a neural language model with 8-bit weights.",
         "export": "Write a count model as an ARPA file, for KenLM, SRILM and others.",
-        "import": "Make a run of an ARPA file, or of published ELMo weights.",
+        "import": "Import an ARPA file or published ELMo weights as a run folder.",
     },
     "Studies": {
-        "tour": "Train a ladder of models on two built-in corpora and show what each step buys.",
-        "reproduce": "Reproduce tables of published figures: list them, run rows, compare.",
+        "tour": "Train a ladder of models on two built-in corpora and show what each step gains.",
+        "reproduce": "Reproduce published result tables: list them, run rows, compare.",
         "study regimes": "Compare training regimes: how much worse is a model on its own words?",
         "study lengths": "Score translation runs on short and on long sources.",
-        "study ablation": "Compare recurrent cells, whole and without one of their gates.",
-        "study vary": "Train every combination of some settings and compare them in one table.",
+        "study ablation": "Compare recurrent cells, complete and with one gate removed.",
+        "study vary": "Train every combination of given settings and compare them in one table.",
         "study cells": "Train networks that differ only in their cell, and look inside them.",
     },
 }
@@ -93,17 +93,17 @@ _ABOUT = {
     "study": "Train several models and compare them.",
 }
 _PARAMETERS = re.compile(r"^Parameters\n-+\n", re.MULTILINE)
-_BREAK = "\0"  # stands for a line break that stays
+_BREAK = "\0"  # marks a line break that must stay
 
 
 def build_app(called: str = "") -> App:
-    """The program, in which only the command that is called is more than a name and a summary."""
+    """Build the program; only the called command is loaded, the others are a name and a summary."""
     app = App(
         name="elman",
         help=_ABOUT[""],
         version=__version__,
         help_format="plaintext",
-        suppress_keyboard_interrupt=False,  # `run` says it
+        suppress_keyboard_interrupt=False,  # `run` reports it
         # "--no-…" forms and empty defaults would only make the help longer.
         default_parameter=Parameter(negative="", show_default=lambda value: value or None),
     )
@@ -128,10 +128,10 @@ def build_app(called: str = "") -> App:
 
 
 def commands_by_group() -> dict[str, dict[str, str]]:
-    """All commands with their summaries, those of questions too."""
+    """All commands with their summaries, including the questions of tasks."""
     asked: dict[str, str] = {}
     for task in TASKS:
-        with suppress(InputError):  # a package that is broken says so when its task is asked for
+        with suppress(InputError):  # a broken package is reported when its task is used
             asked |= TASKS[task].questions
     groups = {
         title: {name: summary or asked[name] for name, summary in commands.items()}
@@ -155,9 +155,10 @@ def called_command(arguments: list[str]) -> str:
 
 
 def load_command(name: str) -> Callable[..., None]:
-    """The function of a command, with a help text that flows.
+    """The function of a command, with one line per paragraph in its help text.
 
-    Command, function and file share a name, but for an underscore where Python has the word.
+    A command, its function and its file have the same name. If the name is a Python keyword, the
+    function and the file end in an underscore.
     """
     function: Callable[..., None]
     if any(commands.get(name) for commands in GROUPS.values()):
@@ -175,13 +176,13 @@ def main() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed, as by `>&-`
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  # until the end
-        # What a terminal cannot show is no reason to fail.
+        # A character that the terminal cannot show is no reason to fail.
         getattr(sys, name).reconfigure(errors="backslashreplace")
     sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command; the exit code."""
+    """Run one command and return its exit code."""
     if arguments and (new := RENAMED.get(arguments[0])):
         _say(f"{arguments[0]} is now {new}: elman {new}")
         arguments = [*new.split(), *arguments[1:]]
@@ -200,7 +201,7 @@ def run(arguments: list[str]) -> int:
         _say(str(error))
         return error.exit_code
     except BrokenPipeError:
-        _drop_output()  # the reader of a pipe has gone, as `head` does: not an error
+        _drop_output()  # the reader of the pipe has exited, as `head` does: not an error
         return 0
     except KeyboardInterrupt:
         _say("stopped")
@@ -216,13 +217,13 @@ def run(arguments: list[str]) -> int:
 
 
 def _say(message: str) -> None:
-    """One line on standard error, if that can still be written to."""
+    """Print one line to standard error, if it is still open."""
     with suppress(OSError):
         print(f"elman: {' '.join(message.split())}", file=sys.stderr, flush=True)
 
 
 def _drop_output() -> None:
-    """Keep the interpreter from complaining once more about an output that cannot be written."""
+    """Keep the interpreter from reporting an output that cannot be written a second time."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -230,7 +231,7 @@ def _drop_output() -> None:
 
 
 def _problem(error: CycloptsError) -> str:
-    """What is wrong with a command line, in one line and in our words."""
+    """Describe a mistake in the command line, in one line."""
     message = " ".join(str(error).split())
     unused = error.unused_tokens or []
     if isinstance(error, UnknownCommandError):
@@ -257,7 +258,7 @@ def flowing(docstring: str) -> str:
 
 
 def _marked(parameters: str) -> str:
-    """The line breaks that stay: between the name of a parameter and what is said of it."""
+    """Mark the line breaks that must stay: between a parameter's name and its description."""
     return re.sub(r"^(\S+)\n {4,}", rf"\1{_BREAK}", parameters, flags=re.MULTILINE)
 
 

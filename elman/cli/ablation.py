@@ -9,7 +9,7 @@ from elman.cli.output import print_json, print_table, stages
 from elman.errors import InputError
 from elman.experiments.ablation import STUDIED, TASKS, CellResult, run_ablation
 
-_TASK = Parameter(help=f"What the models learn: {' or '.join(TASKS)}.")
+_TASK = Parameter(help=f"The task to learn: {' or '.join(TASKS)}.")
 
 
 def ablation(
@@ -22,11 +22,11 @@ def ablation(
     at_once: WholeNumber | None = None,
     json: Json = False,
 ) -> None:
-    """Compare recurrent cells, whole and without one of their gates.
+    """Compare recurrent cells, complete and with one gate removed.
 
-    They learn a small task, after Józefowicz et al. (2015). All models have about as many
-    parameters, and the same recipe, texts and number of steps. Runs are kept: finished ones are not
-    trained again, and stopped ones go on when the same command is given once more.
+    Every cell learns a small task, after Józefowicz et al. (2015). All models have about the same
+    number of parameters, and the same recipe, texts and number of steps. Run folders are kept: the
+    same command skips finished runs and continues interrupted ones.
 
     For example:
       elman study ablation --out runs/ablation
@@ -35,15 +35,16 @@ def ablation(
     Parameters
     ----------
     cells
-        Cells (elman list cells). By default the LSTM, its parts, the GRU and its relatives.
+        Cells to compare (elman list cells). Default: the LSTM, its ablations, the GRU and its
+        variants.
     seeds
-        Trainings of each cell, with the seeds 1, 2, 3 …
+        Number of trainings per cell, with the seeds 1, 2, 3 …
     out
-        The folder for the runs, one folder each.
+        The folder for the runs, one subfolder each.
     data
-        Another form of the text of the task: arithmetic:digits=1,lines=2000.
+        Change the options of the task's corpus: arithmetic:digits=1,lines=2000.
     at_once
-        Trainings side by side, one thread each. By default as many as there are cores.
+        Number of parallel trainings, one thread each. Default: the number of cores.
     """
     if seeds < 1 or (at_once is not None and at_once < 1):
         raise InputError("--seeds and --at-once must be at least 1")
@@ -76,4 +77,4 @@ def _print(results: list[CellResult], seeds: int) -> None:
         for result in results
     ]
     print_table(["cell", "accuracy", "±", "parameters", "seconds"], rows)
-    print(f"accuracy: characters of the test text foretold; mean over {seeds} seeds")
+    print(f"accuracy: correctly predicted characters of the test text; mean over {seeds} seeds")

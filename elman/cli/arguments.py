@@ -1,8 +1,8 @@
-"""Arguments that several commands share: their type, and the one help text that each has.
+"""Arguments that several commands share: their types and help texts.
 
-A command names them in its signature (`json: Json = False`); what only one command takes is
-described under "Parameters" in that command's docstring. (A heading "Examples:" there would be
-swallowed by the parser of docstrings, hence "For example:".)
+A command names them in its signature (`json: Json = False`). Arguments of a single command are
+described under "Parameters" in its docstring. (The docstring parser would drop a heading
+"Examples:", hence "For example:".)
 """
 
 import sys
@@ -19,19 +19,19 @@ from elman.text.tables import columns_setting
 
 def _whole(_: Any, tokens: Sequence[Any]) -> int:
     try:
-        return int(tokens[0].value)  # of "1.5" an error, where int(1.5) would drop the half
+        return int(tokens[0].value)  # "1.5" is an error here; int(1.5) would drop the half
     except ValueError:
         raise ValueError(f"{tokens[0].value!r} is not a whole number") from None
 
 
 def with_columns(recipe: str, settings: tuple[str, ...], columns: str | None) -> tuple[str, ...]:
-    """Settings with the columns of a table, if they were given and the recipe reads tables."""
+    """Add the columns of a table to the settings; refuse them if the recipe reads no tables."""
     if columns is None:
         return settings
     if not hasattr((config := load_recipe(recipe, settings)).text, "columns"):
         raise InputError(
-            f"--columns is for tables of labelled texts or pairs, which the model {config.kind!r} "
-            "does not read; leave it out"
+            f"--columns is for tables of labelled texts or pairs; the model {config.kind!r} does "
+            "not read tables; leave it out"
         )
     return (*settings, columns_setting(columns))
 
@@ -40,7 +40,9 @@ WholeNumber = Annotated[int, Parameter(converter=_whole)]
 
 Run = Annotated[str, Parameter(help="A run folder.")]
 CountRun = Annotated[str, Parameter(help="A run folder of an n-gram model.")]
-Recipe = Annotated[str, Parameter(help="A shipped name (elman list recipes) or a TOML file.")]
+Recipe = Annotated[
+    str, Parameter(help="A built-in recipe (elman list recipes) or a TOML file of your own.")
+]
 Data = Annotated[
     str,
     Parameter(help="A text file, a folder with train/valid/test files, or a built-in corpus."),
@@ -48,53 +50,51 @@ Data = Annotated[
 Split = Annotated[
     str | None,
     Parameter(
-        help="train, valid or test. By default test, or all of a single file that the run has not "
-        "seen."
+        help="The split to use: train, valid or test. Default: test, or the whole file if the data "
+        "is a single file that the run was not trained on."
     ),
 ]
 Reset = Annotated[
     str,
-    Parameter(
-        help='"stream" carries the state through the text, "line" starts anew at every line.'
-    ),
+    Parameter(help='"stream" carries the state through the text, "line" resets it at every line.'),
 ]
 Adapters = Annotated[
     tuple[str, ...],
     Parameter(
         name="--with",
-        help="Put an adapter around the model (elman list adapters), with settings after a colon: "
-        "cache:weight=0.1. May be given several times. Settings that are not given are fitted on "
-        "the valid split.",
+        help="Wrap the model in an adapter (elman list adapters), with settings after a colon: "
+        "cache:weight=0.1. Can be repeated. Missing settings are fitted on the valid split.",
     ),
 ]
 Settings = Annotated[
     tuple[str, ...],
     Parameter(
         name="--set",
-        help="Change a setting of the recipe: section.field=value. May be given several times.",
+        help="Change a setting of the recipe: section.field=value. Can be repeated.",
     ),
 ]
 Columns = Annotated[
     str | None,
     Parameter(
         help="The columns of a table to read: text=utterance,label=intent for labelled texts, "
-        "source=en,target=de for pairs. Names in the header, keys of JSON lines, or numbers, the "
-        "first column being 1. By default well-known names and the content of the columns decide."
+        "source=en,target=de for pairs. Give names from the header, keys of JSON lines, or column "
+        "numbers starting at 1. Default: guessed from common names and from the content."
     ),
 ]
 Seed = Annotated[
     WholeNumber | None,
-    Parameter(help="Seed of everything random; 0 unless the recipe has another."),
+    Parameter(help="The random seed. Default: the recipe's seed, or 0."),
 ]
 Device = Annotated[
-    str, Parameter(help="Where to train a neural model: cpu; cuda, cuda:1 … and mps are untested.")
+    str,
+    Parameter(help="The device for neural training: cpu. cuda, cuda:1 … and mps are untested."),
 ]
 Threads = Annotated[
     WholeNumber | None,
-    Parameter(help="Processor threads; as many as there are cores unless given."),
+    Parameter(help="Number of CPU threads. Default: the number of cores."),
 ]
 RunToWrite = Annotated[str, Parameter(help="The run folder to write.")]
-Overwrite = Annotated[bool, Parameter(help="Replace what is there already.")]
+Overwrite = Annotated[bool, Parameter(help="Replace the output if it exists already.")]
 Json = Annotated[bool, Parameter(help="Print the result as JSON.")]
 
 
@@ -103,15 +103,15 @@ def _refuse_option(_: object, value: str | None) -> None:
         raise InputError(f"unknown option {value} (--help shows how to call it)")
 
 
-# A hyphen may lead for the sake of "-" alone.
+# A leading hyphen is allowed only for "-", standard input.
 InputFile = Annotated[str, Parameter(allow_leading_hyphen=True, validator=_refuse_option)]
 
 
-GivenText = Annotated[str | None, Parameter(help="The text itself, instead of a file.")]
+GivenText = Annotated[str | None, Parameter(help="The input text, instead of a file.")]
 
 
 def read_given(file: str | None, text: str | None) -> Document:
-    """What was given in one of the two ways."""
+    """Read the input from a file, from standard input or from --text."""
     if (text is None) == (file is None):
         raise InputError("give either a file or --text, not both or neither")
     if text == "":

@@ -1,9 +1,9 @@
-"""A command for any question of a task: its flags from the request, its output from the answer.
+"""Make the command of a question: flags come from its request, output comes from its answer.
 
     elman tag RUN (FILE | - | --text TEXT) [--columns] [--batch-size N] [--json]
 
-Called by the command line for every question that has no file of its own here. Those that do more
-than ask take from here what is the same: `make_flags`, `open_run`, `ask` and `print_answer`.
+The command line calls `make_command` for every question without a file of its own here. Commands
+that do more share these parts: `make_flags`, `open_run`, `ask` and `print_answer`.
 """
 
 import re
@@ -40,11 +40,11 @@ _FILE = " A file, or - for standard input."
 
 
 def make_command(name: str) -> Callable[..., None]:
-    """The command that asks a question of a run."""
+    """Make the command that asks a run this question."""
     entry = next(TASKS[task] for task in TASKS if name in TASKS[task].questions)
     question: Question = entry.load_questions()[name]
     request = question.request
-    # What only some language models answer, they do not answer with adapters around them.
+    # Questions that only some language models answer do not work with adapters.
     of_any_model = question.able is Question.able and name in TASKS["language-modelling"].questions
     signature = _signature(request, adapters=of_any_model)
 
@@ -69,13 +69,13 @@ def make_command(name: str) -> Callable[..., None]:
 
 
 def _signature(request: type, *, adapters: bool) -> Signature:
-    """The arguments of a command: the run, what is read, the flags of the request."""
+    """The arguments of a command: the run, the input, the flags of the request."""
     places, flags, made = [_place("run", Run)], [], make_flags(request)
     of_text, argument = field_of_kind(request, TEXT, TEXTS), field_of_kind(request, ARGUMENT)
     if of_text is not None:
         flags.append(_flag("text", GivenText, None))
     if _reads_files(request):
-        about = of_text.metadata["about"] if of_text else "Everything that is asked."
+        about = of_text.metadata["about"] if of_text else "The questions to answer."
         of_file = Annotated[InputFile | None, Parameter(help=about + _FILE)]
         places.append(_place("file", of_file, None))
     if argument is not None:
@@ -89,7 +89,7 @@ def _signature(request: type, *, adapters: bool) -> Signature:
 
 
 def _reads_files(request: type) -> bool:
-    """Whether what is asked may be in a file."""
+    """Whether the input may come from a file."""
     return hasattr(request, "from_document") or field_of_kind(request, TEXT, TEXTS) is not None
 
 
@@ -99,7 +99,7 @@ def field_of_kind(request: type, *kinds: str) -> Field[Any] | None:
 
 
 def make_flags(request: type, without: Collection[str] = ()) -> Any:
-    """A dataclass of flags from the fields of a request; None stands for one that is not given."""
+    """Make a dataclass of flags from the fields of a request; None means: not given."""
     hints = get_type_hints(request)
     made = []
     for one in fields(request):
@@ -113,14 +113,14 @@ def make_flags(request: type, without: Collection[str] = ()) -> Any:
             help=one.metadata["about"], allow_leading_hyphen=one.metadata["kind"] == STDIN
         )
         made.append((one.name, Annotated[hint | None, shown], field(default=default)))
-    # With a module, or cyclopts takes the class for one of Python's own and does not look inside.
+    # Without a module, cyclopts treats the class as a builtin and ignores its fields.
     namespace = {"__module__": __name__}
     name = f"{request.__name__}Flags"
     return Parameter(name="*")(make_dataclass(name, made, kw_only=True, namespace=namespace))
 
 
 def _typed(hint: Any) -> Any:
-    """How a flag spells a type: one text where several could be given; None: in no way."""
+    """The type of a flag: one text where several could be given; None if no flag can express it."""
     parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     if str in parts:
         return str
@@ -132,7 +132,7 @@ def _typed(hint: Any) -> Any:
 
 
 def given_values(flags: Any) -> dict[str, Any]:
-    """The values of flags by the names of the request's fields; - is standard input."""
+    """The given flags by the names of the request's fields; - is replaced by standard input."""
     values = {} if flags is None else vars(flags)
     return {name: _value(value) for name, value in values.items() if value is not None}
 
@@ -146,7 +146,7 @@ def _value(value: Any) -> Any:
 def _read(
     request: type, file: str | None, text: str | None, values: dict[str, Any]
 ) -> Document | None:
-    """The document of a request, or None for a request that can do without and was given none."""
+    """The document of a request; None if the request needs none and none was given."""
     of_text = field_of_kind(request, TEXT, TEXTS)
     if of_text is not None:
         optional = not of_text.metadata["required"]
@@ -161,14 +161,14 @@ def _read(
 
 
 def open_run(run: str, name: str, adapters: tuple[str, ...] = ()) -> Any:
-    """A run that can answer a question, with adapters around it if it is a language model."""
+    """Load a run that can answer a question, wrapped in the given adapters."""
     trained: Any = load(run)
-    trained.question(name)  # is refused if it cannot be asked
+    trained.question(name)  # refuses a run that cannot answer it
     return trained.with_adapters(adapters) if adapters else trained
 
 
 def ask(trained: Any, name: str, values: dict[str, Any], document: Document | None = None) -> Any:
-    """The answer of a run to a question, whose text may be a document."""
+    """Ask a run a question; its text may come from a document."""
     question = trained.question(name)
     with flags_in_messages(question.request), counted(question.unit) as progress:
         if document is None:
@@ -180,7 +180,7 @@ def ask(trained: Any, name: str, values: dict[str, Any], document: Document | No
 
 @contextmanager
 def flags_in_messages(request: type) -> Iterator[None]:
-    """A message that begins with the name of a field begins with that of its flag."""
+    """In error messages, replace the name of a field by the name of its flag."""
     try:
         yield
     except InputError as error:
@@ -192,7 +192,7 @@ def flags_in_messages(request: type) -> Iterator[None]:
 
 
 def print_answer(answer: Answer, json: bool) -> None:
-    """The answer as lines or as JSON, and its notes beside it."""
+    """Print the answer as lines or as JSON, and its notes to standard error."""
     for message in answer.notes():
         note(message)
     if json:

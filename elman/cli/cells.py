@@ -1,4 +1,4 @@
-"""`elman study cells`: small networks that differ only in their cell, and what goes on inside."""
+"""`elman study cells`: compare the inside of small networks that differ only in their cell."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,10 +19,10 @@ def cells(
 ) -> None:
     """Train networks that differ only in their cell, and look inside them.
 
-    They are trained on a built-in corpus for a few minutes and compared as in elman inspect: on
-    `tickets`, also by how well they remember a word that stands 6 to 40 tokens back, epoch by
-    epoch. Without a text, they read the sentence with which lectures explain vanishing gradients:
-    she finally printed her tickets.
+    The networks train on a built-in corpus for a few minutes and are then compared as in elman
+    inspect. On `tickets`, the report also shows how well they remember a word 6 to 40 tokens back,
+    epoch by epoch. Without a text, they read the sentence that lectures use to explain vanishing
+    gradients: she finally printed her tickets.
 
     For example:
       elman study cells --out cells.html
@@ -31,7 +31,7 @@ def cells(
     Parameters
     ----------
     names
-        Cells (elman list cells). By default elman, gru and lstm.
+        Cells to compare (elman list cells). Default: elman, gru and lstm.
     data
         The text to train on, as in elman train.
     """

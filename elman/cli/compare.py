@@ -1,4 +1,4 @@
-"""`elman compare`: several runs on one text."""
+"""`elman compare`: compare several runs on one text."""
 
 from elman.cli.arguments import Data, Json, Reset, Split
 from elman.cli.output import note, print_json, print_table, stages
@@ -19,7 +19,7 @@ def compare(
 ) -> None:
     """Compare several language models on one text.
 
-    A paired bootstrap over lines says whether the differences to the first could be luck.
+    A paired bootstrap over lines tests whether each difference from the first run could be chance.
 
     For example:
       elman compare runs/kn runs/laplace --data ptb
@@ -28,9 +28,9 @@ def compare(
     Parameters
     ----------
     run
-        The run to compare the others with.
+        The run folder of the baseline.
     others
-        More runs.
+        The run folders to compare with it.
     """
     with stages() as progress:
         models = [load(r, TrainedModel) for r in (run, *others)]
@@ -58,10 +58,10 @@ def _print(rows: list[Comparison]) -> None:
 
 
 def _note(rows: list[Comparison]) -> None:
-    """What keeps the figures from meaning what they seem to."""
+    """Warn where the figures can mislead."""
     if rows[0].measurement.lines < FEWEST_LINES:
-        note(f"fewer than {FEWEST_LINES} lines: too few to say whether differences are luck")
+        note(f"fewer than {FEWEST_LINES} lines: too few to tell differences from chance")
     if not all(row.perplexity_comparable for row in rows):
         note("perplexities are per token, and the tokens differ: compare bits per byte instead")
     if any(row.measurement.unknown for row in rows):
-        note("unknown words count as one word <unk>, so bits per byte look better than they are")
+        note("out-of-vocabulary words count as <unk>, so bits per byte look better than they are")

@@ -1,4 +1,4 @@
-"""`elman data`: what is in a file, a folder or a built-in corpus."""
+"""`elman data`: describe a file, a folder or a built-in corpus."""
 
 from pathlib import Path
 from typing import Any
@@ -30,12 +30,12 @@ def data(
     Parameters
     ----------
     name
-        File, folder or built-in corpus; none: list the built-in ones.
+        A file, a folder or a built-in corpus. Default: list the built-in corpora.
     write
-        Write the splits as files into this folder, for other tools.
+        Write the splits as text files into this folder, for other tools.
     """
     if write == "" or (write is not None and name is None):
-        raise InputError("--write takes a text and a folder: elman data NAME --write FOLDER")
+        raise InputError("--write needs a dataset and a folder: elman data NAME --write FOLDER")
     if name is None:
         _list(json)
         return
@@ -59,11 +59,11 @@ def data(
     )
     for message in notes:
         note(message)
-    print(f"looks like text for the tokenizer: {tokenizer}")
+    print(f"suggested tokenizer: {tokenizer}")
 
 
 def _list(json: bool) -> None:
-    """The built-in corpora."""
+    """List the built-in corpora."""
     built_in = {name: corpus.about for name, corpus in CORPORA.items()}
     if json:
         print_json(built_in)
@@ -87,7 +87,7 @@ def _facts(document: Document) -> dict[str, Any]:
 
 def _write(folder: Path, texts: dict[str, str]) -> None:
     paths = {split: make_folder(folder) / f"{split}.txt" for split in texts}
-    for path in paths.values():  # all of them before the first is written
+    for path in paths.values():  # check all of them before writing the first
         if path.exists():
             raise InputError(f"{path}: exists already; choose another folder")
     for split, text in texts.items():

@@ -1,4 +1,4 @@
-"""`elman embed`: vectors of words in their sentences, and what is near them."""
+"""`elman embed`: contextual vectors of words, and their nearest neighbours."""
 
 from pathlib import Path
 from typing import Any
@@ -24,11 +24,12 @@ def embed(
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
-    """Give the vectors of every word of a text, each in its line.
+    """Compute a vector for every word of a text, in the context of its line.
 
-    A bidirectional model gives those of every layer, a language model the hidden vectors after each
-    token. The table has a row per word and layer, with tabs. With --nearest, the words of the text
-    that are nearest to one of them are shown, in context and, beside that, as types.
+    A bidirectional model gives the vectors of every layer, a language model the hidden vectors
+    after each token. The output is a tab-separated table with one row per word and layer. With
+    --nearest, elman prints the nearest neighbours of one word instead: occurrences in context and,
+    beside them, word types.
 
     For example:
       elman embed runs/elmo --text "the bank of the river" --layer 2
@@ -39,16 +40,16 @@ def embed(
     Parameters
     ----------
     file
-        A text file, one sentence per line, words between spaces; - for standard input.
+        A text file with one sentence per line and spaces between words; - for standard input.
     out
-        A .safetensors file to write, instead of a table: a tensor line.N for every line with words,
-        (layers, words, numbers); the words are in its metadata, as JSON.
+        Write a .safetensors file instead of a table: one tensor line.N of shape (layers, words,
+        numbers) for every line with words. The metadata contains the words as JSON.
     """
     values = given_values(flags)
     if out is not None:
         check_file(out, "a set of vectors", (".safetensors",), overwrite=overwrite)
         if json or values.get("nearest"):
-            raise InputError("--out writes vectors; leave out --json and --nearest, or --out")
+            raise InputError("--out does not go with --json or --nearest; leave out one of them")
     document = read_given(file, text)
     answer = ask(open_run(run, "embed"), "embed", values, document)
     if out is None:

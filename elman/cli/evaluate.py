@@ -15,37 +15,37 @@ from elman.tasks.trained import Trained
 from elman.text.tables import parse_columns
 
 _STREAM = Parameter(show_default=lambda _: "stream")
-_SHOWN = 30  # mistakes; --json has them all
+_SHOWN = 30  # mistakes; --json lists all
 
 
 @Parameter(name="*")
 @dataclass(kw_only=True)
 class MeasureFlags:
-    """How it is measured; which of these mean something, the kind of run decides."""
+    """Options of the evaluation; which of them apply depends on the kind of run."""
 
     reset: Annotated[Reset | None, _STREAM] = None
     batch_size: WholeNumber | None = None
-    "Rows side by side. Never changes the result. Default: 1, or 64 for translation runs."
+    "The number of rows per batch. Does not change the result. Default: 1, or 64 for translation."
     window: WholeNumber | None = None
-    "Tokens scored at a time. Never changes the result."
+    "The number of tokens to score at a time. Does not change the result."
     accuracy: bool = False
-    "Also count how often the likeliest token is the one that comes."
+    "Also report how often the most probable token is the correct one."
     after: str | None = None
-    "With --accuracy: count only tokens after this one in their line, like = before a result."
+    "With --accuracy: count only the tokens after this one in each line, such as = before a result."
     until: str | None = None
-    "With --after: count only up to the next of these."
+    "With --after: count only up to the next occurrence of this token."
     confusion: bool = False
     "For taggers and classifiers: also print the confusions, most frequent first."
     beam: WholeNumber | None = None
-    "For translation runs: the width of the beam; 1 is greedy search. Default: 5."
+    "For translation runs: the beam width; 1 is greedy search. Default: 5."
     tokenize: str | None = None
     (
-        "For translation runs: how BLEU finds words: 13a, none, intl, char or zh. By default none "
-        "where punctuation stands apart already, else 13a."
+        "For translation runs: the tokenizer of BLEU: 13a, none, intl, char or zh. Default: none "
+        "if spaces already separate punctuation, otherwise 13a."
     )
 
     def given(self) -> dict[str, Any]:
-        """Those that were given."""
+        """The options that were given."""
         return {n: v for n, v in vars(self).items() if v is not None and v is not False}
 
 
@@ -60,7 +60,7 @@ def evaluate(
     flags: MeasureFlags | None = None,
     json: Json = False,
 ) -> None:
-    """Measure a run on a text: perplexity, or the measures of its task.
+    """Evaluate a run on a dataset: perplexity, or the measures of its task.
 
     For example:
       elman evaluate runs/ptb --data ptb
@@ -105,15 +105,17 @@ def _taken(trained: Trained) -> set[str]:
 
 
 def _refuse(run: str, trained: Trained, given: list[str]) -> None:
-    """Refuse options that mean nothing for a run."""
+    """Refuse options that do not apply to a run."""
     for name in given:
         if name not in _taken(trained):
             flag = name.replace("_", "-")
-            raise InputError(f"--{flag} is not for {run}, which is {trained.about}; leave it out")
+            raise InputError(
+                f"--{flag} does not apply to {run}, which is {trained.about}; leave it out"
+            )
 
 
 def _print(run: str, measures: TaskMeasures, adapted: str) -> None:
-    """The measures as tables, and how they were obtained; `adapted` describes the adapters."""
+    """Print the measures as tables, then their protocol; `adapted` describes the adapters."""
     print_table(["measure", run], measures.rows())
     for table in measures.tables():
         print()
@@ -130,7 +132,7 @@ def _print(run: str, measures: TaskMeasures, adapted: str) -> None:
 
 
 def _print_mistakes(mistakes: list[tuple[str, str, int]]) -> None:
-    """What was taken for what, the most frequent mistakes first."""
+    """Print the confusions, most frequent first."""
     if not mistakes:
         note("no confusions")
         return
@@ -139,13 +141,13 @@ def _print_mistakes(mistakes: list[tuple[str, str, int]]) -> None:
         [right, guess, count, f"{count / total:.1%}"] for right, guess, count in mistakes[:_SHOWN]
     ]
     print()
-    print_table(["right", "taken for", "times", "of all mistakes"], rows)
+    print_table(["correct", "predicted", "count", "of all mistakes"], rows)
     if len(mistakes) > _SHOWN:
-        print(f"and {len(mistakes) - _SHOWN:,} more kinds of mistake (--json has them all)")
+        print(f"and {len(mistakes) - _SHOWN:,} more kinds of mistake (--json lists all)")
 
 
 def _settings(description: dict[str, Any]) -> str:
-    """What an adapted model is made of, with the settings that were given or fitted."""
+    """The parts of an adapted model, with their given or fitted settings."""
     if description["model"] == "mixture":
         parts = zip(description["models"], description["weights"], strict=True)
         return " + ".join(f"{weight:.3f} {_settings(part)}" for part, weight in parts)

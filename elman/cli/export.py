@@ -29,7 +29,7 @@ def export(
         export_arpa(trained, file, overwrite=overwrite)
     ngrams = trained.facts["model"]["ngrams"]
     if not 2 <= len(ngrams) <= 6:
-        note("KenLM, as it is usually built, reads orders from 2 to 6 only")
+        note("KenLM in its usual build reads only orders from 2 to 6")
     size = Path(file).stat().st_size
     if json:
         print_json({"file": file, "bytes": size, "ngrams": ngrams})

@@ -1,4 +1,4 @@
-"""`elman import`: make a run of an ARPA file, or of published ELMo weights."""
+"""`elman import`: import an ARPA file or published ELMo weights as a run folder."""
 
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,10 @@ from elman.tasks.language_modelling.counting import import_arpa
 
 
 def import_(*files: str, out: RunToWrite, overwrite: Overwrite = False, json: Json = False) -> None:
-    """Make a run of an ARPA file, or of published ELMo weights.
+    """Import an ARPA file or published ELMo weights as a run folder.
 
-    An ARPA file is that of KenLM, SRILM or another toolkit, plain or .gz. ELMo is published as two
-    files, its options and its weights; to read these, h5py must be installed.
+    ARPA files come from KenLM, SRILM or another toolkit, plain or compressed (.gz). ELMo is
+    published as two files, options and weights; reading them requires h5py.
 
     For example:
       elman import model.arpa --out runs/imported
@@ -23,7 +23,7 @@ def import_(*files: str, out: RunToWrite, overwrite: Overwrite = False, json: Js
     Parameters
     ----------
     files
-        The ARPA file; or the word elmo, the options and the weights.
+        One ARPA file; or the word elmo, the options file and the weights file.
     """
     refuse_existing(Path(out), overwrite)  # before the work, not after it
     with stages() as progress:
@@ -42,12 +42,12 @@ def import_(*files: str, out: RunToWrite, overwrite: Overwrite = False, json: Js
 def _read(files: tuple[str, ...]) -> Any:
     if files[:1] == ("elmo",) and not Path("elmo").is_file():
         if len(files) != 3:
-            raise InputError("import elmo: give its two files: elman import elmo OPTIONS WEIGHTS")
+            raise InputError("import elmo needs two files: elman import elmo OPTIONS WEIGHTS")
         from elman.tasks.embedding.published import import_elmo
 
         return import_elmo(*files[1:])
     if len(files) != 1:
-        raise InputError("give one ARPA file; or of ELMo: elman import elmo OPTIONS WEIGHTS")
+        raise InputError("give one ARPA file; for ELMo: elman import elmo OPTIONS WEIGHTS")
 
     return import_arpa(files[0])
 

@@ -1,4 +1,4 @@
-"""`elman inspect`: what goes on inside a model while it reads."""
+"""`elman inspect`: look inside a model while it reads."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,41 +21,41 @@ from elman.tasks.language_modelling.inspection import Seen, inspect_several
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.task import load
 
-_HIDDEN = Parameter(show=False)  # of `elman study cells`, which was `elman inspect` without a run
+_HIDDEN = Parameter(show=False)  # for `elman study cells`, formerly `elman inspect` without a run
 
 
 @Parameter(name="*")
 @dataclass(kw_only=True)
 class ReportFlags:
-    """What is read and looked at, and where the report goes."""
+    """The input, the views and the files of a report."""
 
     text: str | None = None
-    "The text that is read."
+    "The text to read."
     file: InputFile | None = None
-    "A text file instead; - for standard input."
+    "Read the text from this file instead of --text. Use - for standard input."
     view: Annotated[tuple[str, ...], Parameter(name="--view")] = ()
-    "What to look at (elman list insights). May be given several times. By default everything."
+    "A view to include (elman list insights). Can be repeated. Default: all views."
     tokens: WholeNumber = 120
-    "How many tokens of the text are read. Time and memory grow with the square."
+    "Read at most this many tokens. Time and memory grow with the square of the length."
     out: str = ""
-    "An .html file to write: a page that opens without a server or a network; or a .json file."
+    "Write the report to this file: an .html page that works offline, or .json data."
     pictures: str = ""
-    "A folder to write every picture to."
+    "Write every picture to this folder."
     format: str = "png"
     "The format of the pictures: png or svg."
     overwrite: Overwrite = False
     json: Json = False
 
     def check(self) -> None:
-        """Refuse what cannot be written, before the work."""
+        """Refuse wrong options and files that cannot be written, before the work."""
         if self.text == "" or (self.text is not None and self.file is not None):
-            raise InputError("give either --file or --text, with some text in it")
+            raise InputError("give either --file or --text, and not an empty text")
         if self.out:
             check_file(self.out, "a report", (".html", ".json"), overwrite=self.overwrite)
         if self.format not in ("png", "svg"):
             raise InputError(f"--format {self.format}: choose png or svg")
         if self.pictures and Path(self.pictures).is_file():
-            raise InputError(f"--pictures {self.pictures}: is a file; name a folder")
+            raise InputError(f"--pictures {self.pictures}: this is a file; name a folder")
         for name in self.view:
             INSIGHTS.check(name)
 
@@ -82,7 +82,7 @@ class ReportFlags:
             print("\nFor the pictures: --out report.html, or --pictures FOLDER")
 
     def _write(self, seen: SideBySide, progress: Callable[[str], None]) -> list[str]:
-        """The files; a line for each."""
+        """Write the files; return one line for each."""
         said = []
         if self.out:
             page = self.out.endswith(".html")
@@ -106,10 +106,10 @@ def inspect(
 ) -> None:
     """Look inside neural runs while they read a text.
 
-    Shown are how far gradients reach, what gates and units do, how surprised the models are, and
-    which words a prediction depended on. Several runs are shown side by side. Without a text, they
-    read the sentence with which lectures explain vanishing gradients: she finally printed her
-    tickets.
+    The report shows how far gradients reach, how gates and units behave, the surprisal of each
+    word, and the words that each prediction depended on. Several runs are shown side by side.
+    Without a text, the models read the sentence that lectures use to explain vanishing gradients:
+    she finally printed her tickets.
 
     For example:
       elman inspect runs/ptb --text "the price of gold rose" --out report.html
@@ -130,7 +130,7 @@ def inspect(
     flags = flags or ReportFlags()
     flags.check()
     if len({*runs}) < len(runs):
-        raise InputError("the same run is named twice; name each of them once")
+        raise InputError("the same run is given twice; give each run once")
     named = {run: (load(run, TrainedModel), None) for run in runs}
     options = {"only": flags.view, "limit": flags.tokens}
     text = flags.read_text()
@@ -138,7 +138,7 @@ def inspect(
 
 
 def _print(seen: SideBySide) -> None:
-    """What there is to say in words, model by model."""
+    """Print the summary of each model."""
     for number, one in enumerate(seen.inspections):
         print(f"{chr(10) if number else ''}{one.name}")
         if remembering := seen.remembering.get(one.name):

@@ -1,4 +1,4 @@
-"""`elman study lengths`: runs that translate, scored by the length of the source."""
+"""`elman study lengths`: score translation runs by the length of the source."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,21 +19,21 @@ from elman.text.tables import parse_columns
 @Parameter(name="*")
 @dataclass(kw_only=True)
 class LengthFlags:
-    """What is scored, in which bands, and how sources are searched."""
+    """The measure, the bands of length and the search."""
 
     measure: str | None = None
-    "bleu, chrf, rouge-1, rouge-2, rouge-l or exact; by default the one that the run has."
+    "bleu, chrf, rouge-1, rouge-2, rouge-l or exact. Default: the main measure of the run."
     bands: WholeNumber = 3
-    "Bands of length, of about as many lines each."
+    "The number of length bands, with about the same number of lines each."
     bounds: str = ""
-    "The longest source, in words, of every band but the last, instead: 10,20,30."
+    "Instead of --bands: the longest source, in words, of every band but the last: 10,20,30."
     beam: WholeNumber = 5
-    "Search with so many at a time; 1: word after word (greedy)."
+    "The beam width; 1 is greedy search."
     batch_size: WholeNumber = 64
-    "Sources side by side. Never changes the result."
+    "The number of sources per batch. Does not change the result."
 
     def options(self) -> dict[str, Any]:
-        """As `compare_lengths` takes them."""
+        """The options in the form that `compare_lengths` takes."""
         return {**vars(self), "bounds": _whole_numbers(self.bounds)}
 
 
@@ -50,7 +50,7 @@ def lengths(
 ) -> None:
     """Score translation runs on short and on long sources.
 
-    So the bottleneck shows: without attention, scores fall as sources get longer.
+    This shows the bottleneck: without attention, scores fall as sources get longer.
 
     For example:
       elman study lengths runs/attention runs/none --data reverse --out lengths.png
@@ -60,11 +60,11 @@ def lengths(
     Parameters
     ----------
     run
-        A run folder of an encoder–decoder; the others are compared with it.
+        The run folder of an encoder–decoder, the baseline.
     others
-        More runs, over the same pairs.
+        Run folders to compare with it, trained on the same pairs.
     out
-        A picture of the curves, .png or .svg.
+        Draw the curves into this file, .png or .svg.
     """
     place = None if out is None else check_file(out, "a picture")
     options = (flags or LengthFlags()).options()
@@ -83,7 +83,7 @@ def lengths(
 
 
 def _names(paths: tuple[str, ...]) -> dict[str, str]:
-    """Paths by their last part, which is enough of a name unless two of them are the same."""
+    """Paths by their last part, or by the whole path if two last parts are the same."""
     names = {Path(path).resolve().name: path for path in paths}
     return names if len(names) == len(paths) else dict(zip(paths, paths, strict=True))
 
@@ -96,7 +96,7 @@ def _whole_numbers(bounds: str) -> list[int]:
 
 
 def _print(found: Lengths) -> None:
-    """A line per band; how much the first run is ahead stands at the right."""
+    """Print a line per band; the lead of the first run is in the last columns."""
     gaps = found.gaps()
     names = [run.name for run in found.runs]
     differences = [f"{names[0]} − {name}" for name in names[1:]]

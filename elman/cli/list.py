@@ -1,4 +1,4 @@
-"""`elman list`: everything there is to choose from, read from the rooms' own tables."""
+"""`elman list`: list the components of every kind, read from their registries."""
 
 from importlib import import_module
 from typing import Annotated
@@ -10,7 +10,7 @@ from elman.cli.output import print_json, print_table
 from elman.errors import choose
 from elman.registry import Registry
 
-# Kind to the module and the name of its members there; imported when asked for, some with torch.
+# The module and name of each kind's registry; imported when listed, because some import torch.
 KINDS = {
     "adapters": "elman.adapters:ADAPTERS",
     "attentions": "elman.layers.attentions:ATTENTIONS",
@@ -35,11 +35,11 @@ KINDS = {
     "tokenizers": "elman.text:TOKENIZERS",
     "transforms": "elman.decoding.transforms:TRANSFORMS",
 }
-_KIND = Parameter(help=f"{', '.join(KINDS)}; none: all.")
+_KIND = Parameter(help=f"The kind to list: {', '.join(KINDS)}. Default: all.")
 
 
 def list(kind: Annotated[str | None, _KIND] = None, /, *, json: Json = False) -> None:
-    """List everything there is to choose from.
+    """List the components you can choose: recipes, cells, tokenizers and more.
 
     For example:
       elman list
@@ -58,7 +58,7 @@ def list(kind: Annotated[str | None, _KIND] = None, /, *, json: Json = False) ->
 
 
 def _members(place: str) -> dict[str, str]:
-    """The members of a kind by name, with what each says of itself."""
+    """The members of a kind by name, with their descriptions."""
     module, _, name = place.partition(":")
     family = getattr(import_module(module), name)
     if isinstance(family, Registry):

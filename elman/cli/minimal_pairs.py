@@ -42,9 +42,9 @@ def minimal_pairs(
 ) -> None:
     """Measure how often a model prefers the good sentence of a minimal pair.
 
-    Prints accuracy by paradigm, the mean over paradigms (the figure that BLiMP reports) and the
-    mean over all pairs. Column items is the number of pairs that were counted. A tie is counted and
-    is not right. Suites in regions are judged by their own predictions about surprisal.
+    Prints the accuracy per paradigm, the mean over paradigms (the figure that BLiMP reports) and
+    the mean over all pairs. The column items gives the number of pairs counted. A tie counts as
+    wrong. SyntaxGym suites are judged by their own predictions about the surprisal of regions.
 
     For example:
       elman minimal-pairs runs/lstm grammar
@@ -55,15 +55,15 @@ def minimal_pairs(
     Parameters
     ----------
     score
-        What is compared. sentence: the log probability of the whole sentence, line end included.
-        difference: only that of the critical word which BLiMP files name, given the words before
-        it; in other pairs that of the words from the first to the last that differ.
+        The log probability to compare. sentence: of the whole sentence, including the line end.
+        difference: only of the critical word that BLiMP files name, given the words before it; in
+        other pairs, of the words from the first to the last difference.
     exclude_unknown
-        Which pairs are not counted. differing: those whose two sentences differ in an
-        out-of-vocabulary word (with --score difference also those where a scored word is one). any:
-        those with any out-of-vocabulary word. never: none.
+        The pairs to leave out. differing: pairs whose sentences differ in an out-of-vocabulary word
+        (with --score difference, also pairs with an out-of-vocabulary word among the scored words).
+        any: pairs with any out-of-vocabulary word. never: no pairs.
     per_token
-        Compare the mean per token instead of the sum: shorter sentences have no advantage then.
+        Compare the mean per token instead of the sum, so that shorter sentences have no advantage.
     items
         Print one row per pair, or per prediction about an item, separated by tabs.
     """
@@ -96,10 +96,10 @@ def _check_choice(option: str, given: str, known: Mapping[str, str]) -> None:
 
 
 def _note_unused(materials: Materials) -> None:
-    """Say which files and lines were not used."""
+    """Report the files and lines that were not used."""
     if materials.passed_over:
         note(
-            f"passed over {_several(len(materials.passed_over), 'file')} without minimal pairs: "
+            f"skipped {_several(len(materials.passed_over), 'file')} without minimal pairs: "
             f"{_listed(materials.passed_over)}"
         )
     reasons: dict[tuple[str, str], list[int]] = {}
@@ -130,12 +130,12 @@ def _checked(given: tuple[str, ...]) -> tuple[str, ...]:
         if argument.startswith("-") and argument != "-":
             raise InputError(f"unknown option {argument} (--help shows how to call it)")
     if len(given) < 2:
-        raise InputError("give at least one run, and last a file of pairs (or grammar)")
+        raise InputError("give one or more runs, then a file of pairs (or grammar)")
     return given
 
 
 def _print(scores: list[PairScores]) -> None:
-    """Accuracies side by side, what they are over, and totals run by run."""
+    """Print the accuracies side by side, with their counts, then the totals of each run."""
     first = scores[0]
     groups = [[s.by_paradigm[n] for s in scores] for n in range(len(first.by_paradigm))]
     names = [f"  {paradigm.name}" for paradigm in first.by_paradigm]
@@ -177,7 +177,7 @@ class _Columns:
     accuracies: list[int]
 
     def only_accuracies(self, values: list[str | None]) -> list[object]:
-        """A row that has nothing but these."""
+        """A row with accuracies only."""
         row: list[object] = [None] * len(self.names)
         for place, value in zip(self.accuracies, values, strict=True):
             row[place] = value
@@ -185,8 +185,8 @@ class _Columns:
 
 
 def _columns(groups: list[list[Score]], runs: list[str]) -> _Columns:
-    """How many items were counted once, if that is the same for all runs, else beside each run;
-    ties and exclusions if there are any.
+    """Show the number of items once if it is the same for all runs, otherwise beside each run;
+    show ties and exclusions only if there are any.
     """
     every = [score for group in groups for score in group]
     counts = ["items"] + ["excluded"] * any(score.excluded for score in every)
@@ -219,16 +219,18 @@ def _percent(share: float | None) -> str | None:
 
 def _note(scores: list[PairScores], excluded: str) -> None:
     if len({tuple(item.judgement.excluded for item in score.items) for score in scores}) > 1:
-        note("the runs know different words, so their accuracies are not over the same items")
+        note("the runs have different vocabularies, so their accuracies cover different items")
     if any(score.overall.excluded for score in scores):
-        note(f"excluded: {excluded}; --exclude-unknown changes that")
+        note(f"excluded: {excluded}; change this with --exclude-unknown")
 
 
 def _print_items(scores: list[PairScores]) -> None:
     rows = [{"run": score.run, **flat(item)} for score in scores for item in score.items]
     names = [*rows[0]]
     if any([*row] != names for row in rows):
-        raise InputError("pairs and suites have different columns; give --json, or one of the two")
+        raise InputError(
+            "pairs and suites have different columns; use --json, or give only one of the two kinds"
+        )
     print("\t".join(names))
     for row in rows:
         print("\t".join(_cell(row[name]) for name in names))

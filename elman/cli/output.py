@@ -1,7 +1,7 @@
-"""How commands speak: tables and lines for people, JSON for machines, progress for the patient.
+"""Print results: tables and lines for people, JSON for programs, progress for long work.
 
-Results go to standard output; progress and notes to standard error, so that every command works in
-a pipe.
+Results go to standard output. Progress and notes go to standard error, so every command works in a
+pipe.
 """
 
 from __future__ import annotations
@@ -29,30 +29,30 @@ _PROGRESS_SECONDS = 10.0  # between lines where there is no terminal
 
 
 def print_json(data: Any) -> None:
-    """Data as JSON on standard output."""
+    """Print data as JSON to standard output."""
     print(json.dumps(json_safe(data), ensure_ascii=False, indent=1, allow_nan=False))
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """An aligned table."""
+    """Print an aligned table."""
     for line in aligned_lines(header, rows):
         print(line)
 
 
 def note(message: str) -> None:
-    """Something the user should know, beside the result."""
+    """Print a note for the user to standard error."""
     tell(f"note: {message}")
 
 
 def tell(line: str) -> None:
-    """A line beside the result; work goes on if nobody can read it, as after a terminal closed."""
+    """Print a line to standard error; continue if it is closed, as after a terminal is gone."""
     with suppress(OSError):
         print(line, file=sys.stderr, flush=True)
 
 
 @contextmanager
 def _status() -> Iterator[Any]:
-    """A live line in a terminal."""
+    """Show a live line in a terminal."""
     status = Console(stderr=True).status("starting …")
     status.start()
     try:
@@ -64,14 +64,14 @@ def _status() -> Iterator[Any]:
 
 @contextmanager
 def stages() -> Iterator[Callable[[str], None]]:
-    """Progress of work in named stages: a live line in a terminal, plain lines elsewhere."""
+    """Show the progress of named stages: a live line in a terminal, plain lines elsewhere."""
     with live_line(_PATIENCE) as line:
         yield lambda what: line(f"{what} …")
 
 
 @contextmanager
 def live_line(seconds: float) -> Iterator[Callable[[str], None]]:
-    """A line that is rewritten in a terminal; elsewhere a plain line every so many seconds."""
+    """Show a line that is rewritten in a terminal; elsewhere, print it every `seconds` seconds."""
     if sys.stderr.isatty():
         with _status() as status:
             yield status.update
@@ -88,7 +88,7 @@ def live_line(seconds: float) -> Iterator[Callable[[str], None]]:
 
 
 def duration(seconds: float) -> str:
-    """A length of time as people say it."""
+    """Format a duration: 45 s, 12 min, 3.5 h."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = seconds / 60
@@ -97,13 +97,13 @@ def duration(seconds: float) -> str:
 
 @contextmanager
 def counted(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Progress of countable work, as (how many more, of how many): a bar in a terminal, a plain
-    line now and then elsewhere.
+    """Show the progress of countable work, given as (newly done, total): a bar in a terminal, a
+    plain line now and then elsewhere.
     """
     done = of = 0
 
     def add(amount: int, total: int) -> int:
-        """How many are done of this total; several pieces of work may follow each other."""
+        """Return how many are done of this total; a new total starts a new count."""
         nonlocal done, of
         if done >= of or total != of:
             done, of = 0, total
@@ -132,8 +132,8 @@ def counted(what: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def watched(settings: dict[str, Any]) -> Iterator[tuple[Machine, Callable[[str], None]]]:
-    """A machine made of these settings, and a line that shows what it does; of several processes,
-    the first one's.
+    """Make a machine with these settings and a line that shows its progress; only the first of
+    several processes shows it.
     """
     if settings["processes"].rank:
         yield Machine(**settings), lambda what: None
@@ -141,7 +141,7 @@ def watched(settings: dict[str, Any]) -> Iterator[tuple[Machine, Callable[[str],
     told: set[str] = set()
 
     def note_once(message: str) -> None:
-        """Several trainings on one text have the same to say."""
+        """Print a note once; several trainings on one text give the same notes."""
         if message not in told:
             told.add(message)
             note(message)
@@ -158,11 +158,11 @@ def watched(settings: dict[str, Any]) -> Iterator[tuple[Machine, Callable[[str],
 
 
 def _warn(record: dict[str, Any]) -> None:
-    """Say what a user should know at once; the rest is in the history."""
+    """Report a divergence at once; the rest is in the history."""
     if "diverged_at_step" in record:
         note(
-            f"step {record['diverged_at_step']} diverged ({record['problem']}); back to step "
-            f"{record['step']} with {record['rate_factor']:g} times the rate"
+            f"step {record['diverged_at_step']} diverged ({record['problem']}); continuing from "
+            f"step {record['step']} with {record['rate_factor']:g} times the learning rate"
         )
 
 
@@ -180,7 +180,7 @@ def _progress_line(progress: TrainingProgress) -> str:
 
 
 def _figure(value: float) -> str:
-    """With two decimals, or four of a share; a number of many digits in short."""
+    """Format a number with two decimals, with four below 1, or shortened if it is very large."""
     if value < 1:
         return f"{value:.4f}"
     return f"{value:.2f}" if value < 1e7 else f"{value:.3g}"

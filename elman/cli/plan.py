@@ -1,4 +1,4 @@
-"""`elman plan`: what a training costs on this machine, before it is begun."""
+"""`elman plan`: estimate the cost of a training on this machine before it starts."""
 
 from elman.cli.arguments import (
     Columns,
@@ -31,7 +31,7 @@ def plan(
 ) -> None:
     """Estimate what a training costs on this machine: operations, memory, minutes.
 
-    A few steps are trained on the text, measured and thrown away.
+    elman trains a few steps on the data, measures them and discards the model.
 
     For example:
       elman plan quick --data my-text.txt

@@ -1,4 +1,4 @@
-"""`elman quantise`: a neural language model with weights of eight bits."""
+"""`elman quantise`: save a neural language model with 8-bit weights."""
 
 from pathlib import Path
 
@@ -13,10 +13,10 @@ from elman.tasks.task import load
 def quantise(
     run: Run, /, *, out: RunToWrite, overwrite: Overwrite = False, json: Json = False
 ) -> None:
-    """Write a neural language model with weights of eight bits.
+    """Save a neural language model with 8-bit weights.
 
-    The new run is a quarter of the size, generates large models faster, and is used like any other.
-    It cannot be trained further. To see what the lost bits cost: elman compare RUN OUT --data TEXT.
+    The new run takes a quarter of the space, and large models generate faster. Use it like any
+    other run; it cannot be trained further. To measure the loss: elman compare RUN OUT --data TEXT.
 
     For example:
       elman quantise runs/logs --out runs/logs8

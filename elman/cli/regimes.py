@@ -1,4 +1,4 @@
-"""`elman study regimes`: training regimes side by side, and the exposure bias of each."""
+"""`elman study regimes`: compare training regimes and their exposure bias."""
 
 import math
 from json import dumps
@@ -26,7 +26,8 @@ def regimes(
 ) -> None:
     """Compare training regimes: how much worse is a model on its own words?
 
-    Each regime trains the recipe small on the built-in grammar, whose true probabilities are known.
+    Every regime trains the recipe small on the built-in corpus grammar, whose true probabilities
+    are known.
 
     For example:
       elman study regimes --out regimes
@@ -35,16 +36,16 @@ def regimes(
     Parameters
     ----------
     names
-        Regimes, with options if you like; none: all of elman list regimes, with options that make
-        a difference in so short a training.
+        Regimes to compare, with options if you like. Default: all of elman list regimes, with
+        options that matter in such a short training.
     seeds
-        Models per regime, each with its own text and weights to begin with.
+        The number of models per regime. Each has its own training text and initial weights.
     sentences
-        Of the training text.
+        The number of sentences in the training text.
     epochs
-        Times through it.
+        The number of passes over the training text.
     out
-        A folder for the picture regimes.png and the figures regimes.json.
+        Write the picture regimes.png and the figures regimes.json to this folder.
     """
     if seeds < 1:
         raise InputError(f"--seeds {seeds}: must be at least 1")
@@ -64,7 +65,7 @@ def regimes(
 def _train(
     names: tuple[str, ...], seeds: range, options: dict[str, Any]
 ) -> tuple[list[RegimeResult], dict[str, Any]]:
-    """The results, and the same as plain data beside the limit that no model can pass."""
+    """The results, and the same as plain data with the limit that no model can beat."""
     with stages() as progress:
         results = train_regimes(names, seeds=seeds, **options, progress=progress)
     return results, {"limit": limit(), "regimes": json_safe(results)}
@@ -97,11 +98,11 @@ def _print(results: list[RegimeResult], limit: float) -> None:
     print_table([*header, "violations", "seconds"], rows)
     seeds = len(results[0].runs)
     print(
-        f"\nNo model can have a lower perplexity than {limit:.3f}. Drift: nats per word that it "
-        "foretells a text worse\nwhen half of the words it reads are its own. KL: nats per word "
-        "from the true distribution, after the\nwords of a text and after its own; bias is the "
-        "difference. Violations: impossible words per 100 of\nits own. Means over "
-        f"{seeds} seed{'s' if seeds > 1 else ''}; ± is one standard error over the seeds."
+        f"\nNo model can have a lower perplexity than {limit:.3f}. Drift: how much the loss rises, "
+        "in nats per word,\nwhen half of the words that the model reads are its own samples. KL: "
+        "divergence from the true\ndistribution in nats per word, after words of a text and after "
+        "own samples; bias is the difference.\nViolations: impossible words per 100 sampled words. "
+        f"Means over {seeds} seed{'s' if seeds > 1 else ''}; ± is one standard error."
     )
 
 

@@ -1,4 +1,4 @@
-"""`elman reproduce`: published tables row by row, measured here, with a verdict."""
+"""`elman reproduce`: measure the rows of published tables here and judge the results."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,68 +9,68 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from elman.cli.arguments import Device, Json, Threads
-from elman.cli.output import duration, note, print_json, print_table, tell, watched
+from elman.cli.output import note, print_json, tell, watched
+from elman.cli.reproduce_output import print_next, print_result, print_tables
 from elman.errors import InputError, choose
-from elman.experiments.reproduce.costs import plan_rows, spent
+from elman.experiments.reproduce.costs import plan_rows
 from elman.experiments.reproduce.data import require_data, rows_with_text
 from elman.experiments.reproduce.deadline import Deadline, parse_budget
 from elman.experiments.reproduce.measuring import reproduce_row
 from elman.experiments.reproduce.page import write_page
 from elman.experiments.reproduce.queue import Rows, work_off
-from elman.experiments.reproduce.ranking import Ranked, pending_jobs, rank_jobs
-from elman.experiments.reproduce.registry import PublishedRow, PublishedTable, Tables, read_tables
-from elman.experiments.reproduce.report import evidence, figure, rewrite, training_cost, way
+from elman.experiments.reproduce.ranking import pending_jobs, rank_jobs
+from elman.experiments.reproduce.registry import PublishedTable, Tables, read_tables
+from elman.experiments.reproduce.report import rewrite
 from elman.experiments.reproduce.results import Kept, Result, read_kept, update_kept
-from elman.experiments.reproduce.status import Status, obstacle, statuses
+from elman.experiments.reproduce.status import obstacle
 from elman.experiments.reproduce.workers import CHOICES, run_workers, share_out
 from elman.experiments.reproduce.workshop import Workshop
 from elman.training.processes import Processes
 
 _BUDGET = (
-    "Work through all rows that have no result here, until this time is over (45s, 30m, 2h): the "
-    "rows that give the most results per hour first. A training that does not fit is begun only if "
-    "nothing else fits, and goes on next time. Planning and measuring count as well."
+    "Run all rows without a result here until this time is over (45s, 30m, 2h), starting with the "
+    "rows that give the most results per hour. A training that does not fit starts only if nothing "
+    "else fits; the next call continues it. The time includes planning and measuring."
 )
 _FIRST = (
-    "With --budget: begin with the rows that match this pattern, as in 'ours/quick*'. May be given "
-    "several times; the order counts."
+    "With --budget: start with the rows that match this pattern, such as 'ours/quick*'. Can be "
+    "repeated; the order counts."
 )
 _WORKERS = (
-    "With --budget: train one model at a time or two side by side. auto measures for some seconds "
-    "which is quicker here, and keeps that in the folder --out."
+    "With --budget: train one model at a time or two in parallel. auto measures for some seconds "
+    "which is faster here and stores the choice in the folder --out."
 )
 _FOLDER = (
-    "The folder of the table's text, or one that holds such folders under the names of the texts "
-    "(ptb, lm1b); that folder may also be named in the environment variable ELMAN_DATA."
+    "The folder of the table's dataset, or a folder that contains the datasets as subfolders named "
+    "ptb, lm1b and so on. Default: the environment variable ELMAN_DATA."
 )
 _WRITE = (
-    "Write the tables with their results into this file: a page (.html), a Markdown file between "
-    "its two marks (.md), or the results as data (.json)."
+    "Write the tables with their results to this file: a page (.html), the part between the two "
+    "marks of a Markdown file (.md), or data (.json)."
 )
-_SHOWN = 10  # rows that come next
 
 
 @Parameter(name="*")
 @dataclass(kw_only=True)
 class Order:
-    """What is to be done with the tables, and where results are kept."""
+    """What to do with the tables, and where to store results."""
 
     row: tuple[str, ...] = ()
-    "Run this row of the table. May be given several times."
+    "Run this row of the table. Can be repeated."
     budget: Annotated[str, Parameter(help=_BUDGET, allow_leading_hyphen=True)] = ""
     first: Annotated[tuple[str, ...], Parameter(help=_FIRST)] = ()
     workers: Annotated[str, Parameter(help=_WORKERS)] = "auto"
     next: bool = False
-    "Show which rows --budget would run next, and what each costs."
+    "Show the rows that --budget would run next, and their costs."
     data: Annotated[str, Parameter(help=_FOLDER)] = ""
     plan: bool = False
-    "Find what the trainings cost here, as elman plan does, and keep that."
+    "Estimate the cost of the trainings here, as elman plan does, and store it."
     again: bool = False
-    "Measure rows again that have a result; trainings that are done are not done again."
+    "Measure rows again that already have a result. Finished trainings are reused."
     out: str = "reproduced"
     "The folder for runs and results."
     results: str = ""
-    "The file of results, if not results.json in that folder."
+    "The file for the results. Default: results.json in the folder --out."
     write: Annotated[str, Parameter(help=_WRITE)] = ""
     worker: Annotated[bool, Parameter(show=False)] = False  # started by another one
     tables: Annotated[tuple[str, ...], Parameter(parse=False)] = field(default=())
@@ -81,26 +81,26 @@ class Order:
         return Path(self.results) if self.results else Path(self.out) / "results.json"
 
     def refuse_contradictions(self) -> None:
-        """Say which options do not go together."""
+        """Refuse options that contradict each other."""
         if self.row and len(self.tables) != 1:
             raise InputError(
-                f"--row {self.row[0]}: name its table first, as in elman reproduce ptb --row …"
+                f"--row {self.row[0]}: name the table first, as in elman reproduce ptb --row …"
             )
         if self.row and self.budget:
-            raise InputError("--row runs these rows, --budget those that fit; give one of the two")
-        if self.again and not self.row:
             raise InputError(
-                "--again is for rows that are named: elman reproduce TABLE --row ROW …"
+                "--row and --budget both choose the rows to run; give only one of them"
             )
+        if self.again and not self.row:
+            raise InputError("--again needs rows to measure: elman reproduce TABLE --row ROW …")
         if self.write and (self.row or self.budget or self.plan or self.next):
-            raise InputError("--write writes what is kept; run rows first, then write")
+            raise InputError("--write writes stored results; run rows first, then write")
         if self.workers not in CHOICES:
             raise InputError(f"--workers {self.workers}: must be auto, 1 or 2")
         if self.first and not (self.budget or self.next):
-            raise InputError("--first is for the order of the queue: give --budget or --next too")
+            raise InputError("--first sets the order of the queue; give --budget or --next too")
 
     def as_arguments(self, seconds: float, threads: int | None, device: str) -> list[str]:
-        """The arguments of a worker that does a part of the same."""
+        """The arguments of a worker that shares this work."""
         options = {"budget": f"{seconds:.0f}s", "workers": "1", "out": self.out, "device": device}
         given = {"data": self.data, "results": self.results, "threads": threads}
         options |= {name: str(value) for name, value in given.items() if value}
@@ -116,14 +116,14 @@ def reproduce(
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Reproduce tables of published figures: list them, run rows, compare.
+    """Reproduce published result tables: list them, run rows, compare.
 
-    Results that come with elman are shown until there are results in the folder --out. Trainings
-    are kept there: one that was stopped goes on, one that is done is not done again, rows that need
-    the same training share it, and several commands can use the folder at the same time. Verdicts:
-    reproduced (as near as the row's tolerance), better, within x % (worse by x, at most 10), not
-    reached, order holds or differs (where rows are compared with each other), ours (a recipe of
-    ours beside the publication's own, not judged), not run, quoted.
+    The results that ship with elman are shown until the folder --out has results of its own. It
+    also stores the trainings: interrupted ones continue, finished ones are reused, and rows that
+    need the same training share it. Several commands can use the folder at the same time. Verdicts:
+    reproduced (within the row's tolerance), better, within x % (worse by x, at most 10), not
+    reached, order holds or differs (for rows that are compared with each other), ours (a recipe of
+    elman, shown beside the publication and not judged), not run, quoted.
 
     For example:
       elman reproduce
@@ -137,14 +137,14 @@ def reproduce(
     Parameters
     ----------
     tables
-        The tables, by name or as TOML files of your own; none: all that come with elman.
+        The tables, by name or as TOML files of your own. Default: all tables that ship with elman.
     """
     order = order or Order()
     order.tables = tables
     known = read_tables(files=[name for name in tables if name.endswith(".toml")])
     names = [Path(name).stem if name.endswith(".toml") else name for name in tables]
     chosen = [choose(known, name, "table") for name in names] or [*known.values()]
-    read_kept(order.file)  # a file that cannot be used is refused before the work
+    read_kept(order.file)  # refuse an unusable file before the work
     order.refuse_contradictions()
     if order.write:
         _write(Path(order.write), known, order, json)
@@ -153,7 +153,7 @@ def reproduce(
             _work(workshop, chosen, order, json=json)
     else:
         workshop = Workshop(known, Path(order.out), order.file)
-        _list(workshop, chosen, json)
+        print_tables(workshop, chosen, json)
 
 
 def _work(workshop: Workshop, chosen: list[PublishedTable], order: Order, *, json: bool) -> None:
@@ -165,20 +165,20 @@ def _work(workshop: Workshop, chosen: list[PublishedTable], order: Order, *, jso
     rows, absent = rows_with_text(chosen, order.data, holds=len(order.tables) != 1)
     if not order.worker:
         for table in absent:
-            note(f"{table.name}: the text {table.data!r} is not here, its rows are left out")
+            note(f"{table.name}: the dataset {table.data!r} is not here; its rows are left out")
     if order.budget:
         _fill(workshop, rows, Deadline(seconds, with_parent=order.worker), order, json)
     elif order.next:
         plan_rows(workshop, _unfinished(workshop, rows))
-        _print_next(rank_jobs(workshop, rows, order.first), json=json, all_of_them=True)
+        print_next(rank_jobs(workshop, rows, order.first), json=json, all_of_them=True)
     else:
         plan_rows(workshop, [*rows, *((table, row, "") for table in absent for row in table.rows)])
-        _list(workshop, chosen, json)
+        print_tables(workshop, chosen, json)
 
 
 @contextmanager
 def _workshop(tables: Tables, order: Order, settings: dict[str, Any]) -> Iterator[Workshop]:
-    """A place to work, with a line that shows what is being done."""
+    """Open a workshop with a line that shows progress."""
     with watched({**settings, "processes": Processes()}) as (machine, progress):
         yield Workshop(tables, Path(order.out), order.file, machine, progress, note)
 
@@ -190,9 +190,9 @@ def _unfinished(workshop: Workshop, rows: Rows) -> Rows:
 
 
 def _run(workshop: Workshop, table: PublishedTable, order: Order, json: bool) -> None:
-    """Run rows of a table and say how each came out."""
+    """Run rows of a table and print the result of each."""
     rows = [table.row(name) for name in order.row]
-    for row in rows:  # all of them before the long work
+    for row in rows:  # check all of them before the long work
         reason = obstacle(row)
         if reason:
             raise InputError(f"{table.name} {row.name}: {reason}")
@@ -201,15 +201,15 @@ def _run(workshop: Workshop, table: PublishedTable, order: Order, json: bool) ->
     for row in rows:
         found.append(reproduce_row(workshop, table, row, text, again=order.again))
         if not json:
-            _print_result(table, row, found[-1])
+            print_result(table, row, found[-1])
     if json:
         print_json(found)
-    elif any(row.order for row in rows):  # only now their order is known
-        _list(workshop, [table], json)
+    elif any(row.order for row in rows):  # their order is known only now
+        print_tables(workshop, [table], json)
 
 
 def _fill(workshop: Workshop, rows: Rows, deadline: Deadline, order: Order, json: bool) -> None:
-    """Run rows until the time is up, and say what comes next."""
+    """Run rows until the time is up, and print the next ones."""
     before = workshop.kept()
     plan_rows(workshop, _unfinished(workshop, rows))
     machine = workshop.machine
@@ -220,14 +220,14 @@ def _fill(workshop: Workshop, rows: Rows, deadline: Deadline, order: Order, json
     else:
         for job, result in work_off(workshop, rows, deadline, order.first):
             if not json:
-                _print_result(job.table, job.row, result)
+                print_result(job.table, job.row, result)
     if order.worker:
         return
     found = _new_results(before, workshop.kept())
     if json:
         print_json(found)
         return
-    _print_next(rank_jobs(workshop, rows, order.first), json=False)
+    print_next(rank_jobs(workshop, rows, order.first), json=False)
     print(f"{len(found)} rows run")
 
 
@@ -240,116 +240,8 @@ def _new_results(before: Kept, after: Kept) -> list[Result]:
     ]
 
 
-def _print_next(ranked: list[Ranked], *, json: bool, all_of_them: bool = False) -> None:
-    """Which rows come next, and what they cost."""
-    if json:
-        print_json(
-            [
-                {
-                    "table": one.job.table.name,
-                    "row": one.job.row.name,
-                    "seed": one.job.number,
-                    "trainings": [*one.needed],
-                    "cost": one.cost,
-                    "seconds": one.seconds,
-                    "value_per_hour": one.per_hour,
-                }
-                for one in ranked
-            ]
-        )
-        return
-    if not ranked:
-        print("nothing is left to run")
-        return
-    shown = ranked if all_of_them else ranked[:_SHOWN]
-    lines = [
-        [one.job.name, str(one.cost) if one.needed else "trained", f"{one.per_hour:.2g}"]
-        for one in shown
-    ]
-    print_table(["next", "left to train", "value per hour"], lines)
-    trainings = {name: one for one in ranked for name in one.needed}
-    alone = {name: one for name, one in trainings.items() if len(one.needed) == 1}
-    total = sum(one.cost.seconds or 0.0 for one in alone.values())
-    print(
-        f"{len(ranked)} rows are left, {len(ranked) - len(shown)} of them not shown; "
-        f"their {len(trainings)} trainings take about {duration(total)}"
-    )
-
-
-def _print_result(table: PublishedTable, row: PublishedRow, result: Result) -> None:
-    """Published, measured, verdict, and how the figure was obtained."""
-    lines = [["published", f"{figure(table, row.published)} ({row.source or table.source})"]]
-    if row.published is None:
-        lines = []
-    measured = figure(table, result.measured, measured=True)
-    if result.spread is not None:
-        measured += f" ± {figure(table, result.spread, measured=True)}"
-    lines += [["measured", measured], ["verdict", result.verdict], ["how", way(row)]]
-    if len(result.by_seed()) > 1:
-        seeds = (
-            f"{seed}: {figure(table, value, measured=True)}"
-            for seed, value in result.by_seed().items()
-        )
-        lines.insert(-2, ["seeds", ", ".join(seeds)])
-    if row.note:
-        lines.append(["note", row.note])
-    lines.append(["protocol", result.protocol])
-    if result.data:
-        lines.append(["text", f"{result.split}, sha256:{result.data[result.split]}"])
-    lines += [["run", f"seed {seed}, sha256:{run}"] for seed, run in result.runs.items()]
-    cost = spent(result)
-    lines.append(["trained in", f"{cost or '–'} (elman {result.elman}, {result.date})"])
-    print_table([f"{table.name} {row.name}", row.about], lines)
-    print(flush=True)
-
-
-def _list(workshop: Workshop, chosen: list[PublishedTable], json: bool) -> None:
-    """The rows with what is known of them."""
-    rows = statuses(workshop.tables, chosen, workshop.known())
-    if json:
-        print_json([_as_data(status) for status in rows])
-        return
-    for table in chosen:
-        print(f"{table.name}: {table.title} ({table.source}; {table.metric})")
-        header = ["row", "model", "published", "measured", "verdict", "training"]
-        header += ["evidence"] if len(chosen) == 1 else []
-        lines = [
-            _list_line(status, alone=len(chosen) == 1) for status in rows if status.table is table
-        ]
-        print_table(header, lines)
-        print()
-    print("run one: elman reproduce ptb --row kn5 --data FOLDER; all: elman reproduce --budget 12h")
-
-
-def _list_line(status: Status, *, alone: bool) -> list[str]:
-    """A row of the list; `alone`: of a table that is shown by itself, which has room."""
-    table, row, result = status.table, status.row, status.result
-    short = not alone and bool(row.quoted)  # reasons are long
-    line = [
-        row.name,
-        row.about,
-        figure(table, row.published),
-        figure(table, result.measured if result else None, measured=True),
-        status.verdict.kind if short else str(status.verdict),
-        str(status.cost or "–") if short else training_cost(status) or "–",
-    ]
-    return [*line, evidence(result) if result else ""] if alone else line
-
-
-def _as_data(status: Status) -> dict[str, Any]:
-    """A status as plain data."""
-    return {
-        "table": status.table.name,
-        "metric": status.table.metric,
-        "row": status.row,
-        "verdict": {"kind": status.verdict.kind, "text": str(status.verdict)},
-        "cost": status.cost,
-        "result": status.result,
-    }
-
-
 def _write(page: Path, tables: Tables, order: Order, json: bool) -> None:
-    """Write the tables in the form that the name of the file asks for."""
+    """Write the tables in the format of the file name."""
     known = Workshop(tables, Path(order.out), order.file).known()
     if page.suffix == ".html":
         write_page(page, tables, known)

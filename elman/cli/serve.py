@@ -1,4 +1,4 @@
-"""`elman serve`: trained models over HTTP, and the studio page to try them on."""
+"""`elman serve`: serve trained models over HTTP, with the studio page."""
 
 import sys
 from dataclasses import dataclass
@@ -18,55 +18,55 @@ from elman.training.machine import Machine
 @Parameter(name="*")
 @dataclass(kw_only=True)
 class ServeFlags:
-    """Where the server listens, who may ask, and how it ends."""
+    """Address, access, limits and shutdown of the server."""
 
     runs: str | None = None
-    "A folder that holds run folders: their trainings are shown with live curves."
+    "A folder with run folders; the page shows their training curves live."
     host: str = "127.0.0.1"
-    "The address to listen on. Beyond this machine, clients need a token."
+    "The address to listen on. Clients on other machines need a token."
     port: WholeNumber = 8000
     "The port to listen on; 0 for any free port."
     name: tuple[str, ...] = ()
     (
-        "A further name of this server, with or without a port, as it appears in a browser's "
-        "address. May be given several times."
+        "Another host name of this server, with or without a port, as in the address bar of a "
+        "browser. Can be repeated."
     )
     token: Annotated[str | None, Parameter(env_var="ELMAN_TOKEN")] = None
     (
-        "The token that clients must send. Drawn and printed if it is not given and the server can "
-        "be reached from other machines."
+        "The token that clients must send. Default: a random token, printed at the start, if other "
+        "machines can reach the server."
     )
     limit: tuple[str, ...] = ()
     (
-        "Change a limit: max_tokens=4096, rows=128, deadline=30 … (GET /v1/limits names them all). "
-        "May be given several times."
+        "Change a limit: max_tokens=4096, rows=128, deadline=30 … (GET /v1/limits lists all). Can "
+        "be repeated."
     )
     root_path: str = ""
-    "The path under which a proxy shows the server, such as /elman."
+    "The path under which a proxy publishes the server, such as /elman."
     trusted_proxy: tuple[str, ...] = ()
     (
-        "An address or network, such as 127.0.0.1 or 10.0.0.0/8, whose X-Forwarded-* headers are "
-        "believed. May be given several times. Clients then need a token."
+        "Trust the X-Forwarded-* headers of this address or network, such as 127.0.0.1 or "
+        "10.0.0.0/8. Can be repeated. Clients then need a token."
     )
     tls_cert: str | None = None
-    "A certificate (PEM) to serve HTTPS with; needs --tls-key."
+    "Serve HTTPS with this certificate (PEM); requires --tls-key."
     tls_key: str | None = None
-    "The key of the certificate (PEM)."
+    "The private key of the certificate (PEM)."
     grace: float = 30.0
-    "Seconds that running requests may take to finish after SIGTERM or Ctrl-C."
+    "How many seconds running requests may take to finish after SIGTERM or Ctrl-C."
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
-    "What to log to standard error; info adds a line for every request."
+    "The level of the log on standard error; info adds a line for every request."
 
 
 def serve(
-    *run: Annotated[str, Parameter(help="Run folders.")],
+    *run: Annotated[str, Parameter(help="The run folders to serve.")],
     flags: ServeFlags | None = None,
     threads: Threads = None,
     json: Annotated[
         bool, Parameter(help="Print address and token as JSON when the server is ready.")
     ] = False,
 ) -> None:
-    """Serve trained models: a page to try them on, and OpenAI's interface.
+    """Serve trained models over HTTP: a web page and an OpenAI-compatible API.
 
     For example:
       elman serve runs/ptb
@@ -97,8 +97,8 @@ def serve(
 
 
 def _say(address: str, token: str | None, *, is_known: bool) -> None:
-    # A browser keeps what stands after # to itself, so the token is in no log. A token that the
-    # user gave is shown on a terminal only: standard error of a service is a log.
+    # Browsers do not send the part after #, so the token is in no log. A token that the user gave
+    # is shown only on a terminal, because standard error of a service is a log.
     is_shown = token and (not is_known or sys.stderr.isatty())
     opened = f"{address}#token={token}" if is_shown else address
     print(f"{opened} (Ctrl-C stops it)", file=sys.stderr, flush=True)

@@ -25,33 +25,32 @@ class StimuliFlags:
     """How a table of stimuli is read."""
 
     join: bool = False
-    "Take the file for a table of stimuli, whatever its name is."
+    "Read the file as a table of stimuli, even if its name does not end in .tsv."
     columns: str = ""
     (
-        "Name the column that holds the sentence or the word: text=stimulus. Otherwise it is the "
-        "one called sentence, text, word or the like."
+        "The column with the sentence or the word: text=stimulus. Default: the column named "
+        "sentence, text, word or similar."
     )
     column: str = ""
-    "The older spelling of --columns text=NAME."
+    "The older form of --columns text=NAME."
     by: str = ""
     (
-        "Which columns tell where a sentence begins, with commas between them, of a table with a "
-        "word per row; else item, condition and the like."
+        "For a table with one word per row: the columns that identify a sentence, separated by "
+        "commas. Default: item, condition and similar."
     )
 
     def is_table(self, file: str | None, others: list[str]) -> bool:
-        """Whether a file is a table of stimuli; what only such a table has is refused elsewhere."""
+        """Whether a file is a table of stimuli; refuse options for tables with other files."""
         if file is not None and (self.join or file.endswith((".tsv", ".tsv.gz"))):
             return True
         if others or self.join or self.columns or self.column or self.by:
             raise InputError(
-                "several runs, --join, --columns and --by are for a table of stimuli: give a .tsv "
-                "file"
+                "several runs, --join, --columns and --by need a table of stimuli: give a .tsv file"
             )
         return False
 
     def join_surprisal(self, models: list[Any], document: Document, base: float) -> JoinedTable:
-        """The table with the columns of every model."""
+        """Add the columns of every model to the table."""
         column = self.column
         if self.columns:
             column = check_columns(parse_columns(self.columns), ("text",))["text"]
@@ -71,18 +70,18 @@ def surprisal(
     table: StimuliFlags | None = None,
     json: Json = False,
 ) -> None:
-    """Give surprisal, entropy and rank of every word of a text.
+    """Compute the surprisal, entropy and rank of every word in a text.
 
-    The output is a table with tabs, or JSON. Words are separated by white space; the surprisal of a
-    word is the sum over its tokens, and the space before it belongs to it. The entropy is that of
-    the distribution before the word; the rank is given for words of one token.
+    The output is a tab-separated table, or JSON. White space separates words. The surprisal of a
+    word is the sum over its tokens; the space before a word belongs to it. The entropy is that of
+    the distribution before the word. The rank is given for words of one token.
 
-    A file that ends in .tsv is a table of stimuli, and comes back row for row with the columns
-    surprisal, entropy, tokens and unknown added, for several runs as surprisal_RUN and so on. It
-    has a column with a sentence per row (then surprisal is the sum, entropy the mean over its
-    words) or with a word per row; NA where a row has no text. Typed text is split as the training
-    text is: marks apart, clitics as in the corpus. The share of out-of-vocabulary words is always
-    reported.
+    A file that ends in .tsv is a table of stimuli. elman prints every row again with the added
+    columns surprisal, entropy, tokens and unknown; with several runs they are named surprisal_RUN
+    and so on. The table has one sentence per row (surprisal is then the sum and entropy the mean
+    over its words) or one word per row; rows without text get NA. Typed text is split like the
+    training text: punctuation apart, clitics as in the corpus. The share of out-of-vocabulary words
+    is always reported.
 
     For example:
       elman surprisal runs/ptb --text "the price of gold rose"
@@ -93,8 +92,8 @@ def surprisal(
     Parameters
     ----------
     given
-        A text file, one sentence per line; - for standard input. For a table of stimuli, more runs
-        may stand before it.
+        A text file with one sentence per line; - for standard input. For a table of stimuli, you
+        can give more runs before it.
     """
     values, table = given_values(flags or SurprisalFlags()), table or StimuliFlags()
     base = values["base"]
@@ -108,6 +107,6 @@ def surprisal(
         print_answer(ask(models[0], "surprisal", values, document), json)
         return
     if values["reset"] != "line":
-        raise InputError("--reset: every sentence of a table stands by itself")
+        raise InputError("--reset: the sentences of a table are independent; leave it out")
     base = math.e if base == "e" else base
     print_answer(table.join_surprisal(models, document, base), json)

@@ -1,4 +1,4 @@
-"""`elman tour`: the ladder of models on the built-in corpora."""
+"""`elman tour`: train a ladder of models on the built-in corpora."""
 
 from pathlib import Path
 from typing import Any
@@ -14,18 +14,18 @@ _NEXT = """What to try next:
   elman train ngram --data YOUR-TEXT.txt --out runs/mine     train on your own text, by counting
   elman train small --data YOUR-TEXT.txt --out runs/lstm     or with an LSTM; quick and hour are
                                                              for larger texts
-  elman generate runs/mine --prompt "Once upon" --top-p 0.9  let it write
+  elman generate runs/mine --prompt "Once upon" --top-p 0.9  generate text
   elman suggest runs/mine "Once upon"                        next words, like a phone keyboard
   elman surprisal runs/mine --text "Once upon a time"        how surprising is each word?
-  elman explain runs/mine --text "Once upon a time"          which counts say so?
-  elman list                                                 everything there is to choose from"""
+  elman explain runs/mine --text "Once upon a time"          the counts behind each probability
+  elman list                                                 all recipes, cells, tokenizers …"""
 
 
 def tour(*, report: str = "elman-tour.html", json: Json = False) -> None:
-    """Train a ladder of models on two built-in corpora and show what each step buys.
+    """Train a ladder of models on two built-in corpora and show what each step gains.
 
-    Results appear one by one, the first within seconds; Ctrl-C stops the tour at any point. All
-    of it takes a few minutes. Nothing is downloaded.
+    Results appear one by one, the first within seconds. Ctrl-C stops the tour at any point. The
+    whole tour takes a few minutes and downloads nothing.
 
     For example:
       elman tour
@@ -34,7 +34,7 @@ def tour(*, report: str = "elman-tour.html", json: Json = False) -> None:
     Parameters
     ----------
     report
-        The page to write, with curves and samples; an empty word: none.
+        Write a page with curves and samples to this file; "" writes no page.
     """
     if report:
         check_file(report, "a page", ())
@@ -86,11 +86,11 @@ _WIDTHS = (32, 10, 15, 13, 7)
 
 
 def _keep_quiet(corpus: str, result: Result, seen: Tour) -> None:
-    """With --json everything comes at the end."""
+    """Print nothing; with --json everything is printed at the end."""
 
 
 def _print_rung(corpus: str, result: Result, seen: Tour) -> None:
-    """A line as soon as a model is trained and measured."""
+    """Print a line as soon as a model is trained and measured."""
     if len(seen.ladders[corpus]) == 1:
         print(f"{_TITLES[corpus]}\n")
         _print_cells(_HEADS[corpus])
@@ -128,6 +128,6 @@ def _print_agreement(seen: Tour) -> None:
 
 def _print_samples(seen: Tour, corpus: str) -> None:
     for rung, texts in seen.samples[corpus].items():
-        print(f"\n   {rung} says:")
+        print(f"\n   {rung} writes:")
         for text in texts:
             print(f"     {text}")

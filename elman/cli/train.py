@@ -1,4 +1,4 @@
-"""`elman train`: train a model and save it as a run folder; or go on with one."""
+"""`elman train`: train a model and save it as a run folder, or resume a run."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -47,7 +47,7 @@ def train(
 ) -> None:
     """Train a model on a text or a dataset and save it as a run folder.
 
-    A neural model is saved while it is trained: stop it with Ctrl-C, go on with --resume.
+    Neural training writes checkpoints: stop it with Ctrl-C, continue with --resume.
 
     For example:
       elman train ngram --data grammar --out runs/grammar
@@ -60,13 +60,13 @@ def train(
     Parameters
     ----------
     resume
-        Go on with this run where it stopped, bit for bit if --threads is the same. With
-        --set training.epochs=N, train a finished run for longer.
+        Continue this run where it stopped; bit-identical if --threads is the same. Add
+        --set training.epochs=N to train a finished run for longer.
     start_from
-        Begin with the vocabulary and the weights of this run (fine-tuning); a task of sentences
-        with the word vectors and layers of this language model.
+        Start from the vocabulary and weights of this run (fine-tuning). Tagging, classification and
+        question answering start from the word vectors and layers of this language model.
     tensorboard
-        Also log to a folder `tensorboard` in the run folder.
+        Also write TensorBoard logs to a folder `tensorboard` in the run folder.
     """
     with joined(device) as processes:
         machine: dict[str, Any] = {"device": processes.device(device), "threads": threads}
@@ -79,10 +79,9 @@ def train(
         else:
             options |= {"recipe": recipe, "overrides": set, "columns": columns}
             trained = _resume(resume, options, machine)
-    if not processes.rank:  # the first one speaks for all
-        _print(
-            str(resume or out), trained, json, processes.resume_command(Path(resume or out or ""))
-        )
+    if not processes.rank:  # only the first process prints
+        run = str(resume or out)
+        _print(run, trained, json, processes.resume_command(Path(run)))
 
 
 def _train(recipe: str, options: dict[str, Any], machine: dict[str, Any]) -> Trained:
@@ -98,14 +97,14 @@ def _resume(run: str, options: dict[str, Any], machine: dict[str, Any]) -> Train
     for name, value in options.items():
         if value not in (None, ()):
             flag = {"recipe": "the recipe", "start_from": "--from"}.get(name, f"--{name}")
-            raise InputError(f"--resume goes on with the run as it is; leave out {flag}")
+            raise InputError(f"--resume continues the run with its own settings; leave out {flag}")
     with watched(machine) as (watched_machine, progress):
         return resume(
             Path(run), data=data, overrides=overrides, machine=watched_machine, progress=progress
         )
 
 
-def _print(run: str, trained: Trained, json: bool, go_on: str) -> None:
+def _print(run: str, trained: Trained, json: bool, resume_command: str) -> None:
     facts = trained.facts
     if json:
         print_json({"run": run, "config": trained.config.to_data(), **facts})
@@ -117,6 +116,6 @@ def _print(run: str, trained: Trained, json: bool, go_on: str) -> None:
             print_table(part.header, part.rows)
     if facts.get("training", {}).get("improving"):
         longer = f"--set training.epochs={2 * facts['training']['of_epochs']:g}"
-        print(f"validation was still improving; train on with: {go_on} {longer}")
+        print(f"validation was still improving; to train for longer: {resume_command} {longer}")
     print(f"trained in {facts['seconds']:.1f} s, saved in {run}")
     print(f"next: {trained.next_command(run)}")

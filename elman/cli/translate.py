@@ -1,4 +1,4 @@
-"""`elman translate`: a text for every source: translations, summaries, captions."""
+"""`elman translate`: write translations, summaries or captions, one for every source."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,20 +21,20 @@ from elman.tasks.translation.vectors import is_vectors, read_vectors
 SearchFlags: Any = make_flags(Translate, without=("attention",))
 _MIX = Parameter(
     name="--mix",
-    help="Another run over the same vocabularies, to decide together with: their probabilities are "
-    "averaged. May be given several times.",
+    help="Add another run with the same vocabularies to an ensemble; probabilities are averaged. "
+    "Can be repeated.",
 )
 
 
 @Parameter(name="*")
 @dataclass(kw_only=True)
 class AttentionFlags:
-    """Where the model looked."""
+    """Attention maps and alignments to write."""
 
     attention: str | None = None
-    "Write where the model looked for each word: a picture (.png, .svg) per line, or .json."
+    "Write attention maps to this file: one picture (.png, .svg) per line, or .json."
     alignments: str | None = None
-    "Write which word comes from which, a line each: 0-0 1-2 (source-target, from 0)."
+    "Write word alignments to this file, one line per source: 0-0 1-2 (source-target, from 0)."
 
     @property
     def wanted(self) -> bool:
@@ -42,14 +42,14 @@ class AttentionFlags:
         return self.attention is not None or self.alignments is not None
 
     def check(self, sources: int) -> None:
-        """Refuse, before the work, what cannot be written."""
+        """Refuse files that cannot be written, before the work."""
         if self.attention is not None:
             check_map_file(self.attention, sources)
         if self.alignments is not None:
             check_file(self.alignments, "a list of alignments", ())
 
     def write(self, maps: list[AttentionMap]) -> None:
-        """Write what is wanted of the best text of each source."""
+        """Write the requested files for the best output of each source."""
         if self.alignments is not None:
             with writing(Path(self.alignments)) as temporary:
                 lines = "".join(f"{one.pharaoh}\n" for one in maps)
@@ -71,11 +71,10 @@ def translate(
     mix: Annotated[tuple[str, ...], _MIX] = (),
     json: Json = False,
 ) -> None:
-    """Translate, summarise or caption: print a text for every source.
+    """Translate, summarise or caption: print one output for every source.
 
-    One line comes out for each line, an empty one for an empty one. A run that was trained on
-    texts and their summaries writes summaries; one that was trained on vectors, like features of
-    pictures, writes captions.
+    Every input line gives one output line; empty lines stay empty. A run trained on texts and their
+    summaries writes summaries. A run trained on vectors, such as image features, writes captions.
 
     For example:
       elman translate runs/en-de --text "two dogs play in the snow ."
@@ -90,14 +89,14 @@ def translate(
     Parameters
     ----------
     file
-        Sources, one per line; - for standard input. Vectors of numpy, .npy or .npz: one vector per
-        example, or a grid of them.
+        A text file with one source per line; - for standard input. Or NumPy vectors, .npy or .npz:
+        one vector per example, or a grid of vectors.
     """
     values, looking = given_values(search), looking or AttentionFlags()
     document = None
     if file is not None and is_vectors(Path(file)):
         if text is not None or values.get("whole"):
-            raise InputError(f"{file}: holds vectors; leave out --text and --whole")
+            raise InputError(f"{file}: this file contains vectors; leave out --text and --whole")
         values["vectors"] = read_vectors(file)
         looking.check(len(values["vectors"]))
     else:

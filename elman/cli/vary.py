@@ -1,4 +1,4 @@
-"""`elman study vary`: variants of a recipe in one table."""
+"""`elman study vary`: compare variants of a recipe in one table."""
 
 import math
 from pathlib import Path
@@ -44,11 +44,10 @@ def vary(
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Train every combination of some settings and compare them in one table.
+    """Train every combination of given settings and compare them in one table.
 
-    Runs are kept: what is finished is not trained again, and what was stopped goes on when the
-    same command is given once more. Language models are compared by perplexity, others by the
-    measure of their task.
+    Run folders are kept: the same command skips finished runs and continues interrupted ones.
+    Language models are compared by perplexity, others by the measure of their task.
 
     For example:
       elman study vary classifier --data films --out runs/poolings --try model.pooling=last,mean,max
@@ -58,13 +57,13 @@ def vary(
     Parameters
     ----------
     out
-        The folder for the runs, one folder each.
+        The folder for the runs, one subfolder each.
     try_
-        A setting and its values: section.field=value,value. May be given several times.
+        A setting and its values: section.field=value,value. Can be repeated.
     seeds
-        Trainings of each combination, with the seeds 1, 2, 3 …
+        The number of trainings per combination, with the seeds 1, 2, 3 …
     write
-        A file for the table, as Markdown.
+        Write the table to this file, as Markdown.
     """
     if seeds < 1:
         raise InputError(f"--seeds {seeds}: must be at least 1")
@@ -107,10 +106,10 @@ def _shown(figure: float) -> str:
 
 
 def _note(variants: list[Variant]) -> None:
-    """What keeps the figures from meaning what they seem to."""
+    """Warn where the figures can mislead."""
     tokens_differ = any(name.startswith("text.") for name in variants[0].settings)
     if variants[0].measure == "perplexity" and tokens_differ:
-        note("perplexities are per token: compare them only where the tokens are the same")
+        note("perplexities are per token: compare them only between models with the same tokens")
 
 
 def _write(path: Path, header: list[str], rows: list[list[str]]) -> None:

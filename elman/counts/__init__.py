@@ -1,4 +1,4 @@
-"""Counting: n-grams, their smoothing, back-off tables, ARPA files. numpy only.
+"""Count models: n-gram counting, smoothing, back-off tables. numpy only.
 
 Takes ids, gives probabilities; called by the n-gram model.
 """

@@ -2,16 +2,16 @@
 
 Takes the ids of a text, gives one `Level` per order; smoothing turns the levels into probabilities.
 
-An n-gram is known by a number: its place in its level. Level k is sorted by (prefix, word), where
+The number of an n-gram is its position in its level. Level k is sorted by (prefix, word), where
 prefix is the number of the same n-gram without its last word, one level down. So counting the next
-order is one sort of integers, and everything that may follow a context lies side by side.
+order is one sort of integers, and all continuations of a context are adjacent.
 
     level 1   the | cat | sat                    number = word id
     level 2   (the, cat) | (cat, sat)            key = number of prefix * vocabulary size + word
     level 3   ((the, cat), sat)
 
-`<eos>` ends a line and, as context, starts the next one: what toolkits with two markers call `</s>`
-and `<s>`. With `context="line"` no n-gram looks back beyond it.
+`<eos>` ends a line and, as context, starts the next one. Toolkits with two markers call these
+`</s>` and `<s>`. With `context="line"` no n-gram extends to the line before.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Level:
 def count_ngrams(
     ids: Ints, *, order: int, vocabulary_size: int, eos_id: int, context: str
 ) -> list[Level]:
-    """Levels 1 to `order` of a text; level 1 has an entry for every word of the vocabulary."""
+    """Count levels 1 to `order` of a text; level 1 has an entry for every vocabulary word."""
     stream = np.concatenate([[eos_id], ids]).astype(np.int32)
     reach = _reach(stream, eos_id, context)
     everything = np.arange(vocabulary_size, dtype=np.int32)
@@ -54,7 +54,7 @@ def count_ngrams(
 
 
 def _reach(stream: Ints, eos_id: int, context: str) -> Ints:
-    """How many tokens before each position its context may hold."""
+    """The largest context length at each position, in tokens."""
     positions = np.arange(len(stream), dtype=np.int32)
     if context == "stream":
         return positions

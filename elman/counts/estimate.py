@@ -1,4 +1,4 @@
-"""Fit a back-off model to a text: count, smooth each order, put the orders together, cut off.
+"""Fit a back-off model to a text: count, smooth each order, combine the orders, apply cutoffs.
 
 Takes ids and the settings, gives `Tables`; called by the n-gram model.
 """
@@ -16,7 +16,7 @@ from elman.errors import InputError
 from elman.registry import check_options
 
 Array = np.ndarray
-IMPORTED = "imported"  # the smoothing of a model that another program made: unknown
+IMPORTED = "imported"  # the unknown smoothing of a model from another program
 
 
 @dataclass(kw_only=True)
@@ -25,31 +25,31 @@ class NgramConfig:
 
     order: int = 5  # length of the longest n-gram: context words plus one
     smoothing: str = "modified-kneser-ney"  # elman list smoothers
-    options: dict[str, Any] = field(default_factory=dict)  # of that smoother, like delta
-    cutoffs: tuple[int, ...] = ()  # smallest count kept, per order; the last serves higher orders
-    context: str = "line"  # "line": contexts stop at line starts; "stream": they run on
+    options: dict[str, Any] = field(default_factory=dict)  # options of the smoother, like delta
+    cutoffs: tuple[int, ...] = ()  # smallest count to keep, per order; the last for higher orders
+    context: str = "line"  # "line": contexts stop at line starts; "stream": they continue
 
     moved: ClassVar[dict[str, str]] = {"delta": "options.delta", "backoff": "options.backoff"}
 
     def __post_init__(self) -> None:
         if self.smoothing != IMPORTED:
             self.options = check_options(SMOOTHERS, self.smoothing, self.options, "model.options")
-            self.smoother()  # which checks what the values may be
+            self.smoother()  # checks the values
         if not 1 <= self.order <= 20:
             raise InputError(f"model.order={self.order}: choose from 1 to 20")
         if self.context not in ("line", "stream"):
             raise InputError(f"model.context={self.context!r}: choose 'line' or 'stream'")
         if self.cutoffs and self.cutoffs[0] > 1:
             raise InputError(
-                f"model.cutoffs={list(self.cutoffs)}: single words are never cut off, so the first "
-                "is 0 or 1; text.min_count makes rare words unknown"
+                f"model.cutoffs={list(self.cutoffs)}: single words are always kept, so the first "
+                "cutoff must be 0 or 1; to drop rare words, use text.min_count"
             )
         if any(count < 0 for count in self.cutoffs):
-            raise InputError(f"model.cutoffs={list(self.cutoffs)}: counts cannot be negative")
+            raise InputError(f"model.cutoffs={list(self.cutoffs)}: must not be negative")
         if list(self.cutoffs) != sorted(self.cutoffs):
             raise InputError(
-                f"model.cutoffs={list(self.cutoffs)}: may not fall with the order, "
-                "or n-grams would lose their beginnings"
+                f"model.cutoffs={list(self.cutoffs)}: must not decrease with the order, "
+                "or n-grams would lose their prefixes"
             )
 
     def smoother(self) -> Smoother:
@@ -65,7 +65,7 @@ def estimate(
     eos_id: int,
     progress: Callable[[str], None] = lambda what: None,
 ) -> Tables:
-    """The back-off model of a text."""
+    """Fit a back-off model to a text."""
     progress("counting")
     levels = count_ngrams(
         ids,
@@ -82,7 +82,7 @@ def estimate(
 
 
 class _Builder:
-    """Puts the orders together from the bottom up."""
+    """Combines the orders from the bottom up."""
 
     def __init__(
         self,
@@ -96,15 +96,15 @@ class _Builder:
         self.config = config
         self.vocabulary_size = vocabulary_size
         self.eos_id = eos_id
-        self.probs = np.full(1, 1 / vocabulary_size)  # of the order below; at first: uniform
+        self.probs = np.full(1, 1 / vocabulary_size)  # of the order below; initially uniform
         self.tables: list[OrderTable] = []
         self.kept: list[Array] = []
         self.notes: list[str] = []
-        self.fallbacks: dict[str, list[str]] = {}  # note to the orders it is about
+        self.fallbacks: dict[str, list[str]] = {}  # note to the orders that it concerns
         self.discounts: list[list[float]] = []
 
     def add_order(self, index: int) -> None:
-        """Smooth the next order and give those below the weight they have in it."""
+        """Smooth the next order, and set the back-off weights of the order below."""
         level = self.levels[index]
         counts = self._counts(index)
         weights = self.smoother.weigh(counts)
@@ -137,7 +137,7 @@ class _Builder:
         )
 
     def _is_longest(self, index: int) -> Array:
-        """For each context of an order: can no longer one stand in its place?"""
+        """Whether each context of an order is the longest possible one."""
         highest = index == len(self.levels) - 1
         if index == 0:
             return np.array([highest])
@@ -146,7 +146,7 @@ class _Builder:
         return starts_line | highest
 
     def _cut(self, index: int, weights: Weights, counts: Counts) -> Array:
-        """Which n-grams stay; what the others had goes to their context's shorter ones."""
+        """Which n-grams to keep; the mass of the others goes to the shorter contexts."""
         cutoffs = self.config.cutoffs
         if index == 0 or not cutoffs:
             return np.ones(len(self.levels[index]), dtype=bool)
@@ -157,14 +157,14 @@ class _Builder:
         return kept
 
     def finish(self) -> Tables:
-        """The tables without what was cut off, renumbered."""
+        """The tables without the dropped n-grams, renumbered."""
         if self.config.cutoffs:
             self._renumber()
         for note, orders in self.fallbacks.items():
             self.notes.append(f"order {', '.join(orders)}: {note}")
         empty = [str(order) for order, table in enumerate(self.tables, 1) if len(table) == 0]
         if empty:
-            self.notes.append(f"no n-grams of order {', '.join(empty)} are left or were seen")
+            self.notes.append(f"there are no n-grams of order {', '.join(empty)} (after cutoffs)")
         return Tables(self.tables, self.vocabulary_size, self.eos_id, self.notes, self.discounts)
 
     def _renumber(self) -> None:

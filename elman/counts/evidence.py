@@ -1,4 +1,4 @@
-"""Say how a back-off model came to a probability: what each order had to offer.
+"""Explain a probability of a back-off model: the contribution of each order.
 
 Takes tables, a context and a word, gives one row per order, from the longest context to none:
 
@@ -8,8 +8,8 @@ Takes tables, a context and a word, gives one row per order, from the longest co
       1                    ...
       0     uniform                        1 / vocabulary size
 
-All numbers come out of the tables. Where a model was read from a file that keeps no counts, what
-follows from counts is None, and the rows end with order 1.
+All numbers come from the tables. For a model read from a file without counts, the fields that need
+counts are None, and the rows end with order 1.
 """
 
 from collections.abc import Sequence
@@ -26,19 +26,19 @@ Array = np.ndarray
 
 @dataclass(frozen=True, kw_only=True)
 class OrderEvidence:
-    """What one order knows of a word after a context."""
+    """The evidence of one order for a word after a context."""
 
     order: int
     context: tuple[int, ...] = ()  # ids, oldest first: the last order - 1 words read
     count: int | None = None  # of context and word, as the smoother counts (Kneser-Ney: adjusted)
     total: int | None = None  # sum of such counts over the stored words after the context
-    followers: int | None = None  # how many different words have followed the context
-    discount: float | None = None  # taken off the count, where the smoother has discounts
-    alpha: float  # what the n-gram itself keeps of the context's probability
+    followers: int | None = None  # number of distinct words after the context
+    discount: float | None = None  # subtracted from the count, where the smoother has discounts
+    alpha: float  # the share of the context's probability that the n-gram itself gets
     backoff: float | None = None  # weight that the context gives to the order below
-    # Of the word, as if this order were the highest; None: undefined, the context was never seen.
+    # As if this order were the highest; None: undefined, because the context was never seen.
     probability: float | None
-    answered: bool  # it has the longest n-gram that was found
+    answered: bool  # whether this is the longest n-gram found
 
     def to_data(self) -> dict[str, Any]:
         """The row as plain data."""
@@ -55,10 +55,10 @@ def explain(
 ) -> list[OrderEvidence]:
     """The evidence for a word after a context, highest order first.
 
-    `interpolated` says how the orders were put together: p = alpha + backoff * p below for every
-    word, or, if false, p = alpha for words that were seen and backoff * p below for the others.
-    The first row's probability is that of the model. Without `defined_if_unseen`, as under maximum
-    likelihood, there is none after a context that was never seen.
+    `interpolated` tells how the orders are combined: p = alpha + backoff * p below for every
+    word; or, if false, p = alpha for seen words and backoff * p below for the others. The first row
+    has the probability of the model. Without `defined_if_unseen`, as for maximum likelihood, words
+    after an unseen context have no probability.
     """
     known = _usable(tables, context)
     contexts = _context_numbers(tables, known)[: len(known)]
@@ -73,10 +73,10 @@ def explain(
 
 
 def _usable(tables: Tables, context: Sequence[int]) -> list[int]:
-    """The part of a context that n-grams can look at: long enough, and read, and in one line.
+    """The part of a context that n-grams can use: of the right length, known, and within a line.
 
-    A context that runs across the start of a line stays if something has followed it: then the
-    model was trained on a stream.
+    A context that crosses the start of a line is kept if the tables continue it: then the model was
+    trained on a stream.
     """
     longest = tables.order - 1
     known = [int(number) for number in context][-longest:] if longest else []
@@ -106,7 +106,7 @@ def _followers(tables: Tables, order: int, number: int) -> Array:
 def _row(
     tables: Tables, order: int, number: int, word: int, shorter: float, interpolated: bool
 ) -> OrderEvidence:
-    """The row of an order above 1; `number` is that of its context, `shorter` what p is below."""
+    """The row of an order above 1, from the number of its context and p of the order below."""
     table = tables.tables[order - 1]
     found = int(tables.find(order, np.array([number]), np.array([word]))[0])
     stored = found >= 0
@@ -128,7 +128,7 @@ def _row(
 
 
 def _lowest_rows(tables: Tables, word: int, interpolated: bool) -> list[OrderEvidence]:
-    """The rows of order 0, if it can be told apart, and of order 1."""
+    """The rows of order 0, if it can be recovered, and of order 1."""
     table = tables.tables[0]
     uniform = 1 / tables.vocabulary_size
     probability = exp(table.log_probs[word])
@@ -155,7 +155,7 @@ def _lowest_rows(tables: Tables, word: int, interpolated: bool) -> list[OrderEvi
 
 
 def _counts(table: OrderTable, found: int, followers: Array) -> tuple[int | None, int | None, int]:
-    """Count of the n-gram, sum over its context, and how many words have followed that."""
+    """Count of the n-gram, sum over its context, and number of distinct words after the context."""
     if table.counts is None:
         return None, None, len(followers)
     counts = table.counts[followers].astype(np.int64)
@@ -164,7 +164,7 @@ def _counts(table: OrderTable, found: int, followers: Array) -> tuple[int | None
 
 
 def _discount(tables: Tables, order: int, count: int | None) -> float | None:
-    """What was taken off a count; the last discount of an order serves all larger counts."""
+    """The discount of a count; the last discount of an order applies to all larger counts."""
     discounts = tables.discounts[order - 1] if tables.discounts else []
     if not discounts or count is None:
         return None
@@ -172,11 +172,11 @@ def _discount(tables: Tables, order: int, count: int | None) -> float | None:
 
 
 def _weight_of_uniform(tables: Tables, interpolated: bool) -> float | None:
-    """What words without context hand down to the uniform distribution.
+    """The weight that the unigrams give to the uniform distribution.
 
-    The tables do not store it. A word never seen has p = weight / V, which tells it. Interpolated,
-    every word tells it: p = s k + (1 - s K) / V, where k is the count less its discount, K the sum
-    of all k, s unknown and the weight 1 - s K; the word that differs most from the mean is used.
+    The tables do not store it. An unseen word reveals it: p = weight / V. Interpolated, every word
+    does: p = s k + (1 - s K) / V, where k is the count minus its discount, K the sum of all k, s
+    unknown and the weight 1 - s K; the word that differs most from the mean is used.
     """
     table, size = tables.tables[0], tables.vocabulary_size
     if table.counts is None:
@@ -188,7 +188,7 @@ def _weight_of_uniform(tables: Tables, interpolated: bool) -> float | None:
     kept = table.counts - discounts[np.minimum(table.counts, len(discounts) - 1)]
     distances = kept - kept.mean()
     telling = int(np.argmax(np.abs(distances)))
-    if distances[telling] == 0:  # all words are alike, so that any weight gives the same
+    if distances[telling] == 0:  # all words are alike, so any weight gives the same p
         return 1.0
     share = (exp(table.log_probs[telling]) - 1 / size) / distances[telling]
     return float(np.clip(1 - share * kept.sum(), 0.0, 1.0))

@@ -1,17 +1,17 @@
-"""Smoothers: what a count model gives to n-grams it has seen, and what it leaves for the others.
+"""Smoothers: how a count model divides probability between seen and unseen n-grams.
 
-A smoother takes the counts of one order and says
+A smoother takes the counts of one order and gives
 
-    alpha   what each n-gram keeps of its context's probability,
-    gamma   what each context hands down to shorter ones (or to unseen words),
+    alpha   the share of each n-gram in the probability of its context,
+    gamma   the share that each context passes to the shorter one (or to unseen words).
 
-and the orders are put together from the bottom up, in one of two ways:
+The orders are combined from the bottom up, in one of two ways:
 
     interpolated   p = alpha + gamma * p_shorter                     every word
     backing off    p = alpha if seen, else gamma' * p_shorter        gamma' makes it sum to one
 
-It is a class and a line in `SMOOTHERS`; its options are the arguments of that class. Called by
-`estimate.py`.
+A smoother is a class and a line in `SMOOTHERS`; the arguments of the class are its options. Called
+by `estimate.py`.
 
 Formulas: Chen and Goodman (1999), "An empirical study of smoothing techniques for language
 modeling"; Heafield et al. (2013) for Kneser-Ney as one pass over adjusted counts.
@@ -34,13 +34,13 @@ Array = np.ndarray
 
 @dataclass
 class Counts:
-    """The n-grams of one order as a smoother sees them."""
+    """The n-grams of one order, as input of a smoother."""
 
     vocabulary_size: int
     counts: Array  # of each n-gram, as the smoother counts
     contexts: Array  # number of the context of each n-gram
     shorter_contexts: Array  # per context: its number, one order down, without its first word
-    is_longest: Array  # per context: nothing longer can be read, as it is full or starts a line
+    is_longest: Array  # per context: no longer one exists, as it is full or starts a line
 
     @property
     def number_of_contexts(self) -> int:
@@ -49,10 +49,10 @@ class Counts:
     def sum(self, values: Array) -> Array:
         """Sum of a value per n-gram over each context."""
         sums = np.bincount(self.contexts, weights=values, minlength=self.number_of_contexts)
-        return sums.astype(float)  # of no n-grams at all, numpy gives integers
+        return sums.astype(float)  # without n-grams, numpy gives integers
 
     def totals(self) -> Array:
-        """How often each context was followed by anything."""
+        """How often each context was continued."""
         return self._totals
 
     @cached_property
@@ -75,34 +75,34 @@ class Counts:
 
 @dataclass
 class Weights:
-    """What a smoother says of one order."""
+    """The result of a smoother for one order."""
 
     alpha: Array  # per n-gram
     gamma: Array  # per context
     discounts: tuple[float, ...] = ()
-    note: str = ""  # what the user should know
+    note: str = ""  # a note for the user
 
 
 class Smoother(ABC):
-    """How the counts of each order become probabilities; made anew for every text."""
+    """Turns the counts of each order into probabilities; one instance per text."""
 
     about: ClassVar[str]
-    interpolated: ClassVar[bool]  # or backing off, as above
-    defined_if_unseen: ClassVar[bool] = True  # whether words after an unseen context have a p
+    interpolated: ClassVar[bool]  # False: backing off, as above
+    defined_if_unseen: ClassVar[bool] = True  # whether p is defined after an unseen context
 
     def adjusted_counts(self, levels: list[Level], index: int, eos_id: int, context: str) -> Array:
-        """How often each n-gram of a level counts: here, as often as it was seen."""
+        """The count of each n-gram of a level; by default, how often it was seen."""
         return levels[index].counts
 
     @abstractmethod
     def weigh(self, counts: Counts) -> Weights:
-        """What each n-gram keeps and what each context hands down."""
+        """The alpha of each n-gram and the gamma of each context."""
 
     def combine(self, counts: Counts, weights: Weights, shorter: Array) -> tuple[Array, Array]:
-        """Probability of each n-gram, and the weight of each context for what is not stored.
+        """The probability of each n-gram, and the back-off weight of each context.
 
-        `shorter` is the probability of each n-gram without its first word. Asked of the orders from
-        the lowest up. What was cut off has alpha 0, and its share is in gamma.
+        `shorter` is the probability of each n-gram without its first word. Called for the lowest
+        order first. Dropped n-grams have alpha 0, and gamma includes their share.
         """
         if self.interpolated:
             return weights.alpha + weights.gamma[counts.contexts] * shorter, weights.gamma
@@ -110,17 +110,17 @@ class Smoother(ABC):
 
 
 def relative_frequencies(counts: Counts) -> Weights:
-    """p = count(context w) / count(context); nothing is left for what was not seen."""
+    """p = count(context w) / count(context); nothing is left for unseen n-grams."""
     alpha = counts.counts * counts.shares()[counts.contexts]
     return Weights(alpha, (counts.totals() == 0).astype(float))
 
 
 def _back_off(counts: Counts, weights: Weights, shorter: Array) -> tuple[Array, Array]:
-    """Seen words keep alpha; the unseen share gamma in proportion to the shorter context."""
+    """Seen words get alpha; unseen words share gamma in proportion to the shorter context."""
     seen = weights.alpha > 0
     seen_shorter = counts.sum(np.where(seen, shorter, 0.0))
     unseen_shorter = np.maximum(1 - seen_shorter, 0.0)
-    # Every word was seen: nothing is left to back off to, so the seen ones take the rest.
+    # Every word was seen, so there is nothing to back off to: the seen words get the rest.
     exhausted = unseen_shorter < 1e-12
     alpha_sums = np.where(exhausted, counts.sum(weights.alpha), 1.0)
     backoffs = np.where(exhausted, 0.0, weights.gamma / np.where(exhausted, 1.0, unseen_shorter))
@@ -132,15 +132,15 @@ def _back_off(counts: Counts, weights: Weights, shorter: Array) -> tuple[Array, 
     return probs, backoffs
 
 
-# KenLM offers the same values where discounts cannot be estimated.
+# KenLM uses the same values if discounts cannot be estimated.
 _FIXED_DISCOUNTS = (0.5, 1.0, 1.5)
 
 
 def discounted(counts: Counts, discounts: tuple[float, ...], note: str = "") -> Weights:
-    """Something taken off each count, for what was never seen: what several smoothers share.
+    """Base class for absolute discounting: subtract from each count, for unseen n-grams.
 
-    Takes the counts of one order and a discount per count, gives their weights. Where a text is too
-    small to estimate discounts from, fixed ones are used, and a note says so.
+    Takes the counts of one order and a discount per count, gives their weights. If a text is too
+    small to estimate discounts, fixed ones are used, with a note.
     """
     by_count = np.array([0.0, *discounts])
     taken = by_count[np.minimum(counts.counts, len(discounts))]
@@ -150,13 +150,13 @@ def discounted(counts: Counts, discounts: tuple[float, ...], note: str = "") -> 
 
 
 def fixed_discounts(counts: Counts, how_many: int = 3) -> Weights:
-    """As above with fixed discounts, and a note that they are fixed."""
+    """The same with fixed discounts, and a note about them."""
     discounts = _FIXED_DISCOUNTS[:how_many]
     values = ", ".join(f"{value:g}" for value in discounts)
     return discounted(
         counts,
         discounts,
-        f"the counts of so small a text give no usable discounts; fixed ones ({values}) are used",
+        f"the text is too small to estimate discounts; using fixed ones ({values})",
     )
 
 
@@ -169,13 +169,13 @@ def one_discount(counts: Counts) -> Weights:
 
 
 class MaximumLikelihood(Smoother):
-    """p = count(context w) / count(context), without any smoothing: both sparsity problems show.
+    """p = count(context w) / count(context), without smoothing; shows both sparsity problems.
 
     count(context w) = 0    the word has probability zero after this context
-    count(context)   = 0    0 / 0: after this context, no probability is defined
+    count(context)   = 0    0 / 0: probabilities after this context are undefined
     """
 
-    about = "relative frequencies; the unseen is impossible, after unseen contexts undefined"
+    about = "relative frequencies: unseen n-grams get probability 0, unseen contexts none at all"
     interpolated = True
     defined_if_unseen = False
 
@@ -184,15 +184,15 @@ class MaximumLikelihood(Smoother):
 
 
 class AddDelta(Smoother):
-    """The same amount added to every count: Laplace for one, Lidstone for less.
+    """Add the same amount to every count: Laplace (1) or Lidstone (less).
 
     p = (count + delta) / (total + delta V).
 
-    As a mixture: the rest goes to the uniform distribution, so contexts that are not the longest
-    possible pass it through unchanged.
+    As a mixture, the rest goes to the uniform distribution. So contexts that are not the longest
+    possible pass it on unchanged.
     """
 
-    about = "Laplace (delta 1) and Lidstone"
+    about = "add delta to every count: Laplace (delta 1) and Lidstone"
     interpolated = True
 
     def __init__(self, *, delta: float = 1.0) -> None:
@@ -211,12 +211,12 @@ class AddDelta(Smoother):
 
 
 class WittenBell(Smoother):
-    """The more different words have followed a context, the more room for new ones.
+    """Witten-Bell: the more distinct words follow a context, the more mass for new ones.
 
-    p = (count + T p_shorter) / (total + T), T distinct words having followed the context.
+    p = (count + T p_shorter) / (total + T), where T distinct words follow the context.
     """
 
-    about = "weight by how many words have followed a context"
+    about = "interpolated, weighted by the number of distinct words after a context"
     interpolated = True
 
     def weigh(self, counts: Counts) -> Weights:
@@ -228,15 +228,15 @@ class WittenBell(Smoother):
 
 
 class StupidBackoff(Smoother):
-    """Frequencies, and a fixed penalty for each word of context that has to go.
+    """Stupid backoff: relative frequencies, and a fixed penalty for each dropped context word.
 
-    Brants et al. (2007), each context divided by the sum Z of its scores.
+    Brants et al. (2007), with the scores of each context divided by their sum Z.
 
     score(w) = frequency if seen, else backoff * score(w | shorter). So with p = score / Z:
     Z = 1 + backoff * (Z_shorter - sum over seen w of score(w | shorter)).
     """
 
-    about = "Brants et al. 2007; its scores are normalised here"
+    about = "stupid backoff (Brants et al. 2007), with normalised scores"
     interpolated = False
 
     def __init__(self, *, backoff: float = 0.4) -> None:
@@ -268,14 +268,14 @@ _LARGEST = 5  # count that is discounted; larger ones are reliable
 
 
 class Katz(Smoother):
-    """Katz (1987): small counts become those of the Good-Turing estimate; back off when unseen.
+    """Katz (1987): discount small counts by the Good-Turing estimate; back off when unseen.
 
     Counts r up to `_LARGEST`, k, become d_r r with d_r from the Good-Turing estimate.
 
     d_r = (r*/r - A) / (1 - A), r* = (r + 1) n_{r+1} / n_r, A = (k + 1) n_{k+1} / n_1.
     """
 
-    about = "Good-Turing discounts, back off when unseen"
+    about = "back-off with Good-Turing discounts"
     interpolated = False
 
     def weigh(self, counts: Counts) -> Weights:
@@ -295,9 +295,9 @@ class Katz(Smoother):
 
 
 def _never_empty(counts: Counts, weights: Weights) -> Weights:
-    """Where only large counts follow a context nothing was taken: count one word more than seen.
+    """If a context has only large counts, nothing is discounted: add one to its total.
 
-    Without this, a word never seen after such a context would be impossible.
+    Without this, unseen words after such a context would have probability zero.
     """
     totals = counts.totals()
     empty = weights.gamma == 0
@@ -311,7 +311,7 @@ def _never_empty(counts: Counts, weights: Weights) -> Weights:
 class Absolute(Smoother):
     """p = (count - D) / total if seen, else back off (Ney, Essen and Kneser 1994)."""
 
-    about = "one discount, back off when unseen"
+    about = "back-off with one discount per order"
     interpolated = False
 
     def weigh(self, counts: Counts) -> Weights:
@@ -319,7 +319,7 @@ class Absolute(Smoother):
 
 
 class KneserNey(Smoother):
-    """Kneser and Ney (1995), interpolated: a word counts in as many ways as it has continued.
+    """Kneser and Ney (1995), interpolated: lower orders count distinct left contexts.
 
     p = (count - D) / total + gamma p_shorter, with adjusted counts below the highest order.
     """
@@ -328,11 +328,11 @@ class KneserNey(Smoother):
     interpolated = True
 
     def adjusted_counts(self, levels: list[Level], index: int, eos_id: int, context: str) -> Array:
-        """Of how many different words an n-gram was the continuation.
+        """The number of distinct words that precede an n-gram.
 
-        The highest order keeps its counts, and so does an n-gram that starts a line: with contexts
-        that stop at lines nothing can stand before it, and in a stream it is what a text begins
-        with, when nothing longer is known. (An n-gram at the very start of a stream counts as one.)
+        The highest order keeps its counts, and so does an n-gram that starts a line: if contexts
+        stop at lines nothing can precede it, and in a stream a text begins with it, when nothing
+        longer is known. (An n-gram at the very start of a stream counts as one.)
         """
         level = levels[index]
         if index == len(levels) - 1:

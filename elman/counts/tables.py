@@ -1,13 +1,13 @@
-"""Probabilities of n-grams in back-off form, and the two questions asked of them.
+"""N-gram probabilities in back-off form, and the two queries on them.
 
-Built by smoothing or read from an ARPA file; asked by the n-gram model. Every smoother of this room
-ends up here, interpolated or not, because all of them can be written with two numbers:
+Built by smoothing or read from an ARPA file; used by the n-gram model. Every smoother, interpolated
+or not, ends up here, because all of them can be written with two numbers:
 
     p(w | context) = p stored for (context, w)                        if that n-gram is stored,
                      backoff(context) * p(w | shorter context)         if it is not,
 
-where backoff of a context that is not stored is one. Both numbers are kept as natural logarithms.
-Questions: the score of each word of a text, and the whole distribution after a context.
+where the backoff of a context that is not stored is one. Both numbers are natural logarithms.
+Queries: the score of each word of a text, and the whole distribution after a context.
 """
 
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 Array = np.ndarray
-NOTHING = -1  # stands in a row of ids where no word has been read
+NOTHING = -1  # the id of a position before the first word
 
 
 @dataclass(eq=False)
@@ -26,7 +26,7 @@ class OrderTable:
     prefixes: Array  # number, one table down, of the n-gram without its last word
     words: Array  # id of the last word
     log_probs: Array
-    log_backoffs: Array  # weight of this n-gram as a context; 0 where it is never one
+    log_backoffs: Array  # weight of this n-gram as a context; 0 if it is never one
     counts: Array | None = None  # as the smoother used them; unknown for a model read from ARPA
 
     def __len__(self) -> int:
@@ -40,8 +40,8 @@ class Tables:
     tables: list[OrderTable]
     vocabulary_size: int
     eos_id: int
-    notes: list[str] = field(default_factory=list)  # what the user should know about the fit
-    discounts: list[list[float]] = field(default_factory=list)  # per order, where there are any
+    notes: list[str] = field(default_factory=list)  # notes for the user about the fit
+    discounts: list[list[float]] = field(default_factory=list)  # per order, if there are any
 
     @property
     def order(self) -> int:
@@ -75,7 +75,7 @@ class Tables:
     def score(self, rows: Array) -> Array:
         """Log probability of every word after the first of each row, (B, L) -> (B, L - 1).
 
-        A row is what was read before, oldest first (NOTHING where there is nothing), then the text.
+        A row is the context, oldest first (NOTHING where it is shorter), then the text.
         """
         words = rows[:, 1:]
         log_probs = self.tables[0].log_probs[words]
@@ -101,12 +101,12 @@ class Tables:
         return log_probs
 
     def unseen_contexts(self, rows: Array, *, lines: bool) -> Array:
-        """Whether the context of every word after the first of each row was never followed by
-        anything in training, (B, L) -> (B, L - 1) of bool. With `lines`, a context does not reach
-        back over the start of a line.
+        """Whether the context of every word after the first of each row was never continued in
+        training, (B, L) -> (B, L - 1) of bool. With `lines`, a context does not cross the start of
+        a line.
         """
         numbers = rows
-        usable = rows[:, :-1] != NOTHING  # contexts of order - 1 words that end at each place
+        usable = rows[:, :-1] != NOTHING  # contexts of order - 1 words that end at each position
         unseen = np.zeros(usable.shape, dtype=bool)
         for order in range(2, self.order + 1):
             if order > 2:
@@ -155,5 +155,5 @@ class Tables:
 
 
 def _stored(values: Array, numbers: Array) -> Array:
-    """values[numbers]; anything where the number is -1, also from an empty table."""
+    """values[numbers]; arbitrary where the number is -1, also from an empty table."""
     return values[numbers] if len(values) else np.zeros(numbers.shape)

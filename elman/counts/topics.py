@@ -1,11 +1,10 @@
-"""Topics of a text: which words keep company (latent Dirichlet allocation, Blei et al. 2003).
+"""Topic model of a text (latent Dirichlet allocation, Blei et al. 2003).
 
     p(w | document) = Σ_z θ_dz φ_zw
 
-Takes ids, gives P(word | topic), (V, topics), and the topics' shares. Documents are a few lines
-each. Learned by expectation and maximisation with priors on θ and φ (maximum a posteriori), which
-takes a few dense products per pass over the documents. Called when a model with a topic context is
-built.
+Takes ids, gives P(word | topic), (V, topics), and the topic shares. A document is a few lines.
+Trained by expectation–maximisation with priors on θ and φ (maximum a posteriori), which takes a few
+dense products per pass over the documents. Called when a model with a topic context is built.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ def learn_topics(
     seed: int = 0,
     passes: int = _PASSES,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """P(word | topic), (V, topics), and how frequent each topic is; documents are so many lines."""
+    """P(word | topic), (V, topics), and the share of each topic; a document has `lines` lines."""
     documents = _documents(ids, eos_id, lines)
     random = np.random.default_rng(seed)
     count = int(documents.max(initial=-1)) + 1
@@ -58,7 +57,7 @@ def _documents(ids: np.ndarray, eos_id: int, lines: int) -> np.ndarray:
 def _chunks(
     ids: np.ndarray, documents: np.ndarray, vocabulary_size: int, count: int
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """A few documents at a time, and how often each word is in each, (documents, V)."""
+    """The word counts of a few documents at a time, (documents, V)."""
     bounds = np.searchsorted(
         documents, np.arange(0, count + _DOCUMENTS_AT_A_TIME, _DOCUMENTS_AT_A_TIME)
     )

@@ -1,14 +1,14 @@
-"""Search for the likeliest whole continuations, a fixed number of them side by side.
+"""Beam search: find the most probable continuations, with a fixed number of hypotheses.
 
-At each step the `beam` likeliest ways to go on are kept, over all hypotheses of a row together. One
-that emits a stop id is finished and takes its place with it, so that the beam narrows (Sutskever et
-al., 2014, section 3.2); a beam of one is therefore greedy, whatever the length penalty.
+Each step keeps the `beam` most probable extensions over all hypotheses of a row. A hypothesis that
+emits a stop id is finished and the beam becomes narrower by one (Sutskever et al., 2014, section
+3.2). A beam of one is therefore greedy, with any length penalty.
 
     state (B rows) ── predict ── the beam's best tokens of each hypothesis (N, K)
          ↑                                     │
        read ── the best of each row ── laid out by row (B, beam · K)
 
-Many rows are searched at once, each as if it stood alone; a row that is done leaves the batch.
+Many rows are searched at once, independently; a finished row leaves the batch.
 Called by generation (one prompt) and translation (many sources).
 """
 
@@ -26,7 +26,7 @@ from elman.errors import ElmanError, InputError
 from elman.models.contract import LanguageModel
 from elman.state import State, select, tensors
 
-_LEAST_COVERAGE = 1e-9  # a place that got nothing at all must not make every score minus infinity
+_LEAST_COVERAGE = 1e-9  # without any attention to a position, scores must stay finite
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,10 @@ class Hypothesis:
 class Live:
     """N hypotheses, the row that each belongs to, and where to find the state of each.
 
-    Hypotheses of a row stand side by side, in the order of their ids.
-    rows, log_probs and parents are (N,), ids (N, T). Hypothesis n goes on from row parents[n] of
-    the state: several may share one, so that rows are copied only for those that do go on.
-    attended (N, S) is the attention that each place of the source got so far, if that counts;
-    padding has got enough from the start.
+    Hypotheses of a row are neighbours, sorted by their ids. rows, log_probs and parents are (N,),
+    ids (N, T). Hypothesis n continues from row parents[n] of the state. Several hypotheses may
+    share a row, so rows are copied only for those that continue. attended (N, S) is the attention
+    that each source position has received so far, if coverage is used; padding starts as covered.
     """
 
     rows: torch.Tensor
@@ -73,7 +72,7 @@ class Live:
         )
 
     def read_last(self, model: LanguageModel) -> Live:
-        """The same hypotheses, each with a state of its own that has read its last token."""
+        """The same hypotheses, each with its own state, which has read the last token."""
         first, state, own = tensors(self.state)[0], self.state, torch.arange(len(self))
         if len(first) != len(self) or not torch.equal(self.parents, own):
             state = select(state, self.parents.to(first.device))
@@ -89,8 +88,8 @@ def begin(model: LanguageModel, state: State, options: DecodingOptions) -> Live:
     if options.coverage_penalty:
         if not model.has_attention:
             raise InputError(
-                "coverage_penalty: this model has no attention, so nothing says which words of the"
-                " source were covered; leave it out"
+                "coverage_penalty: this model has no attention, so it cannot tell which source"
+                " words were covered; leave it out"
             )
         attended = (~model.attention(state)[1]).cpu().double()
     return Live(
@@ -104,13 +103,13 @@ def begin(model: LanguageModel, state: State, options: DecodingOptions) -> Live:
 
 
 class Ended:
-    """The hypotheses of each row that have ended, and what that means for the others.
+    """The finished hypotheses of each row, and when the search of a row can stop.
 
         score = log_prob / ((5 + length) / 6) ** length_penalty
               + coverage_penalty * Σ_i log min(c_i, 1)
 
-    where c_i is the attention that place i of the source got over all steps: Wu et al. (2016),
-    equation 14. limits (B,): how long the hypotheses of each row may become.
+    where c_i is the attention that source position i received over all steps (Wu et al. 2016,
+    equation 14). limits (B,): the maximum length of the hypotheses of each row.
     """
 
     def __init__(self, limits: torch.Tensor, options: DecodingOptions) -> None:
@@ -122,11 +121,11 @@ class Ended:
         self._found: list[list[Hypothesis]] = [[] for _ in limits]
 
     def add(self, live: Live) -> None:
-        """These have ended; each takes its place in the beam with it."""
+        """Add finished hypotheses; each makes the beam of its row narrower by one."""
         if not len(live):
             return
         scores = self._score(live)
-        # The hypotheses of a row stand side by side: its first one is where it would be sorted in.
+        # The hypotheses of a row are neighbours, so a binary search finds the first one.
         rank = torch.arange(len(live)) - torch.searchsorted(live.rows, live.rows)
         self._scores[live.rows, self.room[live.rows] - 1 - rank] = scores
         self.room -= torch.bincount(live.rows, minlength=len(self.room))
@@ -141,11 +140,11 @@ class Ended:
             self._found[row].append(Hypothesis(tuple(ids), log_prob, score))
 
     def settled(self, live: Live) -> torch.Tensor:
-        """Whether nothing that still goes on can enter the n best of its row, (B,).
+        """Whether no unfinished hypothesis can enter the n best of its row, (B,).
 
-        A log probability never rises, and coverage never scores above zero. Divided by the largest
-        normaliser that lies ahead the log probability is therefore a bound on the score; the
-        normaliser is monotone, so its largest value is at one of the ends.
+        A log probability never rises, and the coverage term is never above zero. The log
+        probability divided by the largest possible normaliser is therefore an upper bound of the
+        score. The normaliser is monotone, so its largest value is at one of the ends.
         """
         enough = self._scores.shape[1] - self.room >= self.options.n_best
         to_beat = self._scores.topk(self.options.n_best, dim=1).values[:, -1]
@@ -177,7 +176,7 @@ class Ended:
 
 
 def length_normaliser(length: torch.Tensor, penalty: float) -> torch.Tensor:
-    """What a log probability is divided by, so that longer texts are not ranked down for it."""
+    """The length normaliser of a log probability (Wu et al. 2016)."""
     return ((5 + length.double()) / 6) ** penalty
 
 
@@ -189,7 +188,7 @@ def beam_search(
 ) -> list[Hypothesis]:
     """The `n_best` highest scoring continuations of a state of one row, best first.
 
-    A hypothesis ends with a stop id, or when `finished` says so of its ids.
+    A hypothesis ends with a stop id, or when `finished` is true for its ids.
     """
     count = len(tensors(state)[0])
     if count != 1:
@@ -206,10 +205,11 @@ def beam_search_rows(
     limits: Sequence[int] | None = None,
     finished: Callable[[list[int]], bool] | None = None,
 ) -> list[list[Hypothesis]]:
-    """For each row of a state its `n_best` highest scoring continuations, best first.
+    """The `n_best` highest scoring continuations of each row of a state, best first.
 
-    limits: the most tokens for each row; none has more than max_tokens. Hypotheses cut off there
-    compete with finished ones. Fewer than `n_best` come back only when fewer are possible.
+    limits: the maximum number of tokens of each row, at most max_tokens. Hypotheses that reach the
+    limit compete with finished ones. The result has fewer than `n_best` continuations only if
+    fewer are possible.
     """
     if options.beam is None:
         raise InputError("beam search needs a width; set beam, for example to 4")
@@ -235,9 +235,9 @@ def beam_search_rows(
 
 
 def _extend(model: LanguageModel, live: Live, options: DecodingOptions, room: torch.Tensor) -> Live:
-    """The likeliest continuations by one token, as many of each row as it has room (B,) for.
+    """The most probable extensions by one token, at most `room` (B,) for each row.
 
-    Impossible ones are left out. Of equally likely ones the first by ids is kept.
+    Impossible extensions are left out. Ties go to the first ids.
     """
     attended = live.attended
     if attended is not None:
@@ -262,11 +262,11 @@ def _extend(model: LanguageModel, live: Live, options: DecodingOptions, room: to
 def _best_of_each_row(
     totals: torch.Tensor, rows: torch.Tensor, room: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Where the largest of totals (N, K) stand, for each row as many as it has room (B,) for.
+    """The positions of the largest totals (N, K), at most `room` (B,) for each row.
 
-    Both results are (M,), in the order of the totals; minus infinity is never among them.
+    Both results are (M,), in the order of the totals, and never include minus infinity.
     """
-    firsts = torch.searchsorted(rows, rows)  # of a row's hypotheses, which stand side by side
+    firsts = torch.searchsorted(rows, rows)  # of the hypotheses of a row, which are neighbours
     ranks = torch.arange(len(rows)) - firsts
     width, choices = int(ranks.max()) + 1, totals.shape[1]
     laid_out = totals.new_full((len(room), width, choices), -torch.inf)

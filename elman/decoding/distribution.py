@@ -1,9 +1,9 @@
-"""From what the model predicts to what the next token is drawn from, as the options say.
+"""Turn the prediction of a model into the distribution of the next token, following the options.
 
-The order: penalties, biases, bans and forced tokens on the model's own log probabilities, then the
-transforms on what is left. The functions of these take log probabilities (B, V) and give scores
-(B, V) that need not sum to one any more; `counts` (B, V) says how often each row has generated each
-token; the prompt does not count.
+The order: penalties, biases, bans and forced tokens change the log probabilities of the model; then
+the transforms are applied. Each function takes log probabilities (B, V) and gives scores (B, V)
+that need not sum to one. `counts` (B, V) is how often each row has generated each token, without
+the prompt.
 """
 
 from __future__ import annotations
@@ -20,22 +20,29 @@ from elman.errors import ElmanError
 def next_distribution(
     log_probs: torch.Tensor, options: DecodingOptions, written: Sequence[Sequence[int]]
 ) -> torch.Tensor:
-    """Log probabilities (B, V) that the next token is drawn from, given what each row wrote.
+    """Log probabilities (B, V) for sampling the next token, given the tokens of each row.
 
     `written` holds B rows of ids, equally long: one token per row and step.
     """
-    log_probs = penalise(log_probs, options, written)
-    log_probs = add_bias(log_probs, options.logit_bias)
-    log_probs = normalise(constrain(log_probs, options, step=len(written[0])))
+    log_probs = allowed_distribution(log_probs, options, written)
     for name, number in options.transforms().items():
         log_probs = TRANSFORMS[name].apply(log_probs, number)
     return log_probs
 
 
+def allowed_distribution(
+    log_probs: torch.Tensor, options: DecodingOptions, written: Sequence[Sequence[int]]
+) -> torch.Tensor:
+    """Log probabilities (B, V) after everything except the transforms."""
+    log_probs = penalise(log_probs, options, written)
+    log_probs = add_bias(log_probs, options.logit_bias)
+    return normalise(constrain(log_probs, options, step=len(written[0])))
+
+
 def penalise(
     log_probs: torch.Tensor, options: DecodingOptions, written: Sequence[Sequence[int]]
 ) -> torch.Tensor:
-    """Scores (B, V) after the penalties on what each row has written so far."""
+    """Scores (B, V) after the penalties on the tokens that each row has generated."""
     if not options.penalises:
         return log_probs
     counts = count_tokens(written, log_probs.shape[-1])
@@ -46,8 +53,10 @@ def penalise(
 
 
 def constrain(log_probs: torch.Tensor, options: DecodingOptions, step: int) -> torch.Tensor:
-    """Scores (B, V) with banned ids impossible, stop ids too before the least number of tokens, and
-    only the forced one left while there is one.
+    """Scores (B, V) after bans and forced tokens.
+
+    Banned ids are impossible; so are stop ids before `min_tokens` tokens. While tokens are forced,
+    only the forced one is possible.
     """
     early = options.stop_ids if step < options.min_tokens else ()
     possible = ban(log_probs, (*options.banned, *early))
@@ -66,9 +75,9 @@ def count_tokens(rows: Sequence[Sequence[int]], vocabulary_size: int) -> torch.T
 def penalise_frequency(
     log_probs: torch.Tensor, counts: torch.Tensor, penalty: float
 ) -> torch.Tensor:
-    """log P - penalty * count: the more often a token came, the less likely it becomes.
+    """log P - penalty * count: frequent tokens become less likely.
 
-    (B, V) -> (B, V). As OpenAI's `frequency_penalty`; a negative one invites repetition.
+    (B, V) -> (B, V). Like OpenAI's `frequency_penalty`; a negative penalty favours repetition.
     """
     return log_probs - penalty * counts
 
@@ -76,9 +85,9 @@ def penalise_frequency(
 def penalise_presence(
     log_probs: torch.Tensor, counts: torch.Tensor, penalty: float
 ) -> torch.Tensor:
-    """log P - penalty for every token that came at all, however often.
+    """log P - penalty for every token that was generated, once or more.
 
-    (B, V) -> (B, V). As OpenAI's `presence_penalty`; a negative one invites repetition.
+    (B, V) -> (B, V). Like OpenAI's `presence_penalty`; a negative penalty favours repetition.
     """
     return log_probs - penalty * (counts > 0)
 
@@ -86,7 +95,7 @@ def penalise_presence(
 def penalise_repetition(
     log_probs: torch.Tensor, counts: torch.Tensor, penalty: float
 ) -> torch.Tensor:
-    """log P * penalty for every token that came at all: its probability raised to that power.
+    """log P * penalty for every generated token: its probability raised to that power.
 
     (B, V) -> (B, V). Keskar et al. (2019, CTRL), section 4.1, divide the logit, which helps a
     token whose logit is negative. A log probability is never positive, so multiplying it is a
@@ -96,9 +105,9 @@ def penalise_repetition(
 
 
 def add_bias(log_probs: torch.Tensor, biases: Sequence[tuple[int, float]]) -> torch.Tensor:
-    """log P + bias for the given ids, as OpenAI's `logit_bias`. (B, V) -> (B, V)
+    """log P + bias for the given ids, like OpenAI's `logit_bias`. (B, V) -> (B, V)
 
-    What is impossible stays so: minus infinity plus any bias.
+    Impossible tokens stay impossible: minus infinity plus any bias.
     """
     if not biases:
         return log_probs
@@ -108,7 +117,7 @@ def add_bias(log_probs: torch.Tensor, biases: Sequence[tuple[int, float]]) -> to
 
 
 def ban(log_probs: torch.Tensor, ids: Sequence[int]) -> torch.Tensor:
-    """The given ids made impossible, the rest untouched. (B, V) -> (B, V)"""
+    """Make the given ids impossible. (B, V) -> (B, V)"""
     if not ids:
         return log_probs
     banned = torch.tensor(list(ids), dtype=torch.long, device=log_probs.device)
@@ -116,7 +125,7 @@ def ban(log_probs: torch.Tensor, ids: Sequence[int]) -> torch.Tensor:
 
 
 def force(log_probs: torch.Tensor, ids: Sequence[int], step: int) -> torch.Tensor:
-    """While there are ids left to force, everything else made impossible. (B, V) -> (B, V)
+    """While ids are left to force, make all other ids impossible. (B, V) -> (B, V)
 
     The forced id keeps its own log probability, so that beam search can add it up.
     """

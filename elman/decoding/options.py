@@ -1,4 +1,4 @@
-"""How to decode: every knob once, with its default; wrong values and combinations are refused."""
+"""Decoding options with their defaults; invalid values and combinations are refused."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from elman.errors import InputError
 
 
 def _knob(default: Any, about: str) -> Any:
-    """A field that is a flag of `elman generate` as well, with what the help says of it."""
+    """A field that is also a flag of `elman generate`; `about` is its help text."""
     return field(default=default, metadata={"about": about})
 
 
-# Made from the list of transforms, so that another one needs no line here.
+# Built from the list of transforms, so a new transform needs no change here.
 _TransformOptions: Any = make_dataclass(
     "_TransformOptions",
     [
@@ -29,36 +29,40 @@ _TransformOptions: Any = make_dataclass(
 
 @dataclass(kw_only=True, frozen=True)
 class DecodingOptions(_TransformOptions):  # type: ignore[misc]  # fields known at run time
-    """Everything a decoder can be told, in ids and numbers; one option per transform to begin with.
+    """All options of a decoder, as ids and numbers. The first options are one per transform.
 
-    Temperature 0 means greedy. `forced` ids come first, in order; `banned` ids never come; a row
-    ends with the first of its `stop_ids`, which it keeps; none comes before `min_tokens` others.
-    `samples` is for sampling; `beam`, `length_penalty`, `coverage_penalty` and `n_best` are for
-    beam search, which takes no sampling knob and no penalty on repetition, so that what it ranks is
-    the model's own probability.
+    Temperature 0 means greedy. `forced` ids are generated first, in order; `banned` ids are never
+    generated. A row ends with its first stop id and keeps it. No stop id is generated before
+    `min_tokens` other tokens. `samples` is for sampling. `beam`, `length_penalty`,
+    `coverage_penalty` and `n_best` are for beam search, which accepts no sampling options and no
+    repetition penalties: it ranks by the probability of the model.
     """
 
-    greedy: bool = _knob(False, "always the likeliest token")
+    greedy: bool = _knob(False, "always choose the most probable token")
     frequency_penalty: float = _knob(
-        0.0, "taken off a token's log probability for every time it was generated"
+        0.0, "subtract this from the log probability of a token each time it was generated"
     )
-    presence_penalty: float = _knob(0.0, "taken off once, if it was generated at all")
-    repetition_penalty: float = _knob(1.0, "above 1: makes tokens that were generated less likely")
+    presence_penalty: float = _knob(
+        0.0, "subtract this once from the log probability of every generated token"
+    )
+    repetition_penalty: float = _knob(1.0, "above 1: make generated tokens less likely")
     beam: int | None = _knob(
-        None, "search for the likeliest whole continuations, this many at a time"
+        None, "beam search: find the most probable continuations with this beam width"
     )
-    length_penalty: float = _knob(0.0, "of the beam: above 0 favours longer continuations")
+    length_penalty: float = _knob(0.0, "beam search only: above 0 favours longer texts")
     # Not a flag of `elman generate`, where there is no source to cover.
     coverage_penalty: float = 0.0
-    n_best: int = _knob(1, "of the beam: how many to print")
-    min_tokens: int = _knob(0, "no stop token before this many tokens")
-    max_tokens: int = _knob(100, "most tokens of a continuation")
-    samples: int = _knob(1, "how many continuations to draw")
-    seed: int = _knob(0, "sample i of a seed is always the same")
+    n_best: int = _knob(1, "beam search only: number of continuations to print")
+    min_tokens: int = _knob(0, "generate at least this many tokens before a stop token")
+    max_tokens: int = _knob(100, "generate at most this many tokens")
+    samples: int = _knob(1, "number of continuations to sample")
+    seed: int = _knob(0, "random seed; sample i of a seed is always the same")
     banned: tuple[int, ...] = ()
     forced: tuple[int, ...] = ()
     stop_ids: tuple[int, ...] = ()
-    logit_bias: tuple[tuple[int, float], ...] = ()  # ids, and what their log probability gains
+    logit_bias: tuple[
+        tuple[int, float], ...
+    ] = ()  # ids, and what is added to their log probability
 
     def __post_init__(self) -> None:
         self._check_counts()
@@ -69,7 +73,7 @@ class DecodingOptions(_TransformOptions):  # type: ignore[misc]  # fields known 
         self._check_beam()
 
     def transforms(self) -> dict[str, float]:
-        """The transforms asked for, by the name that TRANSFORMS knows, each with its number."""
+        """The active transforms: their name in TRANSFORMS and their number."""
         if self.greedy or self.temperature == 0:
             return {"top-k": 1}  # drawing from one token is greedy, ties included
         asked = {}
@@ -81,19 +85,23 @@ class DecodingOptions(_TransformOptions):  # type: ignore[misc]  # fields known 
 
     @property
     def penalises(self) -> bool:
-        """Whether what was generated so far changes what comes next."""
+        """Whether the tokens generated so far change the next distribution."""
         penalties = (self.frequency_penalty, self.presence_penalty, self.repetition_penalty)
         return penalties != (0, 0, 1)
 
     def check_vocabulary(self, size: int) -> None:
-        """Refuse ids that a model of this many tokens does not have."""
+        """Raise if an id is outside a vocabulary of this size."""
         for token, _ in self.logit_bias:
             if token >= size:
-                raise InputError(f"logit_bias: id {token} is not below the model's {size} tokens")
+                raise InputError(
+                    f"logit_bias: id {token} is not in the vocabulary of {size} tokens"
+                )
         for name in ("banned", "forced", "stop_ids"):
             for token in getattr(self, name):
                 if token >= size:
-                    raise InputError(f"{name}: id {token} is not below the model's {size} tokens")
+                    raise InputError(
+                        f"{name}: id {token} is not in the vocabulary of {size} tokens"
+                    )
 
     def _check_counts(self) -> None:
         _require(self.max_tokens >= 0, f"max_tokens is {self.max_tokens}; give 0 or more")
@@ -168,9 +176,10 @@ class DecodingOptions(_TransformOptions):  # type: ignore[misc]  # fields known 
             self.n_best <= self.beam,
             f"n_best is {self.n_best} but beam is {self.beam}; widen the beam",
         )
-        _require(self.samples == 1, "beam search draws no samples; use n_best, or leave out beam")
+        _require(self.samples == 1, "beam search does not sample; use n_best, or leave out beam")
         _require(
-            not self.transforms(), "beam search does not draw; leave out beam or the sampling knobs"
+            not self.transforms(),
+            "beam search does not sample; leave out beam or the sampling options",
         )
         _require(
             not self.penalises and not self.logit_bias,
@@ -186,7 +195,7 @@ def _require(condition: bool, message: str) -> None:
 _ABOUT = {knob.name: knob.metadata["about"] for knob in fields(DecodingOptions) if knob.metadata}
 
 STRATEGIES: dict[str, str] = {
-    "pure-sampling": "draw from the model's own distribution, nothing changed",
+    "pure-sampling": "sample from the unchanged distribution of the model",
     "greedy": _ABOUT["greedy"],
     **TRANSFORMS.abouts(),
     "beam": _ABOUT["beam"],

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy
 import torch
 
-from elman.decoding.distribution import next_distribution
+from elman.decoding.distribution import allowed_distribution, next_distribution
 from elman.decoding.options import DecodingOptions
 from elman.errors import InputError
 from elman.models.contract import LanguageModel
@@ -20,14 +20,14 @@ def sample(
     options: DecodingOptions,
     finished: Callable[[int, list[int]], bool] | None = None,
 ) -> Iterator[list[int | None]]:
-    """Yield, step by step, the new id of every row, or None for a row that has ended.
+    """Yield at each step the new id of every row, or None for a row that has ended.
 
     `state` has `options.samples` rows that have read the prompt. A row ends with a stop id, or when
-    `finished(row, ids)` says so; the callback sees all the ids of the row, before they are yielded,
-    and must not change them. Nothing is computed before it is asked for.
+    `finished(row, ids)` is true. The callback receives all ids of the row before they are yielded,
+    and must not change them. Each step is computed only when it is requested.
 
-    Row i draws one number per step from its own generator, seeded with (seed, i), so that it says
-    the same whatever the number of samples (as far as the model gives the same numbers for it).
+    Row i draws one number per step from its own generator, seeded with (seed, i). Its text is
+    therefore the same for any number of samples, if the model computes the same numbers for it.
     """
     options.check_vocabulary(model.vocabulary_size)
     written: list[list[int]] = [[] for _ in range(options.samples)]
@@ -55,11 +55,27 @@ def sample(
             live = [live[position] for position in going]
 
 
+def choose(
+    log_probs: torch.Tensor,
+    options: DecodingOptions,
+    written: Sequence[Sequence[int]],
+    uniforms: Sequence[float],
+) -> list[int]:
+    """The next id of each row, from the model's log probabilities (B, V) and the row's ids.
+
+    Greedy decoding is a draw from the one most probable token; finding it directly is quicker.
+    """
+    if options.transforms() == {"top-k": 1}:
+        allowed = allowed_distribution(log_probs, options, written)
+        return allowed.numpy().argmax(axis=-1).tolist()  # numpy: ties always go to the first
+    return draw(next_distribution(log_probs, options, written), uniforms)
+
+
 def draw(log_probs: torch.Tensor, uniforms: Sequence[float]) -> list[int]:
     """The id where the cumulative probability passes the row's uniform number in [0, 1).
 
-    (B, V) and B numbers -> B ids. Never an id of probability zero: there the sum does not rise, so
-    it passes nothing; and a number that rounding puts at the very end gets the last possible id.
+    (B, V) and B numbers -> B ids. An id of probability zero is never chosen, because the sum does
+    not rise there. A number that rounding puts at the very end gets the last possible id.
     """
     cumulative = log_probs.double().exp().cumsum(dim=-1)  # (B, V)
     total = cumulative[:, -1:].contiguous()
@@ -90,7 +106,7 @@ def _choose(
     log_probs = model.predict(state).cpu().double()  # (B, V)
     if len(log_probs) != len(written):
         raise InputError(f"the state has {len(log_probs)} rows but samples is {len(written)}")
-    return draw(next_distribution(log_probs, options, written), uniforms)
+    return choose(log_probs, options, written, uniforms)
 
 
 @torch.no_grad()

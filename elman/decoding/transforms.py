@@ -1,8 +1,7 @@
 """Transforms reshape the distribution of the next token before one is drawn.
 
-The options of `model.generate`, the flags and the help of `elman generate`, `elman list decoding`
-and the tests of what holds for all of them read `TRANSFORMS`; the order is that in which they are
-applied when several are asked for.
+`TRANSFORMS` defines the options of `model.generate`, the flags and help of `elman generate` and
+`elman list decoding`. Several transforms are applied in the order of this list.
 """
 
 from __future__ import annotations
@@ -25,29 +24,30 @@ ROUNDING = 1e-7
 
 
 def refuse_broken(log_probs: torch.Tensor) -> None:
-    """Raise when a model gives something that no distribution has: NaN, or plus infinity."""
+    """Raise if log probabilities contain NaN or plus infinity."""
     if not (log_probs < math.inf).all():
-        raise ElmanError("the model gave a probability that is no finite number; retrain it")
+        raise ElmanError("the model predicted NaN or infinity as a probability; train it again")
 
 
 def normalise(log_probs: torch.Tensor) -> torch.Tensor:
-    """The same proportions, summing to one; refuses a row where nothing is possible. (B, V)"""
+    """Renormalise rows (B, V) to sum to one; raise if every token of a row is impossible."""
     refuse_impossible(log_probs)
     return log_probs.log_softmax(dim=-1)
 
 
 def refuse_impossible(log_probs: torch.Tensor) -> None:
-    """Raise when a row (B, V) is broken, or when nothing is possible in it."""
+    """Raise if a row (B, V) has invalid numbers, or if all its tokens are impossible."""
+    if log_probs.amax(dim=-1).isfinite().all():  # one pass; NaN and both infinities show here
+        return
     refuse_broken(log_probs)
-    if log_probs.isneginf().all(dim=-1).any():
-        raise ElmanError(
-            "no token can come next: all have probability zero, as after a context that a count "
-            "model without smoothing has never seen; ban fewer tokens, or train it with a smoother"
-        )
+    raise ElmanError(
+        "no token is possible here: all have probability zero, as after a context that a count "
+        "model without smoothing has never seen; ban fewer tokens, or train it with a smoother"
+    )
 
 
 def largest(values: torch.Tensor, count: int) -> torch.Tensor:
-    """True at the `count` largest values of each row, exactly; of equals, the first. (B, V)"""
+    """True at exactly the `count` largest values of each row; ties go to the first. (B, V)"""
     count = min(count, values.shape[-1])
     smallest_kept = values.topk(count, dim=-1).values[..., -1:]  # (B, 1)
     above = values > smallest_kept
@@ -57,9 +57,9 @@ def largest(values: torch.Tensor, count: int) -> torch.Tensor:
 
 
 def likeliest(log_probs: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The `count` largest of each row and their ids, in the order of the ids; of equals, the first.
+    """The `count` largest values of each row and their ids, sorted by id; ties go to the first.
 
-    (N, V) -> two of (N, count). As `largest`, without looking at every value twice.
+    (N, V) -> two of (N, count). Like `largest`, but in one pass.
     """
     size = log_probs.shape[-1]
     values, ids = log_probs.topk(min(count + 1, size), dim=-1)
@@ -76,28 +76,28 @@ def likeliest(log_probs: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.
 class Transform:
     """Log probabilities (B, V) and one number in, log probabilities (B, V) that sum to one out.
 
-    A token of probability zero (log probability -inf) stays impossible. Files of transforms do not
-    import torch, which `elman --help` does without; a tensor brings its methods along.
+    A token of probability zero (log probability -inf) stays impossible. This file does not import
+    torch, so that `elman --help` stays fast; the methods of a tensor are enough.
     """
 
-    option: str  # as Python writes it; the flag has hyphens in place of the underscores
-    about: str  # for the list of strategies and, as a sentence, for the help of the flag
+    option: str  # name in Python; the flag has hyphens instead of underscores
+    about: str  # shown by `elman list` and, as a sentence, in the help of the flag
     apply: Callable[[torch.Tensor, Any], torch.Tensor]
     allows: Callable[[Any], bool]
     allowed: str  # the same in words
     kind: Any = float  # or int
     least: float | None = None  # the smallest and largest number of a form's field, if any
     most: float | None = None
-    off: float | None = None  # the number with which it is left out
-    excludes: str | None = None  # the name of another one that does the same work
+    off: float | None = None  # with this number the transform is not applied
+    excludes: str | None = None  # another transform that cannot be combined with this one
 
     @property
     def type(self) -> Any:
-        """What the option holds: a number, or None where that means off."""
+        """The type of the option: a number, or None if None means off."""
         return self.kind | None if self.off is None else self.kind
 
     def to_data(self, name: str) -> dict[str, Any]:
-        """What a form needs to offer the option; `off` is the number that leaves it out."""
+        """The description of a form field; `off` is the number that disables the transform."""
         return {
             "id": name,
             "option": self.option,
@@ -111,7 +111,7 @@ class Transform:
         }
 
     def check(self, number: Any) -> None:
-        """Refuse a number that means nothing."""
+        """Raise if the number is invalid."""
         if number != self.off and not self.allows(number):
             raise InputError(f"{self.option} is {number}; give {self.allowed}")
 
@@ -119,7 +119,7 @@ class Transform:
 def temperature(log_probs: torch.Tensor, tau: float) -> torch.Tensor:
     """Temperature: Ackley, Hinton and Sejnowski (1985), equation 4.
 
-    softmax(log P / tau): below 1 sharpens, above 1 flattens, near 0 only the likeliest is left.
+    softmax(log P / tau): below 1 sharpens, above 1 flattens, near 0 is greedy.
 
     (B, V) -> (B, V)
     """
@@ -132,7 +132,7 @@ def temperature(log_probs: torch.Tensor, tau: float) -> torch.Tensor:
 
 TEMPERATURE = Transform(
     option="temperature",
-    about="draw from softmax(log P / tau): below 1 safer, above 1 bolder, 0 greedy",
+    about="sample from softmax(log P / tau): below 1 sharper, above 1 flatter, 0 greedy",
     apply=temperature,
     allows=lambda tau: 0 <= tau < math.inf,
     allowed="0 (greedy), 1 (as the model says) or more",
@@ -142,9 +142,9 @@ TEMPERATURE = Transform(
 
 
 def softmax_sampling(log_probs: torch.Tensor, alpha: float) -> torch.Tensor:
-    """Softmax sampling, as some lectures have it: a softmax of the probabilities themselves.
+    """Softmax sampling, as taught in some lectures: a softmax of the probabilities.
 
-    SM_alpha(P) = softmax(alpha * P), taken of the probabilities and not of their logarithms.
+    SM_alpha(P) = softmax(alpha * P), computed from probabilities instead of log probabilities.
 
     (B, V) -> (B, V). Temperature raises P to a power, so tau = 1 gives P back and ratios can
     become as large as you like. Here two tokens differ by a factor of at most exp(alpha), and no
@@ -160,7 +160,7 @@ def softmax_sampling(log_probs: torch.Tensor, alpha: float) -> torch.Tensor:
 
 SOFTMAX_SAMPLING = Transform(
     option="softmax_alpha",
-    about="draw from softmax(alpha * P), of the probabilities themselves: not a temperature",
+    about="sample from softmax(alpha * P), computed from probabilities; not a temperature",
     apply=softmax_sampling,
     allows=lambda alpha: 0 <= alpha < math.inf,
     allowed="0 or more",
@@ -172,7 +172,7 @@ SOFTMAX_SAMPLING = Transform(
 def top_k(log_probs: torch.Tensor, k: int) -> torch.Tensor:
     """Top-k sampling: Fan, Lewis and Dauphin (2018), section 5.1.
 
-    Only the k likeliest tokens; of equally likely ones, those with the smaller id.
+    Keeps the k most probable tokens; ties go to the smaller id.
 
     (B, V) -> (B, V)
     """
@@ -181,7 +181,7 @@ def top_k(log_probs: torch.Tensor, k: int) -> torch.Tensor:
 
 TOP_K = Transform(
     option="top_k",
-    about="draw among the k likeliest tokens",
+    about="sample from the k most probable tokens",
     apply=top_k,
     allows=lambda k: k >= 1,
     allowed="1 or more",
@@ -193,9 +193,9 @@ TOP_K = Transform(
 def top_p(log_probs: torch.Tensor, p: float) -> torch.Tensor:
     """Top-p or nucleus sampling: Holtzman et al. (2020), section 3.1.
 
-    Only the smallest set of likeliest tokens whose probabilities sum to p or more.
+    Keeps the smallest set of most probable tokens whose probabilities sum to p or more.
 
-    (B, V) -> (B, V). Of equally likely tokens the smaller ids come first; one token always stays.
+    (B, V) -> (B, V). Ties go to the smaller id; at least one token is kept.
     """
     log_probs = normalise(log_probs)
     if p >= 1:  # a sum that rounds to one too early must not cut off the tail
@@ -211,7 +211,7 @@ def top_p(log_probs: torch.Tensor, p: float) -> torch.Tensor:
 
 TOP_P = Transform(
     option="top_p",
-    about="draw among the fewest tokens that together have probability p (nucleus)",
+    about="sample from the smallest set of tokens with total probability p (nucleus)",
     apply=top_p,
     allows=lambda p: 0 < p <= 1,
     allowed="a number above 0 and up to 1",
@@ -223,7 +223,7 @@ TOP_P = Transform(
 def min_p(log_probs: torch.Tensor, fraction: float) -> torch.Tensor:
     """Min-p sampling: Nguyen et al. (2024), section 3.
 
-    Only tokens at least `fraction` times as likely as the likeliest one.
+    Keeps tokens whose probability is at least `fraction` times the highest one.
 
     (B, V) -> (B, V)
     """
@@ -234,7 +234,7 @@ def min_p(log_probs: torch.Tensor, fraction: float) -> torch.Tensor:
 
 MIN_P = Transform(
     option="min_p",
-    about="draw among tokens at least this many times as likely as the likeliest",
+    about="sample from tokens with at least this fraction of the highest probability",
     apply=min_p,
     allows=lambda fraction: 0 <= fraction <= 1,
     allowed="a number from 0 to 1",

@@ -1,4 +1,4 @@
-"""Measuring: perplexity with its protocol, surprisal, paired bootstrap, generated text.
+"""Evaluation: perplexity with its protocol, surprisal, paired bootstrap, generated text.
 
-Takes a model behind the contract and a text, gives numbers; called by the tasks.
+Takes a language model and a text, gives numbers; called by the tasks.
 """

@@ -1,8 +1,8 @@
-"""Next-step accuracy: how often the likeliest token is the one that comes.
+"""Next-token accuracy: how often the most probable token is the correct one.
 
-Takes a model, ids and which of them count, gives an `Accuracy`. For texts in which something is
-determined by what stands before it (a result, a closing tag) this says more than perplexity, which
-is mostly of what cannot be known.
+Takes a model, ids and which of them count, gives an `Accuracy`. It is useful for texts with tokens
+that follow from the context (a result, a closing tag); perplexity mostly measures tokens that
+cannot be known.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from elman.text.tokenizer import Tokenizer, after_mark
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How many tokens were the likeliest before they came."""
+    """How many tokens were predicted correctly."""
 
     right: int
     counted: int
-    lines_right: int  # in which every counted token was
-    lines: int  # in which a token counted
+    lines_right: int  # lines whose counted tokens are all correct
+    lines: int  # lines with at least one counted token
     what: str  # which tokens count
 
     @property
@@ -43,17 +43,17 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class Counted:
-    """Which tokens count: all, or those after a mark in their line, up to another one."""
+    """Which tokens count: all, or those after a mark in a line, up to another mark."""
 
     after: str | None = None
     until: str | None = None
 
     def __post_init__(self) -> None:
         if self.until is not None and self.after is None:
-            raise InputError("--until is the end of what begins with --after; give both")
+            raise InputError("--until needs --after, which marks where counting begins; give both")
 
     def choose(self, ids: np.ndarray, tokenizer: Tokenizer) -> np.ndarray:
-        """Of the ids of a text, those that count; bool, same length."""
+        """Which ids of a text count; bool, same length."""
         if self.after is None:
             return np.ones(len(ids), dtype=bool)
         until = None if self.until is None else tokenizer.single_id(self.until)
@@ -61,10 +61,10 @@ class Counted:
 
     def __str__(self) -> str:
         if self.after is None:
-            return "every token, line ends too"
+            return "every token, including line ends"
         if self.until is None:
-            return f"tokens after {self.after!r} in their line, the line end too"
-        return f"tokens after {self.after!r}, up to and with {self.until!r}"
+            return f"tokens after {self.after!r} in a line, including the line end"
+        return f"tokens after {self.after!r}, up to and including {self.until!r}"
 
 
 def measure_accuracy(
@@ -75,11 +75,11 @@ def measure_accuracy(
     reading: Reading = STREAM,
     progress: Progress = silent,
 ) -> Accuracy:
-    """The next-step accuracy of a model on a text."""
+    """The next-token accuracy of a model on a text."""
     ids = tokenizer.encode(text)
     counts = counted.choose(ids, tokenizer)
     if not counts.any():
-        raise InputError(f"nothing counts: the text has no {counted}")
+        raise InputError(f"no tokens to count: the text has no {counted}")
     right = likeliest(model, ids, tokenizer.eos_id, reading, progress) == ids
     lines = cut_lines(ids, tokenizer.eos_id)
     starts = [line.first for line in lines]
@@ -101,7 +101,7 @@ def likeliest(
     reading: Reading = STREAM,
     progress: Progress = silent,
 ) -> np.ndarray:
-    """The likeliest id before each id was read, same length."""
+    """The most probable id at each position, same length."""
     found = each_distribution(
         model, ids, lambda _, log_probs: log_probs.argmax(2), eos_id, reading, progress
     )

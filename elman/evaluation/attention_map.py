@@ -1,8 +1,8 @@
-"""Where a model looked: how much each written word looked at each word of its source.
+"""Attention maps: the attention of each target word to each source word.
 
-Takes attention weights token by token (T, S), gives them word by word, as a table, as plain data
-and as an alignment in the Pharaoh format: `0-0 1-2`, word of the source, word of the target, both
-counted from 0. Called by the task of translation; drawn by `figures/attention_maps.py`.
+Takes attention weights between tokens (T, S), gives them between words, as a table, as plain data
+and as an alignment in the Pharaoh format: `0-0 1-2`, source word and target word, both counted from
+0. Called by the translation task; drawn by `figures/attention_maps.py`.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ class AttentionMap:
 
     @property
     def links(self) -> list[tuple[int, int]]:
-        """For every word of the target, the word of the source that it looked at most.
+        """For every target word, the source word with the most attention.
 
-        One that looked at the end of the source most has no link, and the end itself has none.
+        Words with most attention on the end of the source have no link, and neither has the end
+        of the target.
         """
         if not self.source:
             return []
@@ -59,10 +60,10 @@ def map_words(
     target: tuple[Sequence[str], Sequence[int]],
     weights: np.ndarray,
 ) -> AttentionMap:
-    """The map of words from the weights of tokens (T, S); each side as `words_of` gives it.
+    """Turn token weights (T, S) into word weights; each side comes from `words_of`.
 
-    A word was looked at as much as its tokens together, and looks as its tokens do on average, so
-    that what a word looks at still sums to one.
+    The attention to a word is the sum over its tokens; the attention of a word is the mean over its
+    tokens. So the weights of a target word still sum to one.
     """
     (source_words, of_source), (target_words, of_target) = source, target
     looks = np.zeros((len(target_words), len(source_words)))
@@ -77,10 +78,10 @@ def map_words(
 
 
 def words_of(text: str, starts: Sequence[int]) -> tuple[list[str], list[int]]:
-    """The words of a text, and the number of the word to which each token belongs.
+    """The words of a text, and the index of the word of each token.
 
-    starts: the place in the text where each token begins. A space belongs to the word after it;
-    a text of nothing but spaces is a word.
+    starts: the position in the text where each token begins. A space belongs to the next word; a
+    text of spaces only is one word.
     """
     words = [*_WORD.finditer(text)]
     if not words:
@@ -91,7 +92,7 @@ def words_of(text: str, starts: Sequence[int]) -> tuple[list[str], list[int]]:
 
 
 def starts_of(pieces: Sequence[str]) -> list[int]:
-    """Where each token begins, from the text up to and with each of them.
+    """The start of each token, from the texts up to and including each token.
 
     A token that adds no character completes the one before it, and begins there.
     """

@@ -1,7 +1,7 @@
-"""Is one model better than another on this text, or was it luck? The paired bootstrap.
+"""The paired bootstrap: is one model significantly better than another on a text?
 
-Lines are drawn again and again with replacement, the same lines for both models (Koehn 2004), and
-the difference of the totals is looked at.
+Lines are resampled with replacement, the same lines for both models (Koehn 2004). The test uses the
+distribution of the difference of the totals.
 """
 
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ _AT_ONCE = 4_000_000  # drawn line numbers held in memory
 
 @dataclass(frozen=True)
 class PairedBootstrap:
-    """The second model against the first."""
+    """The second model compared with the first."""
 
     difference: (
         float  # nats of the second minus nats of the first: below zero, the second is better
     )
     low: float  # 95 % of the draws lie between these two
     high: float
-    p_value: float  # share of draws on the other side of zero, both ways
+    p_value: float  # two-sided: share of draws on the other side of zero
     draws: int
 
 
@@ -39,7 +39,7 @@ def paired_bootstrap(
         drawn = random.integers(0, lines, (size, lines))
         totals[start : start + size] = differences[drawn].sum(axis=1)
     low, high = np.quantile(totals, [0.025, 0.975])
-    # One more draw than was made, on the wrong side: a p-value is never quite zero.
+    # One extra draw on the wrong side: a p-value is never exactly zero.
     other_side = min(np.count_nonzero(totals >= 0), np.count_nonzero(totals <= 0))
     p_value = min(1.0, float(2 * (other_side + 1) / (draws + 1)))
     return PairedBootstrap(float(differences.sum()), float(low), float(high), p_value, draws)

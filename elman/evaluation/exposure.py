@@ -1,24 +1,22 @@
-"""Exposure bias: how much worse a model gets on a history of its own words.
+"""Exposure bias: how much worse a model becomes when it reads its own samples.
 
-Takes a model, its tokenizer and held-out text of the built-in grammar, gives an `Exposure`. In the
-grammar the true distribution p of the next word is known after every history h that can be, so a
-model q can be judged after each word, whether the words before were written by the grammar or by
-the model itself:
+Takes a model, its tokenizer and held-out text of the built-in grammar, gives an `Exposure`. The
+grammar knows the true distribution p of the next word after every possible history h. So a model q
+can be judged after each word, on histories of the grammar and on its own samples:
 
     KL(h)           = Σ_w p(w | h) log (p(w | h) / q(w | h))          nats
     exposure bias   = mean KL over histories drawn from q  -  mean KL over histories of the text
 
-After an impossible word there is no true distribution. How likely the model finds such words is
-measured on the way (violations). Then there are two ways to go on:
+After an impossible word there is no true distribution. The probability of impossible words is
+measured too (violations). Then there are two ways to continue:
 
-    redraw   own words are drawn among the possible ones, so that every history goes on
-    skip     what was drawn stands, and the rest of the sentence after it is left out
+    redraw   sample again among the possible words, so that every history continues
+    skip     keep the impossible word and leave out the rest of its sentence
 
-`skip` keeps the histories in which the model happened to make no mistake, and those are the easy
-ones: a model that breaks off more sentences looks better by it. So `redraw` is the one to compare
-models by. Text and own words come in as many rows of equal length; all begin a sentence from
-nothing and run on over line ends, as the model does. Standard errors are from the bootstrap over
-rows, since the words of a row hang together.
+`skip` keeps the histories without mistakes, and these are the easy ones: a model that breaks off
+more sentences looks better. Use `redraw` to compare models. Text and samples have the same number
+of rows of equal length. Each row starts a sentence with a fresh state and continues across line
+ends. Standard errors come from the bootstrap over rows, because the words of a row are dependent.
 """
 
 from __future__ import annotations
@@ -33,26 +31,26 @@ from elman.evaluation.grammar import LOST, GrammarWalk
 from elman.models.contract import LanguageModel
 from elman.text.tokenizer import Tokenizer
 
-IMPOSSIBLE = ("redraw", "skip")  # what becomes of impossible words
+IMPOSSIBLE = ("redraw", "skip")  # treatment of impossible words
 _DRAWS = 1000  # of the bootstrap
-_FARTHEST = 15  # words into a sentence; the last stands for all from there on
+_FARTHEST = 15  # position in a sentence; the last includes all later ones
 _AT_ONCE = 250  # rows
 
 
 @dataclass(frozen=True)
 class PlaceInSentence:
-    """What was found so many words into the sentences; NaN where there are none so long."""
+    """Results at one position in the sentences; NaN if no sentence is that long."""
 
-    place: int  # words before it; the last stands for all from there on
+    place: int  # words before it; the last includes all later ones
     kl_true: float  # nats, on the text
-    kl_own: float  # nats, on the model's own words
+    kl_own: float  # nats, on own samples
     violations: float  # impossible words per 100 own words
-    words: int  # own words that were judged here
+    words: int  # own words judged at this position
 
 
 @dataclass(frozen=True)
 class Exposure:
-    """How a model does on true histories and on its own; every error is one standard error."""
+    """Results of a model on true histories and on its own; errors are one standard error."""
 
     kl_true: float  # nats per word
     kl_true_error: float
@@ -66,16 +64,16 @@ class Exposure:
     violations_error: float
     violations_per_sentence: float
     places: list[PlaceInSentence]
-    words: int  # of the text, and as many of the model
+    words: int  # of the text, and of the samples
 
 
 @dataclass(frozen=True)
 class _Side:
-    """A text, or the model's own words: all (B, T), NaN where nothing is known."""
+    """A text, or samples of the model: all (B, T), NaN where the truth is unknown."""
 
     ids: np.ndarray
     divergences: np.ndarray  # KL(true ‖ model) before each word
-    impossible: np.ndarray  # the model's probability of all words that cannot be
+    impossible: np.ndarray  # total probability of impossible words under the model
 
 
 def measure_exposure(
@@ -87,9 +85,9 @@ def measure_exposure(
     impossible: str = "redraw",
     seed: int = 0,
 ) -> Exposure:
-    """Judge a model on a text of the grammar, one sentence per line, and on what it says itself.
+    """Judge a model on a text of the grammar, one sentence per line, and on its own samples.
 
-    length: words of a row; the text is cut into as many as it has.
+    length: words per row; the text is cut into as many rows as possible.
     """
     choose(dict.fromkeys(IMPOSSIBLE), impossible, "treatment of impossible words")
     walk = GrammarWalk(tokenizer)
@@ -103,7 +101,7 @@ def measure_exposure(
 
 
 def rows_of_text(ids: np.ndarray, eos_id: int, length: int) -> np.ndarray:
-    """As many rows of this length as a text has, each of which begins a sentence, (B, length)."""
+    """All rows of this length in a text, each from the start of a sentence, (B, length)."""
     starts = np.concatenate([[0], np.flatnonzero(ids == eos_id) + 1])
     chosen = []
     end = 0
@@ -112,7 +110,7 @@ def rows_of_text(ids: np.ndarray, eos_id: int, length: int) -> np.ndarray:
             chosen.append(start)
             end = start + length
     if not chosen:
-        raise ValueError(f"the text has no {length} words after the beginning of a sentence")
+        raise ValueError(f"the text has fewer than {length} words after the start of a sentence")
     return ids[np.array(chosen)[:, None] + np.arange(length)]
 
 
@@ -131,7 +129,7 @@ def _write(
     generator: torch.Generator,
     redraw: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The model's own words, (B, T), and the log probabilities before each, (B, T, V)."""
+    """Samples of the model, (B, T), and the log probabilities before each word, (B, T, V)."""
     rows, length = shape
     state, places = model.start(rows), np.zeros(rows, dtype=np.int64)
     ids, distributions = [], []
@@ -192,7 +190,7 @@ def _summary(true: _Side, own: _Side, eos_id: int, random: np.random.Generator) 
 
 
 def _mean(values: np.ndarray, random: np.random.Generator) -> tuple[float, np.ndarray]:
-    """The mean of values (B, T), NaN left out, and the means of rows drawn again, (draws,)."""
+    """The mean of values (B, T) without NaN, and the means of resampled rows, (draws,)."""
     sums, counts = np.nansum(values, 1), (~np.isnan(values)).sum(1)
     rows = len(values)
     weights = random.multinomial(rows, np.full(rows, 1 / rows), size=_DRAWS)
@@ -200,7 +198,7 @@ def _mean(values: np.ndarray, random: np.random.Generator) -> tuple[float, np.nd
 
 
 def places_in_sentences(ids: np.ndarray, eos_id: int) -> np.ndarray:
-    """How many words of its sentence stand before each id, (B, T)."""
+    """The number of words before each id in its sentence, (B, T)."""
     steps = np.arange(ids.shape[1])
     begins = np.zeros_like(ids)
     begins[:, 1:] = np.where(ids[:, :-1] == eos_id, steps[1:], 0)
@@ -233,18 +231,18 @@ def _means_by_place(
 
 @dataclass(frozen=True)
 class Drift:
-    """How much worse a model foretells a text when it reads its own words in its place.
+    """How much worse a model predicts a text when it reads its own samples instead of the text.
 
-        read_t = own draw with probability `own`, else the word of the text
+        read_t = own sample with probability `own`, else the word of the text
         drift  = mean of -log q(text_t | read_1 … read_(t-1))  -  the same with own = 0        nats
 
-    This is what scheduled sampling trains for, on any text, with no need to know the truth. Unlike
-    exposure bias it counts as a loss what may be no fault: after a word of its own, the text's next
-    word can be a wrong one. In nats per word, and one standard error over the rows.
+    Scheduled sampling trains for this. It works on any text, without a known true distribution.
+    Unlike exposure bias it also counts cases that are not mistakes: after an own word, the next
+    word of the text can be wrong. In nats per word, with one standard error over the rows.
     """
 
     nats_true: float  # reading the text
-    nats_mixed: float  # reading own words in part
+    nats_mixed: float  # reading some own words
     drift: float  # the difference
     drift_error: float
 
@@ -253,7 +251,7 @@ class Drift:
 def measure_drift(
     model: LanguageModel, rows: np.ndarray, *, own: float = 0.5, seed: int = 0
 ) -> Drift:
-    """Read rows of ids (B, T), each from nothing, with and without own words among them."""
+    """Read rows of ids (B, T) from the initial state, with and without own words."""
     generator = torch.Generator().manual_seed(seed)
     ids = torch.from_numpy(rows)
     true, _ = model.score(ids, model.start(len(ids)))

@@ -13,14 +13,14 @@ Ngrams = list[tuple[str, ...]]
 
 @dataclass(frozen=True)
 class GeneratedText:
-    """What samples look like as a whole."""
+    """Statistics over all samples."""
 
     samples: int
     mean_length: float  # tokens
-    distinct: dict[int, float]  # order -> share of n-grams that are different (Li et al. 2016)
-    repetition: float  # share of 4-grams that stood in the same sample before
-    copied: dict[int, float] | None  # order -> share of n-grams that stand in the training text
-    longest_copy: int | None  # tokens in a row that stand in the training text
+    distinct: dict[int, float]  # order -> share of distinct n-grams (Li et al. 2016)
+    repetition: float  # share of 4-grams that occurred earlier in the same sample
+    copied: dict[int, float] | None  # order -> share of n-grams that occur in the training text
+    longest_copy: int | None  # longest sequence of tokens that occurs in the training text
 
 
 def measure_generated(
@@ -65,7 +65,7 @@ def _copied(
 
 
 def _longest_copy(samples: Sequence[Sequence[str]], training: Sequence[str]) -> int:
-    """Grow the length while some n-gram of it is copied: what is copied has copied parts."""
+    """Increase the length while some n-gram is copied: every part of a copy is a copy too."""
     longest = 0
     while True:
         known = set(ngrams_of(training, longest + 1))

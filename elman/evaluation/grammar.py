@@ -1,4 +1,4 @@
-"""What a model knows of the built-in grammar: where a text stands in it, and number agreement."""
+"""Tests of a model on the built-in grammar: states of the grammar, and number agreement."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from elman.text.grammar import NUMBERS, agreement_points, elman_grammar, verbs
 from elman.text.probabilistic_grammar import END, Grammar, Symbols
 from elman.text.tokenizer import Tokenizer
 
-LOST = -1  # the sentence has had a word that cannot be; until it ends nothing is known
+LOST = -1  # after an impossible word, until the end of the sentence
 _UNKNOWN = -2
 
 
 class GrammarWalk:
-    """The built-in grammar over arrays of ids: where each row stands, and what may follow.
+    """The built-in grammar over arrays of ids: the state of each row, and the possible next ids.
 
-    Gives the number of the grammar's state before each id and, by those numbers, the exact
-    distributions of the next id. States are numbered as they are met, 0 being the beginning of a
-    sentence; what follows them is kept, so that a long text costs a few array operations per step.
+    Gives the number of the state before each id and, for these numbers, the exact distributions of
+    the next id. States are numbered in the order of their first use; 0 is the start of a sentence.
+    Transitions are cached, so a long text costs a few array operations per step.
     """
 
     def __init__(self, tokenizer: Tokenizer, grammar: Grammar | None = None) -> None:
@@ -58,7 +58,7 @@ class GrammarWalk:
         return self._numbers[stack]
 
     def distributions(self) -> np.ndarray:
-        """The true distribution of the next id in every state met so far, (states, V)."""
+        """The true distribution of the next id in every known state, (states, V)."""
         return np.stack(self._rows)
 
     def states(self, ids: np.ndarray) -> np.ndarray:
@@ -91,7 +91,7 @@ class GrammarWalk:
 
 @dataclass(frozen=True)
 class DistanceScore:
-    """How a model does on the verbs at one distance from their nouns."""
+    """Results on verbs at one distance from their nouns."""
 
     distance: int  # words between the two
     right: int
@@ -105,12 +105,12 @@ class DistanceScore:
 def agreement_by_distance(
     model: LanguageModel, tokenizer: Tokenizer, sentences: Sequence[str], farthest: int = 10
 ) -> list[DistanceScore]:
-    """Does a model know which noun a verb belongs to? How often it finds verbs of the right number
-    more likely than those of the wrong one, for every distance between the two.
+    """Subject–verb agreement: how often a model finds verbs of the right number more probable than
+    verbs of the wrong number, by the distance between noun and verb.
 
         boys who Mary chases …     walk, walks?      the noun is three words away
 
-    Sentences are those of the built-in grammar; `farthest` stands for all distances from there on.
+    Sentences come from the built-in grammar; `farthest` includes all larger distances.
     """
     forms = {number: tokenizer.encode(" ".join(sorted(verbs(number)))) for number in NUMBERS}
     right: Counter[int] = Counter()

@@ -1,8 +1,8 @@
 """Perplexity, average surprisal, bits per character and per byte, each with its protocol.
 
-Takes log probabilities per token and the text they belong to, gives a `Measurement`. Characters and
-bytes are those of the text as it was read, whatever the tokenizer, so that they compare. Sums and
-counts are kept; the divisions happen here, at the edge.
+Takes log probabilities per token and their text, gives a `Measurement`. Characters and bytes are
+those of the text as it was read, so they compare across tokenizers. A measurement stores sums and
+counts, and divides on demand.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _MANY_UNKNOWN = 0.05  # of the tokens
 
 @dataclass(frozen=True)
 class Protocol:
-    """How a number was obtained; `comparable` says whether two may be ranked."""
+    """How a number was measured; `comparable` tells whether two numbers may be ranked."""
 
     unit: str  # tokenizer
     vocabulary_size: int
-    state: str  # whether it is carried through the text or starts anew at every line
+    state: str  # whether the state is carried through the text or reset at every line
     counts_eos: bool = True
-    unknown: str = ""  # what happens to words outside the vocabulary
+    unknown: str = ""  # treatment of out-of-vocabulary words
     text: str = ""  # which text
-    normalise: str = ""  # the form that text was brought into before it was cut: nfc
-    vocabulary: str = ""  # fingerprint of the tokens: as many are not the same
+    normalise: str = ""  # normalisation of the text before tokenization: nfc
+    vocabulary: str = ""  # fingerprint of the tokens: equal counts can hide different texts
 
     def comparable(self, other: Protocol) -> bool:
         """Whether perplexities under the two protocols may be ranked against each other."""
@@ -55,20 +55,20 @@ class Protocol:
 
 @dataclass
 class Measurement(TaskMeasures):
-    """What a model gives a text, in sums."""
+    """The sums of a model over a text."""
 
     nats: float
     tokens: int
     characters: int
     bytes: int
     lines: int
-    unknown: int  # tokens that stand for words outside the vocabulary
+    unknown: int  # out-of-vocabulary tokens
     impossible: int  # tokens of probability zero
     protocol: Protocol
     line_nats: np.ndarray = field(repr=False)  # the same sum, line by line
-    undefined: int = 0  # of the impossible ones: tokens after a context never seen (0 / 0)
-    accuracy: Accuracy | None = None  # of the likeliest tokens, if that was counted too
-    seen: bool = False  # the text was trained on
+    undefined: int = 0  # impossible tokens after an unseen context (0 / 0)
+    accuracy: Accuracy | None = None  # next-token accuracy, if it was measured
+    seen: bool = False  # the model was trained on this text
 
     @property
     def perplexity(self) -> float:
@@ -88,7 +88,7 @@ class Measurement(TaskMeasures):
         return self.nats / self.bytes / math.log(2)
 
     def to_data(self) -> dict[str, Any]:
-        """Plain data; infinite numbers as null, since JSON has none."""
+        """Plain data; infinite numbers are null, because JSON has no infinity."""
         numbers = {
             "perplexity": self.perplexity,
             "surprisal_bits": self.surprisal,
@@ -116,21 +116,21 @@ class Measurement(TaskMeasures):
             ("bits per character", self.bits_per_character),
             ("bits per byte", self.bits_per_byte),
             ("tokens", self.tokens),
-            ("of them unknown", self.unknown),
+            ("out-of-vocabulary", self.unknown),
             ("lines", self.lines),
         ]
         if self.accuracy is not None:
             rows += [
                 ("accuracy", self.accuracy.accuracy),
-                ("tokens that count", self.accuracy.counted),
-                ("lines all right", self.accuracy.line_accuracy),
+                ("counted tokens", self.accuracy.counted),
+                ("fully correct lines", self.accuracy.line_accuracy),
             ]
         return rows
 
     def footnotes(self) -> list[str]:
         lines = [f"protocol: {self.protocol}", f"text: {self.protocol.text}"]
         if self.accuracy is not None:
-            what = f"the likeliest token is the one that comes; counted: {self.accuracy.what}"
+            what = f"accuracy of the most probable next token; counted: {self.accuracy.what}"
             lines.insert(0, f"accuracy: {what}")
         return lines
 
@@ -148,7 +148,7 @@ class Measurement(TaskMeasures):
         return notes + ([self._why_infinite()] if self.impossible else [])
 
     def _why_infinite(self) -> str:
-        """Why the perplexity is infinite, and how to get a finite one."""
+        """The reason for an infinite perplexity, and how to get a finite one."""
         of, zero = f"of {self.tokens:,} tokens", self.impossible - self.undefined
         reasons = []
         if zero:
@@ -169,7 +169,7 @@ def measure(
     eos_id: int,
     unknown: int,
 ) -> Measurement:
-    """Add up the log probabilities of a text's tokens, `unknown` of which are not its words."""
+    """Sum the log probabilities of the tokens of a text; `unknown` are out of vocabulary."""
     impossible = np.isneginf(log_probs)
     line_of_token = np.cumsum(ids == eos_id) - (ids == eos_id)
     return Measurement(
@@ -186,7 +186,7 @@ def measure(
 
 
 _MOST_NATS = 700  # per token: exp gives infinity soon after
-_ADVICE = "It has diverged: train, or adapt, with a lower rate"
+_ADVICE = "The training or adaptation diverged: use a lower rate"
 
 
 def measure_document(
@@ -196,11 +196,11 @@ def measure_document(
     reading: Reading = STREAM,
     progress: Progress = silent,
 ) -> Measurement:
-    """What a model gives a document, with the protocol."""
+    """Measure a model on a document, with the protocol."""
     with named(document):
         ids = tokenizer.encode(document.text)
     if len(ids) == 0:
-        raise InputError(f"{document.name}: there is nothing to measure in an empty text")
+        raise InputError(f"{document.name}: an empty text cannot be measured")
     eos_id = tokenizer.eos_id
     log_probs = score_ids(model, ids, eos_id=eos_id, reading=reading, progress=progress)
     _refuse_divergence(model, log_probs, document.name)
@@ -223,9 +223,9 @@ def measure_document(
 
 
 def _refuse_divergence(model: LanguageModel, log_probs: np.ndarray, name: str) -> None:
-    """An error where a network gives numbers that are no probabilities, or beyond what exp can say.
+    """Raise if a network gives NaN, infinity, or a perplexity too large for a float.
 
-    Counts may well give a token the probability zero: then the perplexity is infinite, truly.
+    Count models may give a token the probability zero; their perplexity is then truly infinite.
     """
     lost = np.isnan(log_probs)
     if _has_network(model):
@@ -238,13 +238,13 @@ def _refuse_divergence(model: LanguageModel, log_probs: np.ndarray, name: str) -
     nats = -float(log_probs[np.isfinite(log_probs)].sum()) / len(log_probs)
     if nats > _MOST_NATS:
         raise ElmanError(
-            f"{name}: cannot be measured; {nats:.3g} nats per token are beyond any perplexity that "
-            f"can be written. {_ADVICE}"
+            f"{name}: cannot be measured; the perplexity of {nats:.3g} nats per token is too large "
+            f"for a number. {_ADVICE}"
         )
 
 
 def _has_network(model: Any) -> bool:
-    """Whether it is a network, or an adapter around one."""
+    """Whether a model is a network, or an adapter of one."""
     inside = getattr(model, "models", None)
     if isinstance(inside, list | tuple):
         return any(_has_network(part) for part in inside)

@@ -1,7 +1,7 @@
-"""What the measures of a task say of themselves, and how well labels were guessed.
+"""The measures of a task, and the measures of predicted labels.
 
-Of labels: accuracy, precision, recall, F1, and what was taken for what. Sums and
-counts first, one division at the end; a share of nothing is 0, as in scikit-learn.
+For labels: accuracy, precision, recall, F1, and confusions. Sums and counts come first, with one
+division at the end. A share of zero items is 0, as in scikit-learn.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from typing import Any
 
 from elman.errors import InputError
 
-# Told of work that is done: how many more tokens, of how many in all.
+# Called with progress: the newly finished tokens, and all tokens.
 Progress = Callable[[int, int], None]
 
 
 def silent(tokens: int, of: int) -> None:
-    """Progress that nobody looks at."""
+    """Ignore progress."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a text is read when it is measured: whether the state is carried through it; and how the
-    work is cut up (`scoring.py`), which never changes a number.
+    """How a measured text is read: whether the state is carried through it, and how the work is
+    divided (`scoring.py`), which never changes a number.
     """
 
-    reset: str = "stream"  # or "line": from the start state at every line
+    reset: str = "stream"  # or "line": reset the state at every line
     batch_size: int = 1  # rows side by side
-    window: int | None = None  # tokens at a time; None: as many as suit the measure
+    window: int | None = None  # tokens at a time; None: chosen by the measure
 
     def __post_init__(self) -> None:
         if self.reset not in ("stream", "line"):
@@ -51,11 +51,11 @@ class MeasureTable:
     rows: Sequence[Sequence[Any]]
 
 
-SEEN = "this is the text that the run was trained on; measure on text it has not seen"
+SEEN = "the run was trained on this text; measure it on unseen text"
 
 
 class TaskMeasures(ABC):
-    """How well examples were answered."""
+    """Results of a task on a dataset."""
 
     @abstractmethod
     def to_data(self) -> dict[str, Any]:
@@ -63,10 +63,10 @@ class TaskMeasures(ABC):
 
     @abstractmethod
     def rows(self) -> list[tuple[str, Any]]:
-        """Name and value of each measure, the one that matters first; shares from 0 to 1."""
+        """Name and value of each measure, the main one first; shares are from 0 to 1."""
 
     def main(self) -> tuple[str, float]:
-        """The measure that matters, which comes first."""
+        """The main measure, which comes first."""
         name, value = self.rows()[0]
         return name, float(value)
 
@@ -75,43 +75,43 @@ class TaskMeasures(ABC):
         return {}
 
     def mistakes(self) -> list[tuple[str, str, int]]:
-        """What was taken for what, and how often: right, guessed, count; most frequent first."""
+        """The confusions: correct label, predicted label, count; most frequent first."""
         return []
 
     def tables(self) -> list[MeasureTable]:
-        """What is worth a table of its own."""
+        """Further tables."""
         return []
 
     def footnotes(self) -> list[str]:
-        """How the figures were obtained; one line each, under them."""
+        """Notes on how the numbers were measured, one line each."""
         return []
 
     def notes(self) -> list[str]:
-        """What keeps the figures from meaning what they seem to; one line each."""
+        """Warnings about the numbers, one line each."""
         return []
 
 
-_SHOWN = 5  # names in a note; more only make it longer
+_SHOWN = 5  # maximum number of names in a note
 
 
 @dataclass(frozen=True)
 class Score:
-    """Of one label, or of all together."""
+    """Precision, recall and F1 of one label, or of all labels."""
 
     precision: float
     recall: float
     f1: float
-    count: int  # how many there are in truth
+    count: int  # number of correct items (support)
 
 
 @dataclass(frozen=True)
 class LabelMeasures(TaskMeasures):
-    """Measures of guessed labels."""
+    """Measures of predicted labels."""
 
     accuracy: float
-    macro_f1: float  # the mean over the labels that occur in truth or guesses
+    macro_f1: float  # the mean over all labels that occur or are predicted
     labels: dict[str, Score]
-    confusion: dict[str, dict[str, int]]  # right label to guessed label to how often
+    confusion: dict[str, dict[str, int]]  # correct label to predicted label to count
     count: int
 
     def rows(self) -> list[tuple[str, Any]]:
@@ -144,9 +144,9 @@ class LabelMeasures(TaskMeasures):
 
 
 def unseen_notes(unseen: Mapping[str, int], thing: str, name: str) -> list[str]:
-    """A note on things, like words, whose names, like tags, training never saw; if there are any.
+    """A note on items (like words) whose labels (like tags) are not in the training data, if any.
 
-    `unseen`: how many have which, the most frequent first.
+    `unseen`: the number of items by label, most frequent first.
     """
     count = sum(unseen.values())
     if not count:
@@ -157,7 +157,7 @@ def unseen_notes(unseen: Mapping[str, int], thing: str, name: str) -> list[str]:
 
 
 def measure_labels(right: Sequence[str], guessed: Sequence[str]) -> LabelMeasures:
-    """Measures of as many guesses as there are right labels."""
+    """Compare predicted labels with the correct ones."""
     pairs = Counter(zip(right, guessed, strict=True))
     in_truth, in_guesses = Counter(right), Counter(guessed)
     names = sorted({*in_truth, *in_guesses})

@@ -1,8 +1,8 @@
-"""Whether a model prefers what it should, counted: accuracy by paradigm, exclusions, ties.
+"""Accuracy on minimal pairs and suites: by paradigm, with exclusions and ties.
 
-Takes a `Judgement` per item, gives a `Score` per group; made by `pairs.py` and `suites.py`. A tie
-is no preference, so it is not right. Items may be excluded because of unknown words: what a model
-prefers there hangs on words that it does not know.
+Takes a `Judgement` per item (from `pairs.py` and `suites.py`), gives a `Score` per group. A tie is
+not a preference, so it counts as wrong. Items may be excluded because of unknown words, where the
+preference of the model depends on words that it does not know.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ EXCLUSIONS = {
 
 @dataclass(frozen=True)
 class Judgement:
-    """Whether a model prefers what it should, of one pair or one prediction about an item."""
+    """Whether a model is right about one pair, or about one prediction of an item."""
 
     paradigm: str
     field: str
     term: str
     right: bool
     tie: bool
-    unknown: bool  # some word of it is not in the vocabulary
-    excluded: bool  # for that reason, and not counted
+    unknown: bool  # it has an out-of-vocabulary word
+    excluded: bool  # because of unknown words, and not counted
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Score:
     """A group of judgements."""
 
     name: str
-    items: int  # that were counted
+    items: int  # counted items
     right: int
     ties: int
     excluded: int  # because of unknown words
@@ -44,17 +44,17 @@ class Score:
 
     @property
     def accuracy(self) -> float | None:
-        """The share of counted items that is right; None if none was counted."""
+        """The share of counted items that are right; None without counted items."""
         return self.right / self.items if self.items else None
 
     @property
     def excluded_accuracy(self) -> float | None:
-        """The share of excluded items that is right."""
+        """The share of excluded items that are right."""
         return self.excluded_right / self.excluded if self.excluded else None
 
     @property
     def excluded_share(self) -> float | None:
-        """The share of all items that was excluded."""
+        """The share of all items that are excluded."""
         items = self.items + self.excluded
         return self.excluded / items if items else None
 
@@ -83,7 +83,7 @@ def count(name: str, judgements: Iterable[Judgement]) -> Score:
 
 
 def count_by(judgements: Iterable[Judgement], group: Callable[[Judgement], str]) -> list[Score]:
-    """A score per group, in the order in which groups first come; "" is no group."""
+    """A score per group, in the order of first occurrence; "" means no group."""
     groups: dict[str, list[Judgement]] = {}
     for one in judgements:
         groups.setdefault(group(one), []).append(one)
@@ -91,6 +91,6 @@ def count_by(judgements: Iterable[Judgement], group: Callable[[Judgement], str])
 
 
 def mean_accuracy(scores: Sequence[Score]) -> float | None:
-    """The mean of the accuracies, each group counting alike; groups without items do not count."""
+    """The unweighted mean of the accuracies of all groups with counted items."""
     found = [score.accuracy for score in scores if score.accuracy is not None]
     return sum(found) / len(found) if found else None

@@ -3,12 +3,12 @@
     right:  log P(good) > log P(bad)
 
     sentence     log P(s) = Σ_t log p(w_t | w_<t) over all tokens and the line end
-    difference   the sum over the tokens that decide the pair (`deciding_tokens`), given all before
+    difference   the sum over the tokens that decide the pair (`deciding_tokens`), in context
 
 Takes a model, a tokenizer and pairs; gives the two log probabilities of each and a `Judgement`;
-called by `tasks/language_modelling/minimal_pairs.py`. Every sentence is a line by itself. With
-`per_token` both sums are divided by the number of their tokens, which takes away the advantage of
-the shorter sentence.
+called by `tasks/language_modelling/minimal_pairs.py`. Every sentence is a separate line. With
+`per_token` both sums are divided by their numbers of tokens, which removes the advantage of the
+shorter sentence.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from elman.text.tokenizer import Tokenizer
 
 @dataclass(frozen=True)
 class Tokens:
-    """The tokens of one sentence and its line end: ids, and where each stands in the sentence."""
+    """The tokens of one sentence and its line end: ids, and their positions in the sentence."""
 
     text: str
     ids: np.ndarray
@@ -39,7 +39,7 @@ class Tokens:
     ends: np.ndarray
 
     def within(self, place: Place) -> tuple[int, int]:
-        """The tokens of a place in the text; the space before it belongs to it."""
+        """The tokens of a span of the text; the space before it is included."""
         start = len(self.text[: place[0]].rstrip())
         first = int(np.searchsorted(self.ends, start, side="right"))
         last = int(np.searchsorted(self.starts, place[1]))
@@ -49,17 +49,17 @@ class Tokens:
 def deciding_tokens(
     pair: MinimalPair, good: Tokens, bad: Tokens
 ) -> tuple[tuple[int, int], tuple[int, int]]:
-    """The first token that is scored in either sentence, and the one after the last.
+    """The range of scored tokens in each sentence: the first, and the one after the last.
 
         one prefix     Katherine can't help ▸herself◂ .     / Katherine can't help ▸himself◂ .
         two prefixes   Tina ▸revealed◂ Margaret .           / The horse ▸revealed◂ Margaret .
         not named      Who should Derek hug ▸after shocking Richard◂ ?
                                              / Who should Derek hug ▸Richard after shocking◂ ?
 
-    The word that a file names is scored; else all words from the first to the last that differ.
-    After the same beginning, words of which one begins the other (walk, walks as characters; or
-    nothing at all beside an added word) are scored with the token after them, since the end of the
-    shorter one shows there only.
+    If the file names a word, that word is scored; otherwise all words from the first to the last
+    difference. If one word is a prefix of the other after the same beginning (walk, walks as
+    characters; or an added word), the next token is scored too, because only it shows the end of
+    the shorter word.
     """
     places = pair.critical or differing_places(good.text, bad.text)
     first, second = good.within(places[0]), bad.within(places[1])
@@ -69,7 +69,7 @@ def deciding_tokens(
 
 
 def differing_places(good: str, bad: str) -> tuple[Place, Place]:
-    """From the first to the last word or mark that differs; empty where the other has more."""
+    """The span from the first to the last difference; empty if only the other has more words."""
     one, two = find_words(good), find_words(bad)
     words, others = ([text[a:b] for a, b in found] for text, found in ((good, one), (bad, two)))
     before = _count_alike(words, others)
@@ -94,12 +94,11 @@ def _begins(one: np.ndarray, two: np.ndarray) -> bool:
 
 
 class PairTokens:
-    """Ids of all sentences, each with its line end; and where each token stands.
+    """The ids of all sentences, each with its line end, and the position of each token.
 
-    The sentences are lines of one text: the good and the bad one of the first pair, then those of
-    the second. A pair differs in an unknown token if only one of its sentences has that token, or
-    if both sentences are the same to a model because the tokens that differ, or changed places, are
-    unknown.
+    The sentences are lines of one text: the good and the bad sentence of the first pair, then those
+    of the second. A pair differs in an unknown token if only one sentence has that token, or if
+    both are equal for the model because all tokens that differ or move are unknown.
     """
 
     def __init__(self, tokenizer: Tokenizer, pairs: Sequence[MinimalPair]) -> None:
@@ -118,8 +117,8 @@ class PairTokens:
         return self._any(self._unknown)
 
     def differ_in_unknown(self, decides: np.ndarray | None = None) -> np.ndarray:
-        """For every pair, whether it differs in an unknown token; with `decides`, also whether one
-        of the tokens that decide it is unknown.
+        """For every pair, whether it differs in an unknown token; with `decides`, also whether an
+        unknown token decides it.
         """
         written = self._written_unknown()
         nothing: list[str] = []
@@ -148,11 +147,11 @@ class PairTokens:
         return decides
 
     def _any(self, tokens: np.ndarray) -> np.ndarray:
-        """For every pair, whether this is true of one of its tokens."""
+        """For every pair, whether the condition holds for any of its tokens."""
         return np.asarray(np.logical_or.reduceat(tokens, self.firsts).reshape(-1, 2).any(1))
 
     def _written_unknown(self) -> dict[int, list[str]]:
-        """The unknown tokens of each line that has some, as they are written."""
+        """The unknown tokens of each line that has any, as written in the text."""
         places = np.flatnonzero(self._unknown)
         lines = np.searchsorted(self.firsts, places, side="right") - 1
         spans = self._spans.starts[places].tolist(), self._spans.ends[places].tolist()
@@ -171,20 +170,20 @@ class PairTokens:
 SENTENCE, DIFFERENCE = "sentence", "difference"
 SCORED = {
     SENTENCE: "the whole sentence and its line end",
-    DIFFERENCE: "the critical word that the file names, else the words that differ",
+    DIFFERENCE: "the critical word if the file names one, otherwise the words that differ",
 }
-_TIE = 1e-5  # nats: nearer than this, networks cannot tell them apart
+_TIE = 1e-5  # nats: smaller differences are rounding errors
 
 
 @dataclass(frozen=True)
 class JudgedPair:
-    """A pair and the judgement of a model."""
+    """A pair and the judgement of the model."""
 
     good: str
     bad: str
-    good_log_probability: float  # in nats; per token if that was asked for
+    good_log_probability: float  # in nats; per token if requested
     bad_log_probability: float
-    good_tokens: int  # how many were scored
+    good_tokens: int  # number of scored tokens
     bad_tokens: int
     judgement: Judgement
 

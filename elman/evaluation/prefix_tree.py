@@ -1,12 +1,12 @@
-"""Log probabilities of many lines that begin alike, each distinct beginning scored once.
+"""Score many lines with shared prefixes; each distinct prefix is scored once.
 
     the cats sleep .        the ─ cats ─┬─ sleep ─── . ─ <eos>
     the cats sleeps .                   └─ sleeps ── . ─ <eos>      10 tokens, 8 scored
 
-Takes a model and the ids of lines, gives the log probability of every token, as `score_ids` does
-line by line; called by `pairs.py` and `suites.py`. Lines are sorted, cut into batches, and scored
-one token further at a time: a token that two lines share, with all before it, is one row of that
-step. So nothing is padded, and what two lines share has exactly the same probability in both.
+Takes a model and the ids of lines, gives the log probability of every token, like `score_ids` line
+by line; called by `pairs.py` and `suites.py`. Lines are sorted, divided into batches, and scored
+one token at a time. A prefix that several lines share is one row of that step. So there is no
+padding, and shared prefixes have exactly the same probability in all lines.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from elman.evaluation.scoring import cut_lines
 from elman.models.contract import LanguageModel
 from elman.state import select, tensors
 
-_STATES = 1 << 25  # bytes of state that a batch may hold
-_LARGEST = 1 << 12  # lines of a batch
-_NOTHING = -1  # where a line is over
+_STATES = 1 << 25  # maximum bytes of state per batch
+_LARGEST = 1 << 12  # maximum lines per batch
+_NOTHING = -1  # after the end of a line
 
 
 def score_lines(
@@ -34,9 +34,9 @@ def score_lines(
     batch_size: int | None = None,
     progress: Progress = silent,
 ) -> np.ndarray:
-    """Natural-log probabilities of ids, float64, same length; every line starts anew.
+    """Natural-log probabilities of ids, float64, same length; the state is reset at every line.
 
-    batch_size: lines side by side; None: as many as have room.
+    batch_size: lines per batch; None: as many as fit into memory.
     """
     if not len(ids):
         return np.empty(0)
@@ -55,8 +55,8 @@ def score_lines(
 def _sort_distinct(
     ids: np.ndarray, lines: list[tuple[int, int]]
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """Each line once, those that begin alike next to each other; and which of them a line is."""
-    # The bytes of the largest digits first sort like the numbers.
+    """The sorted distinct lines, and the index of each line among them."""
+    # Big-endian bytes sort like the numbers.
     written = ids.astype(">u4").tobytes()
     keys = [written[4 * first : 4 * last] for first, last in lines]
     ranks = {key: rank for rank, key in enumerate(sorted(set(keys)))}
@@ -72,7 +72,7 @@ def _fitting(model: LanguageModel) -> int:
 
 
 def _score_batch(model: LanguageModel, lines: list[np.ndarray]) -> np.ndarray:
-    """The log probabilities of sorted lines, one line after the other."""
+    """The log probabilities of sorted lines, concatenated."""
     longest = max(map(len, lines))
     table = np.full((len(lines), longest), _NOTHING)
     for row, line in zip(table, lines, strict=True):
@@ -86,8 +86,8 @@ def _score_batch(model: LanguageModel, lines: list[np.ndarray]) -> np.ndarray:
 def _score_columns(
     model: LanguageModel, table: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Column by column, the log probabilities of its distinct tokens; and for every line, which of
-    them is its own (any, where the line is over).
+    """For each column, the log probabilities of its distinct tokens, and the index of the token of
+    every line (arbitrary after the end of the line).
     """
     shared = _shared_with_line_before(table)
     before = np.zeros(len(table), dtype=np.int64)  # for every line, its row of the state
@@ -103,13 +103,13 @@ def _score_columns(
 
 
 def _shared_with_line_before(table: np.ndarray) -> np.ndarray:
-    """How many tokens each line has in common with the one before it, from the left."""
+    """The length of the prefix that each line shares with the previous line."""
     differ = table[1:] != table[:-1]
     return np.concatenate([[0], differ.argmax(1)])
 
 
 def _spread(values: np.ndarray, distinct: list[np.ndarray], owners: np.ndarray) -> np.ndarray:
-    """The values of distinct lines, one after the other, as those of all lines."""
+    """Expand the concatenated values of distinct lines to all lines."""
     lengths = np.array([len(line) for line in distinct])
     firsts = np.cumsum(lengths) - lengths
     own = lengths[owners]

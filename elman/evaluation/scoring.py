@@ -1,15 +1,15 @@
-"""Log probability of every token of a text under any model, or any other number per token.
+"""Compute the log probability of every token of a text under a model, or another number per token.
 
 Takes a model and ids, gives one number per token, in order. The result does not depend on how the
-work is cut up:
+work is divided:
 
-    stream   one long row; cut into several rows only if the model forgets after `horizon` tokens,
-             each row then first reads the tokens before its own
+    stream   one long row; divided into several rows only if the model forgets after `horizon`
+             tokens; each row then first reads the tokens before it
 
              t0 t1 t2 t3 t4 t5 | t6 … t11 | t12 … t17
                         └ read ┘ scored
 
-    line     every line is a row of its own, from the start state
+    line     every line is a row, from the initial state
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from elman.evaluation.measures import STREAM, Progress, Reading, silent
 from elman.models.contract import LanguageModel
 from elman.state import State, join
 
-_WINDOW = 1 << 12  # tokens: often enough to show progress where a model is slow
+_WINDOW = 1 << 12  # tokens: often enough to show progress with a slow model
 _AT_ONCE = 1 << 22  # numbers of distributions held in memory
 # Takes ids (B, T) and the state before them, gives a number for each, (B, T), or several,
 # (B, T, K), and the state after.
@@ -33,11 +33,11 @@ Measure = Callable[[torch.Tensor, State], tuple[torch.Tensor, State]]
 
 @dataclass(frozen=True)
 class ScoringRow:
-    """A piece of the text that is scored as one row of a batch."""
+    """A piece of the text that is one row of a batch."""
 
     first: int
     last: int
-    warm_up: int = 0  # how many tokens before `first` are read, unscored
+    warm_up: int = 0  # tokens before `first` that are read but not scored
 
 
 def score_ids(
@@ -60,9 +60,9 @@ def each_distribution(
     reading: Reading,
     progress: Progress,
 ) -> np.ndarray:
-    """What `measure` gives for ids (B, T) and the log probabilities before each, (B, T, V).
+    """Apply `measure` to ids (B, T) and the log probabilities before each id, (B, T, V).
 
-    Whole distributions are large, so windows are no longer than fit into memory.
+    Whole distributions are large, so the window length is limited by memory.
     """
 
     def over(batch: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
@@ -82,7 +82,7 @@ def each_token(
     reading: Reading,
     progress: Progress,
 ) -> np.ndarray:
-    """What `measure` gives for each of the ids, float64, same length: (N,) or (N, K)."""
+    """Apply `measure` to all ids; float64, same length: (N,) or (N, K)."""
     alone = model.resets_at_lines and model.horizon is None  # then it gives the same numbers
     if reading.reset == "line" or alone:
         rows = cut_lines(ids, eos_id)
@@ -95,7 +95,7 @@ def each_token(
             for offset, values in _measure_rows(model, ids, measure, batch, eos_id, window):
                 if not len(result):
                     result = np.empty((len(ids), *values.shape[2:]))
-                done = 0  # without what only fills up shorter rows
+                done = 0  # without padding
                 for row, own in zip(batch, values, strict=True):
                     begin = min(row.first + offset, row.last)
                     end = min(begin + len(own), row.last)
@@ -106,7 +106,7 @@ def each_token(
 
 
 def cut_lines(ids: np.ndarray, eos_id: int) -> list[ScoringRow]:
-    """Every line by itself."""
+    """One piece per line."""
     ends = np.flatnonzero(ids == eos_id) + 1
     if len(ids) and (len(ends) == 0 or ends[-1] != len(ids)):
         ends = np.append(ends, len(ids))
@@ -115,7 +115,7 @@ def cut_lines(ids: np.ndarray, eos_id: int) -> list[ScoringRow]:
 
 
 def cut_stream(length: int, horizon: int | None, batch_size: int) -> list[ScoringRow]:
-    """The whole stream as one row, or as several when the horizon allows it."""
+    """The stream as one row, or as several rows if the horizon allows it."""
     per_row = -(-length // batch_size)
     if horizon is None or per_row <= horizon:
         return [ScoringRow(0, length)] if length else []
@@ -138,7 +138,7 @@ def _measure_rows(
     padding: int,
     window: int,
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """What is measured in rows side by side, window by window, padded at the end."""
+    """Measure rows in parallel, window by window, with padding at the end."""
     longest = max(row.last - row.first for row in rows)
     padded = np.full((len(rows), longest), padding)
     for place, row in zip(padded, rows, strict=True):
@@ -151,7 +151,7 @@ def _measure_rows(
 
 
 def _state_before(model: LanguageModel, ids: np.ndarray, rows: list[ScoringRow]) -> State:
-    """The state each row starts from: nothing read, or its warm-up."""
+    """The first state of each row: the initial state, or the state after its warm-up."""
     cold = [row for row in rows if not row.warm_up]
     warm = [row for row in rows if row.warm_up]  # never before a cold one
     states = [model.start(len(cold))] if cold else []

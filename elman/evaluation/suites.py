@@ -1,10 +1,10 @@
-"""Which predictions about the surprisal of regions hold, item by item.
+"""Test suites: which predictions about the surprisal of regions hold for each item.
 
     surprisal of a region   the sum (or mean, median, range, max, min) over its tokens, in bits
     of a whole sentence     the sum over its regions; the line end does not count
 
-Takes a model, a tokenizer and a suite, gives a `Judgement` per prediction and item, and where there
-are several predictions one for all of them together; called by
+Takes a model, a tokenizer and a suite, gives a `Judgement` per prediction and item. Suites with
+several predictions also get a judgement of all of them together. Called by
 `tasks/language_modelling/minimal_pairs.py`.
 """
 
@@ -37,7 +37,7 @@ _TERM = "prediction"
 
 @dataclass(frozen=True)
 class JudgedItem:
-    """A prediction about an item, with the surprisals that it was made of."""
+    """A prediction about an item, with its surprisals."""
 
     item: str
     prediction: str
@@ -97,7 +97,7 @@ def _name(suite: Suite, number: int) -> str:
 def _surprisals(
     rows: list[tuple[Condition, list[Part | None]]], metric: Callable[[np.ndarray], float]
 ) -> dict[Place, float]:
-    """The surprisal of every region in bits; nothing to read is no surprise."""
+    """The surprisal of every region in bits; an empty region has 0."""
     result: dict[Place, float] = {}
     for condition, parts in rows:
         for number, part in zip(condition.numbers, parts, strict=True):

@@ -1,9 +1,9 @@
 """Surprisal, entropy and rank of every word of a text.
 
-Takes a model, a tokenizer and a text; gives one row per word. A word is what stands between white
-space, put together from its tokens by the chain rule, so that word, sub-word and character models
-give the same kind of table: the surprisal of a word is the sum over its tokens, and the space
-before a word belongs to it. All rows together are the surprisal of the text.
+Takes a model, a tokenizer and a text; gives one row per word. A word is a string between white
+space. Its surprisal is the sum over its tokens (chain rule), so word, sub-word and character models
+give the same kind of table. The space before a word belongs to it. The rows sum to the surprisal of
+the text.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class WordSurprisal:
     """One row of the table."""
 
     line: int  # from 1
-    position: int  # of the word in its line, from 1
+    position: int  # position of the word in its line, from 1
     word: str
     surprisal: float
-    entropy: float  # of the distribution before the word (before its first token)
-    rank: int | None  # of the word in that distribution, 1 = most likely; None for several tokens
+    entropy: float  # entropy of the distribution before its first token
+    rank: int | None  # rank in that distribution, 1 = most probable; None for several tokens
     tokens: int
     unknown: bool
-    undefined: bool = False  # no probability: its context was never seen (maximum likelihood)
+    undefined: bool = False  # no probability, because of an unseen context (maximum likelihood)
 
 
 def word_surprisals(
@@ -55,7 +55,7 @@ def word_surprisals(
     log_probs, entropies, ranks = each_distribution(
         model, spans.ids, token_columns, tokenizer.eos_id, reading, progress
     ).T
-    # A text of blanks alone is one row.
+    # A text of spaces only is one row.
     words = list(re.finditer(r"\n|\S+", text)) or list(re.finditer(r".+", text))
     ends = np.array([word.end() for word in words])
     rows = np.minimum(np.searchsorted(ends, spans.ends), len(ends) - 1)
@@ -68,7 +68,7 @@ def word_surprisals(
         match = words[rows[first]]
         position += 1
         is_line_end = match.group() == "\n"
-        # No token is likelier than one of probability zero: then none has a probability.
+        # If no token is more probable than one of probability zero, all are impossible.
         undefined = np.isneginf(log_probs[first:last]) & (ranks[first:last] == 1)
         table.append(
             WordSurprisal(
@@ -100,20 +100,20 @@ _SIDE_BY_SIDE = 32
 
 @dataclass(frozen=True)
 class Part:
-    """What a model makes of one part, in nats."""
+    """The results of one part, in nats."""
 
     token_surprisals: tuple[float, ...]
-    entropy: float  # of the distribution before its first token; NaN if it was not asked for
-    unknown_tokens: tuple[str, ...]  # as they are written in the text
+    entropy: float  # entropy before its first token; NaN if not requested
+    unknown_tokens: tuple[str, ...]  # as written in the text
 
     @property
     def unknown(self) -> bool:
-        """Whether some of it is not in the vocabulary."""
+        """Whether it has out-of-vocabulary tokens."""
         return bool(self.unknown_tokens)
 
     @property
     def surprisal(self) -> float:
-        """Of all its tokens: the chain rule."""
+        """The sum over its tokens: the chain rule."""
         return sum(self.token_surprisals)
 
 
@@ -125,15 +125,14 @@ def part_surprisals(
     entropy: bool = True,
     progress: Progress = silent,
 ) -> list[list[Part | None]]:
-    """For every sentence its parts; None for a part of blanks, and for one that no token is in.
+    """The parts of every sentence; None for parts of spaces only and parts without a token.
 
-    entropy: without it no distribution has to be computed, which is faster.
+    entropy: False is faster, because no whole distribution is computed.
 
         sentences  [["the boys", "walk", "."], …]   →   a `Part` for each, None for one without text
 
-    Parts are words, regions, or whatever a sentence was cut into, joined by spaces; the space
-    before a part belongs to it, as above. Every sentence is a line by itself, so that none depends
-    on another.
+    Parts are words, regions or other pieces of a sentence, joined by spaces. The space before a
+    part belongs to it, as above. Every sentence is a separate line, so sentences are independent.
     """
     text, ends = _joined(sentences)
     spans = tokenizer.typed_spans(text)
@@ -180,7 +179,7 @@ def _part(columns: np.ndarray, unknown: tuple[str, ...]) -> Part | None:
 
 
 def _joined(sentences: Sequence[Sequence[str]]) -> tuple[str, np.ndarray]:
-    """One text of all sentences, and where each part and each line end in it ends."""
+    """Join all sentences to one text; also the end of each part and of each line."""
     pieces: list[str] = []
     ends: list[int] = []
     length = 0

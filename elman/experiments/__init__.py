@@ -1,4 +1,4 @@
-"""Studies made of trainings and questions: the tour, published tables, ablations, variants.
+"""Studies: the tour, published tables, ablations, comparisons of variants.
 
-Each file trains, asks and tabulates; drawings are in `figures/`. Called by the commands.
+Each file trains, measures and tabulates; plots are in `figures/`. Called by the commands.
 """

@@ -1,9 +1,9 @@
-"""Recurrent cells side by side on a task whose answers are determined: which of their parts matter?
+"""Compare recurrent cells on a task with known answers, to see which of their parts matter.
 
-Takes names of cells, gives a `CellResult` for each: models of the same number of parameters, the
-same recipe, texts, seeds and number of steps, and how often each foretells the next character of
-text it has not seen. After Józefowicz, Zaremba and Sutskever (2015), on tasks small enough for
-minutes. Every model is a run folder of its own; those that are finished are not trained again.
+Takes names of cells, gives a `CellResult` for each: models with the same number of parameters,
+recipe, texts, seeds and number of steps, and their accuracy on the next character of unseen text.
+After Józefowicz, Zaremba and Sutskever (2015), on tasks that take minutes. Every model has its own
+run folder; finished runs are not trained again.
 """
 
 import math
@@ -42,11 +42,11 @@ SEEDS = (1, 2, 3)  # the settings were chosen by looking at seed 0
 
 @dataclass(frozen=True)
 class AblationTask:
-    """A recipe, its text, and what counts."""
+    """A recipe, its text, and the characters to score."""
 
     recipe: str
     data: str  # without the seed
-    after: str | None = None  # what counts stands after this token in its line; None: everything
+    after: str | None = None  # score characters after this one in a line; None: all
 
 
 TASKS = {
@@ -60,9 +60,9 @@ class CellRun:
     """One model."""
 
     seed: int
-    accuracy: float  # of the characters that count
-    lines_right: float  # part of the lines in which all of them were foretold
-    counted: int  # characters of the test text that count
+    accuracy: float  # on the scored characters
+    lines_right: float  # fraction of lines with all scored characters right
+    counted: int  # scored characters of the test text
     parameters: int
     seconds: float  # of training
     run: str  # folder
@@ -86,7 +86,7 @@ class CellResult:
         return statistics.stdev(accuracies) if len(accuracies) > 1 else math.nan
 
     def to_data(self) -> dict[str, Any]:
-        """Plain data; a spread that does not exist as null."""
+        """Plain data; null for a spread that does not exist."""
         spread = None if math.isnan(self.spread) else self.spread
         runs = [vars(run) for run in self.runs]
         return {"cell": self.cell, "mean": self.mean, "spread": spread, "runs": runs}
@@ -105,9 +105,9 @@ def run_ablation(
 ) -> list[CellResult]:
     """Train every cell with every seed, each in a process of one thread, and measure it.
 
-    `overrides` are settings of the recipe, `data` another form of the corpus, for all cells alike;
-    `at_once` processes run side by side, as many as there are cores unless given. Results are in
-    the order of `cells`.
+    `overrides` are settings of the recipe and `data` replaces the corpus, for all cells alike.
+    `at_once` processes run in parallel (default: the number of cores). Results are in the order of
+    `cells`.
     """
     names = list(cells)
     for name in names:
@@ -116,7 +116,7 @@ def run_ablation(
         raise InputError("an ablation needs at least one cell and one seed")
     chosen = choose(TASKS, task, "task")
     settings = list(overrides)
-    places = [(seed, name) for seed in seeds for name in names]  # a first order after one seed
+    places = [(seed, name) for seed in seeds for name in names]  # a first ranking after one seed
     done = 0
 
     def one(place: tuple[int, str]) -> CellRun:
@@ -134,13 +134,13 @@ def run_ablation(
         try:
             runs = dict(zip(places, pool.map(one, places), strict=True))
         except BaseException:
-            pool.shutdown(cancel_futures=True)  # what has not begun never will
+            pool.shutdown(cancel_futures=True)  # cancel jobs that have not started
             raise
     return [CellResult(name, [runs[seed, name] for seed in seeds]) for name in names]
 
 
 def _train(folder: Path, recipe: str, data: str, settings: list[str], seed: int) -> None:
-    """A finished run in the folder: it is there already, goes on, or is trained from the start."""
+    """Make a finished run in the folder: reuse it, resume it, or train it from the start."""
     config = load_recipe(recipe, settings, seed)
     if not folder.exists():
         _train_apart(folder, recipe, data, settings, seed)
@@ -154,7 +154,7 @@ def _train_apart(folder: Path, recipe: str, data: str, settings: list[str], seed
 
 
 def _run_elman(words: list[str], folder: Path) -> None:
-    """A command in a process of its own, with one thread."""
+    """Run a command in a separate process, with one thread."""
     command = [sys.executable, "-m", "elman", *words, "--threads", "1"]
     one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
     ended = subprocess.run(command, env=one_thread, capture_output=True, text=True, check=False)
@@ -169,7 +169,7 @@ def seeded_text(data: str, seed: int) -> str:
 
 
 def measure_run(folder: Path, data: str, after: str | None, seed: int) -> CellRun:
-    """How often a trained model foretells the characters that count."""
+    """The accuracy of a trained model on the scored characters."""
     trained = load(folder, TrainedModel)
     found = trained.accuracy(data, split="test", after=after)
     return CellRun(

@@ -1,12 +1,12 @@
-"""Small networks that differ only in their cell, trained in a few minutes and compared.
+"""Train small networks that differ only in their cell, in a few minutes, and compare them.
 
 Takes names of cells and a corpus, gives trained models with the records of their training; called
-by `elman study cells`. On the `tickets` corpus it also measures after every epoch how
-likely each network finds the last word of stories that it has not seen, by distance; a network that
-knows it at every distance stops early.
+by `elman study cells`. On the `tickets` corpus it also measures after every epoch the probability
+of the last word of unseen stories, by distance; training stops early when a network knows the word
+at every distance.
 
-LSTMs begin with open forget gates, σ(3) = 0.95, since gates that begin half open forget within a
-few words what training would have to find (Gers et al. 2000; Józefowicz et al. 2015 begin with 1).
+LSTMs begin with open forget gates, σ(3) = 0.95, because half-open gates forget within a few words
+what training would have to find (Gers et al. 2000; Józefowicz et al. 2015 begin with 1).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -29,13 +29,13 @@ from elman.training.trainer import Trainer
 
 COMPARED = ("elman", "gru", "lstm")
 CORPUS = "tickets"
-# The text that is read unless another one is given.
+# The default texts to inspect.
 SENTENCES = {
     "tickets": TICKET_SENTENCE.removesuffix("."),  # the last word is the one that matters
-    # The last verb agrees with the first noun, whatever stands between them.
+    # The last verb agrees with the first noun, across the words between them.
     "grammar": "boys who see cat who chases girl who feeds dog who hears John walk",
 }
-_HELD_OUT_LINES = 8_000  # a twentieth of them are read after every epoch
+_HELD_OUT_LINES = 8_000  # a twentieth of them is measured after every epoch
 _SETTINGS = (
     "text.tokenizer=raw-words",
     "model.context=line",
@@ -45,16 +45,16 @@ _SETTINGS = (
     "model.dropout_input=0",
     "model.dropout_output=0",
 )
-# To remember a word takes long to learn, at a rate that does not fall.
+# Learning to remember a word takes long, with a constant learning rate.
 _TICKETS = ("training.epochs=60", "training.schedule=constant")
 _OTHERS = ("training.epochs=2",)
-_THREADS = 1  # networks this small are fastest so
+_THREADS = 1  # fastest for networks this small
 _FORGET_BIAS = "model.options.forget_bias=3"
 
 
 @dataclass(frozen=True)
 class ComparedCell:
-    """A trained network, the records of its training, and on `tickets` what it remembered."""
+    """A trained network, its training records, and its memory on `tickets`."""
 
     trained: TrainedModel
     records: Records
@@ -69,7 +69,7 @@ def train_cells(
     seed: int | None = None,
     progress: Callable[[str], None] = lambda what: None,
 ) -> dict[str, ComparedCell]:
-    """One network per cell, by its name: the recipe small but for a few settings."""
+    """Train one network per cell with the recipe `small` and a few changed settings."""
     for cell in cells:
         CELLS.check(cell)
     if len({*cells}) < len(cells):
@@ -100,7 +100,7 @@ def train_cells(
 
 
 def sentence_for(data: str) -> str:
-    """The text that is read for a corpus, unless another one is given."""
+    """The default text to inspect for a corpus."""
     return SENTENCES.get(data.partition(":")[0], SENTENCES[CORPUS])
 
 
@@ -136,7 +136,7 @@ def _train_on_tickets(
 def _watch(
     tokenizer: Tokenizer, remembering: Remembering, progress: Callable[[str], None]
 ) -> Callable[[Trainer], None]:
-    """Measure after every epoch; the training ends when the word is known at every distance."""
+    """Measure after every epoch; end the training when the word is known at every distance."""
     stories = Tickets(lines=_HELD_OUT_LINES).text("test").splitlines()
     rows = rows_by_distance(tokenizer, (story.removesuffix(".") for story in stories))
 

@@ -1,8 +1,8 @@
-"""How well runs do on short and on long sources: the same pairs, one score per band of length.
+"""Score runs by the length of the source: the same pairs, one score per length band.
 
 Takes trained translators and pairs, gives `Lengths`; called by `elman study lengths`, drawn by
-`figures/studies.py`. The bottleneck of an encoder–decoder without attention shows here: what is to
-be kept in one vector grows with the source (Cho et al. 2014; Bahdanau et al. 2015, figure 2).
+`figures/studies.py`. It shows the bottleneck of an encoder–decoder without attention: one vector
+must hold the whole source, however long (Cho et al. 2014; Bahdanau et al. 2015, figure 2).
 """
 
 import statistics
@@ -27,7 +27,7 @@ class LengthBand:
 
     @property
     def name(self) -> str:
-        """As it stands on an axis."""
+        """The label on an axis."""
         if self.shortest == self.longest:
             return str(self.shortest)
         return f"{self.shortest}–{self.longest}"
@@ -50,7 +50,7 @@ class Lengths:
     bands: list[LengthBand]
     runs: list[RunByLength]
     signature: str | None  # of BLEU and chrF: how they were computed
-    notes: list[str]  # what keeps the scores from meaning what they seem to
+    notes: list[str]  # caveats about the scores
 
     @property
     def measure_name(self) -> str:
@@ -58,11 +58,11 @@ class Lengths:
 
     @property
     def digits(self) -> int:
-        """Of a score that make sense: BLEU and chrF go to 100, the others to 1."""
+        """Useful digits of a score: BLEU and chrF go to 100, the others to 1."""
         return 1 if self.measure in ("bleu", "chrf") else 3
 
     def gaps(self) -> list[list[float]]:
-        """How much better the first run is than each of the others, by band."""
+        """For each other run, how much higher the first run scores in each length band."""
         first = self.runs[0].by_length
         return [
             [one - other for one, other in zip(first, run.by_length, strict=True)]
@@ -86,9 +86,9 @@ def compare_lengths(
 ) -> Lengths:
     """Translate the same pairs with every run, and score them by the length of the source.
 
-    measure: by default the one that matters to the first run. bands: how many, of as many lines as
-    each other; or `bounds`, the longest length of every band but the last. Further options are
-    those of `TrainedTranslator.translate`.
+    measure: by default the main measure of the first run. bands: the number of bands, with equal
+    numbers of lines; or `bounds`, the longest length of every band but the last. Further options
+    are those of `TrainedTranslator.translate`.
     """
     measure = measure or str(runs[0].config.text.measure)
     choose(NAMES, measure, "measure")
@@ -118,23 +118,23 @@ def compare_lengths(
 
 
 def _same_pairs(runs: Sequence[TrainedTranslator], data: str, split: str | None) -> list[Pair]:
-    """The pairs, which must be the same whatever run reads them."""
+    """The pairs, which must be the same for all runs."""
     pairs: list[Pair] = runs[0].examples(data, split)
     if not pairs:
-        raise InputError(f"{data}: there are no pairs to measure on")
+        raise InputError(f"{data}: has no pairs to evaluate on")
     targets = [pair.target for pair in pairs]
     for run in runs[1:]:
         others = [pair.target for pair in run.examples(data, split)]
         if others != targets:
             raise InputError(
-                f"{data}: {run.name} reads other pairs of it than {runs[0].name}; compare runs "
+                f"{data}: {run.name} and {runs[0].name} read different pairs; compare runs "
                 "with the same sides, and name a --split"
             )
     return pairs
 
 
 def _even(lengths: Sequence[int], bands: int) -> list[int]:
-    """Bounds that make so many bands of as many lines as each other, as far as lengths allow."""
+    """Bounds for so many bands with equal numbers of lines, as far as lengths allow."""
     if bands < 1:
         raise InputError(f"bands={bands}: must be at least 1")
     ordered = sorted(lengths)

@@ -1,8 +1,8 @@
-"""The training regimes side by side on the built-in grammar: what each does to exposure bias.
+"""Compare training regimes on the built-in grammar: the effect of each on exposure bias.
 
-Takes names of regimes, gives a `RegimeResult` for each: small models, alike but for the regime, the
-same text, seeds and number of steps, measured on text that none has seen. Called by
-`elman study regimes`.
+Takes names of regimes, gives a `RegimeResult` for each: small models that differ only in the
+regime, with the same text, seeds and number of steps, measured on unseen text. Called by `elman
+study regimes`.
 """
 
 import math
@@ -29,10 +29,10 @@ from elman.training.machine import Machine
 from elman.training.regimes import REGIMES
 
 SENTENCES = 1000  # of the training text
-_HELD_OUT = 3000  # sentences to measure on; no split of the corpus has this seed
+_HELD_OUT = 3000  # sentences for the measurement; no split of the corpus has their seed
 _HELD_OUT_SEED = 99
-_ROW = 60  # words that are read from nothing
-# Every regime, with options that make a difference in so short a training.
+_ROW = 60  # words read from the initial state
+# Every regime, with options that make a difference in a short training.
 SHOWN = (
     "teacher-forcing",
     "scheduled-sampling:final=0.75",
@@ -40,8 +40,8 @@ SHOWN = (
     "free-running",
     "minimum-risk",
 )
-# A text that runs on, so that own words pile up; weights as they are after the last step, so that
-# every regime has gone its whole way.
+# A continuous text, so that own words accumulate; the weights after the last step, so that every
+# regime has completed its schedule.
 _SETTINGS = (
     "model.hidden_size=48",
     "model.embedding_size=48",
@@ -57,8 +57,8 @@ class RegimeRun:
     seed: int
     perplexity: float  # of the validation text
     exposure: Exposure  # own words are drawn among the possible ones
-    skipping: Exposure  # sentences break off at an impossible word
-    drift: Drift  # how much worse it foretells a text when half of what it reads is its own
+    skipping: Exposure  # sentences end at an impossible word
+    drift: Drift  # the rise of the loss when half of the words read are its own
     seconds: float  # of training
 
 

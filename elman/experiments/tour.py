@@ -1,7 +1,7 @@
-"""The ladder of models on the two built-in corpora: counts, a window, and three recurrences.
+"""The ladder of models on two built-in corpora: counts, a window, and three recurrences.
 
-Takes nothing, gives the tables, curves, samples and the surprisal line that `elman tour` shows. A
-rung is one line in `RUNGS`; later rungs join there.
+Gives the tables, curves, samples and surprisals that `elman tour` shows. A rung is one line in
+`RUNGS`; add further rungs there.
 """
 
 import math
@@ -22,7 +22,7 @@ from elman.training.machine import Machine
 
 @dataclass(frozen=True)
 class Rung:
-    """A model of the ladder: how to train it, and what is put around it."""
+    """A model of the ladder: how to train it, and its adapters."""
 
     name: str
     recipe: str
@@ -31,7 +31,7 @@ class Rung:
 
 
 _COUNTS = "model.smoothing="
-# The grammar has 26 words and no end of sentences: little can be learned by heart.
+# The grammar has 26 words and infinitely many sentences: little can be memorised.
 _GRAMMAR = ("model.dropout_input=0", "model.dropout_output=0.1")
 _GRAMMAR_WINDOW = ("model.order=5", "model.output=full", "model.dropout=0.1", "training.epochs=8")
 _DOCS = ("model.output=sampled", "training.epochs=8")
@@ -67,17 +67,17 @@ SHOWN = ("5-gram, modified Kneser-Ney", "LSTM")  # whose samples and surprisals 
 
 @dataclass(frozen=True)
 class Result:
-    """A rung that was climbed."""
+    """The result of one rung."""
 
     rung: str
     measurement: Measurement
     seconds: float
-    history: list[dict[str, Any]] = field(default_factory=list)  # of a training in steps
+    history: list[dict[str, Any]] = field(default_factory=list)  # training records, if neural
 
 
 @dataclass
 class Tour:
-    """All that was seen."""
+    """All results of the tour."""
 
     ladders: dict[str, list[Result]] = field(default_factory=dict)
     limit: float = math.nan  # perplexity of the grammar itself on the same test text
@@ -115,7 +115,7 @@ def tour(
 
 
 def _look(seen: Tour, rung: Rung, model: TrainedModel) -> None:
-    """What only the grammar can show: agreement, and surprisal against the truth."""
+    """Measure what needs the grammar: agreement, and surprisal against the truth."""
     lines = open_corpus("grammar").split("test").text.splitlines()
     if rung.recipe != "laplace" and "unigram" not in rung.name:
         found = agreement_by_distance(model.model, model.tokenizer, lines)
@@ -128,7 +128,7 @@ def climb(rung: Rung, corpus: str) -> tuple[Result, TrainedModel]:
     """Train one rung and measure it on the test text."""
     started = time.perf_counter()
     history: list[dict[str, Any]] = []
-    # Networks this small gain nothing from a second thread, and lose much on a busy machine.
+    # A second thread does not speed up such small networks, and slows them on a busy machine.
     machine = Machine(record=history.append, threads=1)
     model = train(
         rung.recipe,
@@ -144,7 +144,7 @@ def climb(rung: Rung, corpus: str) -> tuple[Result, TrainedModel]:
 
 
 def grammar_limits() -> tuple[float, float]:
-    """Perplexity of the grammar on its own test text, and over all texts it could have made."""
+    """Perplexity of the grammar on its own test text, and over all texts it can generate."""
     grammar = elman_grammar()
     lines = open_corpus("grammar").split("test").text.splitlines()
     log_probs = [log_prob for line in lines for log_prob in grammar.log_probs(line.split())]

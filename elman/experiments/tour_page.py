@@ -1,6 +1,6 @@
-"""The tour as one HTML page: ladders, agreement by distance, learning curves, samples.
+"""The tour as an HTML page: ladders, agreement by distance, learning curves, samples.
 
-Takes a `Tour`, gives the page as a string, and the tables that the terminal shows too.
+Takes a `Tour`, gives the page as a string, and the tables that the terminal also shows.
 """
 
 from elman.experiments.tour import Tour
@@ -58,7 +58,7 @@ def _show_grammar(page: Page, seen: Tour) -> None:
 def _show_agreement(page: Page, seen: Tour) -> None:
     page.heading("Why: agreement by distance")
     page.paragraph(
-        "How often verbs of the right number are found more likely than those of the wrong one, by "
+        "How often the model prefers verbs of the right number to those of the wrong one, by "
         "the number of words between the noun and its verb. A model that sees four words must "
         "guess beyond them; a recurrence can remember."
     )
@@ -112,8 +112,9 @@ def _show_curves(page: Page, seen: Tour) -> None:
 def _show_docs(page: Page, seen: Tour) -> None:
     page.heading("Real English: the language reference inside Python")
     page.paragraph(
-        "Some fifty thousand words: too few for a neural model alone to beat good counts with a "
-        "cache. Perplexities per word, sub-word and character do not compare; bits per byte do."
+        "About fifty thousand words: too few for a neural model alone to beat good counts with a "
+        "cache. Perplexities per word, subword and character are not comparable; bits per byte "
+        "are."
     )
     page.table(*docs_table(seen))
     _show_samples(page, seen, "python-docs")
@@ -128,14 +129,14 @@ def _show_samples(page: Page, seen: Tour, corpus: str) -> None:
 def _show_sentences(page: Page, seen: Tour) -> None:
     page.heading("Surprisal, word by word")
     page.table(*surprisal_table(seen))
-    page.paragraph("In bits; the truth is the grammar's own.")
+    page.paragraph("In bits; the truth is the surprisal under the grammar itself.")
 
 
 # Tables -------------------------------------------------------------------------------------------
 
 
 def docs_table(seen: Tour) -> Lines:
-    """The ladder on real English, in units that compare and in units that do not."""
+    """The ladder on real English, in comparable units and in others."""
     rows = [
         [
             result.rung,
@@ -150,7 +151,7 @@ def docs_table(seen: Tour) -> Lines:
 
 
 def surprisal_table(seen: Tour) -> Lines:
-    """A sentence word by word, in bits: under the models that are shown, and in truth."""
+    """The surprisal of each word of a sentence, in bits: under the models and the grammar."""
     columns = zip(*seen.sentences.values(), seen.true_sentence, strict=True)
     rows = [
         [words[0].word, *(f"{word.surprisal:.2f}" for word in words), f"{truth:.2f}"]

@@ -1,9 +1,9 @@
-"""Variants of a recipe side by side: every combination of the settings that are tried.
+"""Compare variants of a recipe: every combination of the given settings.
 
 Takes a recipe, data, and settings with several values each; gives a `Variant` for each combination:
-its runs, one per seed, with the measure that matters of whatever is trained (perplexity, accuracy,
-F1). Every run is a folder of its own; those that are finished are not trained again, and one that
-was stopped goes on. Called by `elman study vary`.
+its runs, one per seed, with the main measure of the task (perplexity, accuracy, F1). Every run has
+its own folder; finished runs are not trained again, and stopped runs are resumed. Called by `elman
+study vary`.
 """
 
 import itertools
@@ -23,7 +23,7 @@ from elman.tasks.task import load, resume, train
 from elman.training.machine import Machine
 
 _COMMA = re.compile(r",(?![^\[{]*[\]}])")  # not inside a list like [1, 2]
-_STRANGE = re.compile(r"[^\w.=+-]+")  # in the name of a folder
+_STRANGE = re.compile(r"[^\w.=+-]+")  # not allowed in the name of a folder
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class VariantRun:
     """One training."""
 
     seed: int
-    value: float  # of the measure that matters
-    parameters: int | None  # None of what has none, like counts
+    value: float  # of the main measure
+    parameters: int | None  # None for models without parameters, like counts
     seconds: float  # of training
     run: str  # folder
 
@@ -42,7 +42,7 @@ class Variant:
     """One combination of settings, over all seeds."""
 
     settings: dict[str, str]
-    measure: str  # what is measured: perplexity, accuracy …
+    measure: str  # perplexity, accuracy …
     runs: list[VariantRun]
 
     @property
@@ -59,7 +59,7 @@ class Variant:
 
     @property
     def seconds(self) -> float:
-        """Of a training, mean over the seeds."""
+        """The mean training time over the seeds."""
         return statistics.fmean(run.seconds for run in self.runs)
 
     def to_data(self) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class Variant:
 
 
 def combinations(tries: Iterable[str]) -> list[dict[str, str]]:
-    """Of words like `model.pooling=last,max` every combination, the last one changing fastest."""
+    """Every combination of settings like `model.pooling=last,max`; the last changes fastest."""
     values: dict[str, list[str]] = {}
     for tried in tries:
         name, separator, written = tried.partition("=")
@@ -84,10 +84,10 @@ def combinations(tries: Iterable[str]) -> list[dict[str, str]]:
         if not separator or not all(found):
             raise InputError(f"--try {tried}: write it as section.field=value,value")
         if name.strip() in values:
-            raise InputError(f"--try {name.strip()}: is there twice; give its values in one")
+            raise InputError(f"--try {name.strip()}: is given twice; list all values in one --try")
         values[name.strip()] = [*dict.fromkeys(found)]
     if not values:
-        raise InputError("there is nothing to vary; add like --try model.hidden_size=100,200")
+        raise InputError("nothing to vary; add for example --try model.hidden_size=100,200")
     chosen = itertools.product(*values.values())
     return [dict(zip(values, combination, strict=True)) for combination in chosen]
 
@@ -108,7 +108,7 @@ def vary(
     if not seeds:
         raise InputError("give at least one seed")
     chosen, fixed = combinations(tries), list(overrides)
-    for settings in chosen:  # what is wrong comes out before the work, not after it
+    for settings in chosen:  # report errors before the work, not after it
         load_recipe(recipe, [*fixed, *_words(settings)])
     found: dict[int, list[VariantRun]] = {number: [] for number in range(len(chosen))}
     measure = ""
@@ -141,7 +141,7 @@ def _finish(
     machine: Machine,
     progress: Callable[[str], None],
 ) -> None:
-    """A finished run in the folder: it is there already, goes on, or is trained from the start."""
+    """Make a finished run in the folder: reuse it, resume it, or train it from the start."""
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
         options: dict[str, Any] = {"overrides": words, "seed": seed, "machine": machine}
@@ -151,17 +151,17 @@ def _finish(
 
 
 def is_finished(folder: Path, config: RunConfig, data: str) -> bool:
-    """Whether a run is at its end; one with other settings or of another text is refused."""
+    """Whether a run is finished; a run with other settings or another text is refused."""
     contents = read_run(folder, ("config.json", "facts.json"))
     saved, facts = contents["config.json"], contents["facts.json"]
-    wanted = json.loads(json.dumps(config.to_data()))  # as a file has it
-    if wanted["text"].get("tokenizer") == "auto":  # has become the one that was chosen
+    wanted = json.loads(json.dumps(config.to_data()))  # as in a file
+    if wanted["text"].get("tokenizer") == "auto":  # the run has the tokenizer that was chosen
         wanted["text"]["tokenizer"] = saved["text"]["tokenizer"]
     corpus = task_of(config.kind).open_again(data, config)
     text = corpus.whole or corpus.split("train")
     if wanted != saved or text.sha256() not in facts["data"]["sha256"].values():
         raise InputError(
-            f"{folder}: is a run with other settings or of another text; choose another --out"
+            f"{folder}: is a run with other settings or another text; choose another --out"
         )
     return bool(facts.get("training", {}).get("finished", True))  # counting is done at once
 

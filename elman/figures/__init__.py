@@ -1,4 +1,4 @@
-"""Every drawing with matplotlib, and the HTML pages that draw themselves.
+"""Plots with matplotlib, and HTML pages with interactive drawings.
 
-Take results, write files or give HTML. Called by tasks, experiments and commands.
+They take results and write files or return HTML. Called by tasks, experiments and commands.
 """

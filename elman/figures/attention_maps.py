@@ -1,7 +1,7 @@
-"""Attention maps as pictures: the words of the source above, those of the target at the left.
+"""Attention maps as images: source words at the top, target words at the left.
 
-Takes `AttentionMap`s, writes PNG or SVG, one picture per sentence, or all of them as JSON; which of
-these, the name of the file says. Called by the commands that translate.
+Takes `AttentionMap`s, writes PNG or SVG, one image per sentence, or all of them as JSON; the file
+extension decides. Called by the commands that translate.
 """
 
 import json
@@ -13,24 +13,24 @@ from elman.evaluation.attention_map import AttentionMap
 from elman.figures.files import PICTURES, check_file, save_figure, writing
 
 MOST_PICTURES = 100
-_SQUARE = 0.34  # inches that a weight takes
-_LARGEST = 40.0  # inches of a picture, however long the sentence
+_SQUARE = 0.34  # inches per weight
+_LARGEST = 40.0  # largest size of an image in inches
 _LETTER = 0.085  # inches of a label
 
 
 def check_map_file(path: str, sentences: int) -> Path:
-    """Refuse, before the work, a file that cannot be written, or too many pictures."""
+    """Refuse, before the work, a file that cannot be written, or too many images."""
     place = check_file(path, "an attention map", (*PICTURES, ".json"))
     if place.suffix.lower() != ".json" and sentences > MOST_PICTURES:
         raise InputError(
-            f"{path}: {sentences:,} sentences would be as many pictures, and {MOST_PICTURES} are "
-            "the most; give fewer, or a name that ends in .json"
+            f"{path}: {sentences:,} sentences need as many images, more than {MOST_PICTURES}; "
+            "give fewer sentences, or a name that ends in .json"
         )
     return place
 
 
 def write_maps(maps: Sequence[AttentionMap], path: str) -> list[Path]:
-    """The maps in one JSON file, or a picture of each, numbered if there are several; the files."""
+    """Write the maps as one JSON file, or as images, numbered if several; return the files."""
     place = check_map_file(path, len(maps))
     if place.suffix.lower() == ".json":
         written = json.dumps([one.to_data() for one in maps], ensure_ascii=False)
@@ -48,7 +48,7 @@ def write_maps(maps: Sequence[AttentionMap], path: str) -> list[Path]:
 
 
 def draw_map(one: AttentionMap, path: Path) -> None:
-    """One map as a picture; the darker, the more."""
+    """Draw one map; darker means more weight."""
     from matplotlib.figure import Figure
 
     label = _LETTER * max(map(len, [*one.source, *one.target, ""]))
@@ -63,5 +63,5 @@ def draw_map(one: AttentionMap, path: Path) -> None:
     axes.set_yticks(range(len(one.target)), one.target)
     axes.tick_params(length=0)
     for text in (*axes.get_xticklabels(), *axes.get_yticklabels()):
-        text.set_parse_math(False)  # a dollar sign is a dollar sign
+        text.set_parse_math(False)  # dollar signs are text
     save_figure(figure, path)

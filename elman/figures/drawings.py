@@ -1,7 +1,7 @@
 """Drawings as matplotlib figures, for PNG and SVG files.
 
-Takes the same data that `draw.js` takes (`Drawing`), gives a figure; called by
-`figures/inspection.py`. One function per kind of drawing.
+Takes the same data as `draw.js` (`Drawing`), gives a figure; called by `figures/inspection.py`. One
+function per kind of drawing.
 """
 
 from __future__ import annotations
@@ -144,7 +144,9 @@ def _coloured_text(given: dict[str, Any]) -> Figure:
                 color=box,
                 linewidth=0,
             )
-            for place, character in enumerate(text):  # so that letters stand on their colours
+            for place, character in enumerate(
+                text
+            ):  # one by one, so that letters match their colours
                 axes.text(
                     column + place, row + 0.65, _plain(character), family="monospace", fontsize=9
                 )
@@ -161,7 +163,7 @@ _KINDS = {
 
 
 def _broken(words: list[dict[str, Any]]) -> list[list[tuple[int, str, float | None]]]:
-    """Words with their columns, in lines that fit."""
+    """Wrap words, with their columns, into lines."""
     lines: list[list[tuple[int, str, float | None]]] = [[]]
     column = 0
     for word in words:
@@ -190,10 +192,10 @@ def _name_axis(set_ticks: Any, names: list[str], **options: Any) -> None:
 
 
 def _array(values: Any) -> np.ndarray:
-    """As numbers, NaN for None."""
+    """Values as numbers, with NaN for None."""
     return np.array(values, dtype=float)
 
 
 def _plain(text: str) -> str:
-    """Without what matplotlib takes for a formula."""
+    """Escape characters that matplotlib would read as a formula."""
     return text.replace("$", r"\$")

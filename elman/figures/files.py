@@ -1,7 +1,7 @@
-"""Pictures on the disk: which names they may have, and how they get there.
+"""Image files: check their names, and write them atomically.
 
-Takes a path and a matplotlib figure, writes PNG or SVG, whole or not at all. Called by what draws
-attention maps and scores by length.
+Takes a path and a matplotlib figure, writes PNG or SVG. Called for attention maps and for scores by
+length.
 """
 
 import os
@@ -20,17 +20,17 @@ PICTURES = (".png", ".svg")
 def check_file(
     path: str, what: str, endings: Sequence[str] = PICTURES, *, overwrite: bool = True
 ) -> Path:
-    """The path of a file to write; refused, before the work, if it can be seen to go wrong.
+    """Check, before the work, that a file can be written, and return its path.
 
-    endings: what its name may end in; none: anything. Without `overwrite` it must not be there.
+    endings: the allowed extensions; none: any. Without `overwrite`, the file must not exist.
     """
     place = Path(path)
     if endings and place.suffix.lower() not in endings:
-        raise InputError(f"{path}: {what} is a file that ends in {' or '.join(endings)}")
+        raise InputError(f"{path}: the file name of {what} must end in {' or '.join(endings)}")
     if place.is_dir():
         raise InputError(f"{path}: is a folder; name a file")
     if not place.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {place.parent}; make it first")
+        raise InputError(f"{path}: the folder {place.parent} does not exist; create it first")
     if place.exists() and not overwrite:
         raise InputError(f"{path}: exists already; choose another name or add --overwrite")
     if not os.access(place if place.exists() else place.parent, os.W_OK):
@@ -39,19 +39,19 @@ def check_file(
 
 
 def make_folder(path: str | Path) -> Path:
-    """A folder to write into, made if it is not there."""
+    """Create a folder if needed, and return its path."""
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"{path}: cannot be made a folder ({error.strerror}); choose another"
+            f"{path}: cannot create this folder ({error.strerror}); choose another"
         ) from None
     return Path(path)
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[Path]:
-    """Where to write what takes the place of `path` once it is complete."""
+    """Give a path to write to; the file replaces `path` once it is complete."""
     try:
         with replacing(path) as temporary:
             yield temporary
@@ -71,7 +71,7 @@ def new_figure(width: float, height: float, columns: int = 1) -> tuple[Any, Any]
 
 
 def save_figure(figure: Any, path: Path) -> None:
-    """A figure as the picture that the name says; the same figure gives the same file."""
+    """Save a figure in the format of the file name; the same figure gives the same file."""
     import matplotlib
 
     kind = path.suffix.lower()[1:]
@@ -79,6 +79,6 @@ def save_figure(figure: Any, path: Path) -> None:
     # In SVG, words stay text that can be searched.
     settings: Any = {"svg.fonttype": "none", "svg.hashsalt": path.stem}
     with writing(path) as temporary, warnings.catch_warnings(), matplotlib.rc_context(settings):
-        # A script that the fonts of this machine lack shows as boxes.
+        # Scripts that are missing in the fonts of this machine show as boxes.
         warnings.filterwarnings("ignore", message=".*Glyph.*missing.*")
         figure.savefig(temporary, format=kind, dpi=120, metadata=metadata)

@@ -1,8 +1,7 @@
-"""An inspection as pictures, and as one HTML page that opens without a server or a network.
+"""An inspection as images, and as one HTML page that needs no server and no network.
 
-Takes a `SideBySide`; writes `RUN-INSIGHT-N.png` (or SVG), one per drawing, or gives the page as a
-string, with a section for every insight, whose drawings the page draws itself. Called by
-`elman inspect`.
+Takes a `SideBySide`; writes `RUN-INSIGHT-N.png` (or SVG), one per drawing, or returns the page as a
+string, with a section per insight. The page renders the drawings itself. Called by `elman inspect`.
 """
 
 import re
@@ -33,8 +32,8 @@ TITLES = {
     "nearest-contexts": "Nearest contexts",
     "training": "Gradients during the training",
 }
-_SMALL = ("units", "nearest-words")  # many small pictures, side by side
-_LINES = 12  # of the text that are shown on top
+_SMALL = ("units", "nearest-words")  # many small drawings, side by side
+_LINES = 12  # lines of the text at the top of the page
 _OPENED = ("surprisal", "influence", "gradient-flow", "jacobians")
 
 
@@ -44,7 +43,7 @@ def write_pictures(
     form: str = "png",
     progress: Callable[[str], None] = lambda what: None,
 ) -> list[Path]:
-    """Write every drawing; the files, in order."""
+    """Write every drawing; return the files, in order."""
     choose(dict.fromkeys(FORMATS), form, "format")
     make_folder(folder)
     written = []
@@ -91,9 +90,9 @@ def _show_drawings(page: Page, seen: SideBySide) -> None:
     if seen.remembering:
         page.heading("What they remember")
         page.paragraph(
-            "How likely each network finds the last word of stories that it was not trained on. "
-            "The word was named so many tokens before; a network that has forgotten it is right by "
-            "chance. Training stops when the word is known at every distance."
+            "The probability that each network gives to the last word of unseen stories. The word "
+            "occurred so many tokens before; a network that has forgotten it can only guess. "
+            "Training stops when the word is known at every distance."
         )
         page.drawing(drawings[0].kind, drawings[0].arguments)
         drawings = drawings[1:]
@@ -101,8 +100,9 @@ def _show_drawings(page: Page, seen: SideBySide) -> None:
         return
     page.heading("Side by side")
     page.paragraph(
-        "How much of the gradient is left on its way back, as a share of what it is at the word "
-        "itself. Where a curve has fallen to nothing, nothing can be learned from so far back."
+        "How much of the gradient is left on its way back, as a share of the gradient at the "
+        "word itself. Where a curve has fallen to zero, training learns nothing from that far "
+        "back."
     )
     for drawing in drawings:
         page.drawing(drawing.kind, drawing.arguments, wide=drawing.kind == "curves")
@@ -112,7 +112,7 @@ def _show(page: Page, one: Inspection, *, alone: bool) -> None:
     page.heading(one.name)
     page.note(_description(one.model))
     if one.left_out:
-        page.note(f"The first {one.tokens:,} tokens; {one.left_out:,} more were left out.")
+        page.note(f"The first {one.tokens:,} tokens; {one.left_out:,} more are not shown.")
     for name, insight in one.insights.items():
         page.begin_section(TITLES.get(name, name), opened=alone and name in _OPENED)
         page.note(f"{insight.about[0].upper()}{insight.about[1:]}.")
@@ -127,7 +127,7 @@ def _show(page: Page, one: Inspection, *, alone: bool) -> None:
 
 
 def _description(model: dict[str, Any]) -> str:
-    """What the model is, in a line."""
+    """A one-line description of the model."""
     shown = {key: value for key, value in model.items() if key != "eos_id"}
     return " · ".join(f"{key.replace('_', ' ')} {_word(value)}" for key, value in shown.items())
 

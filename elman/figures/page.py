@@ -1,8 +1,8 @@
-"""One self-contained HTML page: text, tables and figures, without a server or a network.
+"""A self-contained HTML page: text, tables and figures; it needs no server and no network.
 
 Takes strings, rows, matplotlib figures and drawings, gives the page as a string. Called by reports.
-A drawing is data, which the studio's drawing module (`studio/static/draw.js`) draws when the page
-opens: it can be read with mouse and keys, and follows light and dark.
+A drawing is data that the drawing module of the studio (`studio/static/draw.js`) renders when the
+page opens: it works with mouse and keyboard, and follows the light or dark mode.
 """
 
 import io
@@ -36,7 +36,7 @@ details.section { margin: 1rem 0; border-top: 1px solid var(--draw-grid) }
 details.section > summary { font-size: 1.2rem; font-weight: 600; padding: .6rem 0; cursor: pointer }
 .note { color: var(--draw-muted) }
 """
-# Draws what can be seen, and the rest of a report of a hundred pictures when it is unfolded.
+# Render the visible drawings now, and those in a folded section when it is opened.
 _MOUNT = """
 const drawings = JSON.parse(document.getElementById("drawings").textContent);
 const kinds = { curves, panels, heatMap, bars, colouredText };
@@ -53,7 +53,7 @@ for (const section of document.querySelectorAll("details.section")) {
 addEventListener("beforeprint", () => document.querySelectorAll("details.section").forEach(drawIn));
 drawIn(document);
 """
-# Nothing is fetched, whatever the page holds.
+# The page fetches nothing, whatever its content.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
 
@@ -73,7 +73,7 @@ class Page:
         self._parts.append(f"<p>{escape(text)}</p>")
 
     def lines(self, lines: Sequence[str]) -> None:
-        """Lines as they are, in a fixed pitch."""
+        """Preformatted lines, in a monospaced font."""
         self._parts.append(f"<pre>{escape(chr(10).join(lines))}</pre>")
 
     def table(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -87,7 +87,7 @@ class Page:
         self._parts.append("</tbody></table>")
 
     def markup(self, html: str) -> None:
-        """HTML as it is; the caller has escaped what others wrote."""
+        """Raw HTML; the caller escapes all foreign text."""
         self._parts.append(html)
 
     def figure(self, figure: Any, caption: str) -> None:
@@ -95,7 +95,7 @@ class Page:
         import matplotlib
 
         self._figures += 1
-        # Names of shapes from a fixed seed, so that the same page comes out the same.
+        # Ids from a fixed seed, so that the same page gives the same bytes.
         with matplotlib.rc_context({"svg.hashsalt": f"figure {self._figures}"}):
             drawn = io.StringIO()
             figure.savefig(drawn, format="svg", metadata={"Date": None})
@@ -107,11 +107,11 @@ class Page:
         )
 
     def note(self, text: str) -> None:
-        """Plain text that matters less."""
+        """A note in plain text."""
         self._parts.append(f'<p class="note">{escape(text)}</p>')
 
     def begin_section(self, text: str, *, opened: bool) -> None:
-        """A section that can be folded away, until `end_section`."""
+        """Start a collapsible section, until `end_section`."""
         state = " open" if opened else ""
         self._parts.append(f'<details class="section"{state}><summary>{escape(text)}</summary>')
 
@@ -119,7 +119,7 @@ class Page:
         self._parts.append("</details>")
 
     def drawing(self, kind: str, arguments: dict[str, Any], *, wide: bool = True) -> None:
-        """A picture by a function of draw.js, from plain data; others stand side by side."""
+        """A drawing by a function of draw.js, from plain data; narrow ones are side by side."""
         width = "wide" if wide else "narrow"
         self._parts.append(f'<div class="{width}" data-drawing="{len(self._drawings)}"></div>')
         self._drawings.append({"kind": kind, "arguments": arguments})
@@ -140,11 +140,11 @@ class Page:
         return (_STATIC / "draw.css").read_text(encoding="utf-8") + _STYLE_WITH_DRAWINGS
 
     def _drawing_script(self) -> str:
-        """The drawing module, the data, and what brings them together."""
+        """The drawing module, the data, and the code that connects them."""
         data = json.dumps(self._drawings, ensure_ascii=False, allow_nan=False)
         data = data.replace(
             "<", "\\u003c"
-        )  # a text may hold anything, even the end of this element
+        )  # a text may contain anything, even the closing tag of this element
         module = (_STATIC / "draw.js").read_text(encoding="utf-8")
         return (
             '<script type="application/json" id="drawings">'

@@ -1,4 +1,4 @@
-"""Pictures of studies: exposure bias of training regimes, and scores by the length of the source.
+"""Plots of studies: exposure bias of training regimes, and scores by the length of the source.
 
 Takes the results of `experiments/regimes.py` and `experiments/lengths.py`, writes PNG or SVG;
 called by `elman study regimes` and `elman study lengths`. Without attention, the curve by length
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from elman.experiments.regimes import RegimeResult, RegimeRun
 
 _COLOURS = ("#333333", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#a6761d")
-_FEWEST = 30  # own words at a place for it to be drawn
+_FEWEST = 30  # own words needed at a position to draw it
 _MARKS = "os^Dvx*"
 
 
 def draw_regimes(results: Sequence[RegimeResult], path: Path) -> None:
-    """Three panels: drift; KL on true and own history; and their difference by place."""
+    """Three panels: drift; KL on true and own history; and their difference by position."""
     figure, (left, middle, right) = new_figure(15, 4.2, columns=3)
     _bar(left, np.arange(len(results)), results, lambda run: run.drift.drift, "")
     _name(left, results)
     left.set_ylabel("nats per word")
-    left.set_title("drift: a text foretold worse when half of what is read is own", fontsize=9)
+    left.set_title("drift: rise of the loss when half of the words read are own", fontsize=9)
     _bars(middle, results)
     _curves(right, results)
     for axes in (left, middle, right):
@@ -93,7 +93,7 @@ def _colour(number: int) -> str:
 
 
 def draw_lengths(lengths: Lengths, path: Path) -> None:
-    """The curves, each score at the mean length of its sources; the bands are on the axis."""
+    """The curves, each score at the mean length of its sources; the axis shows the bands."""
     figure, axes = new_figure(7, 4.2)
     places = np.array([band.mean_length for band in lengths.bands])
     for number, run in enumerate(lengths.runs):

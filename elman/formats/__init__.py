@@ -1,4 +1,4 @@
-"""Files of other programs: ARPA tables, vectors as safetensors.
+"""File formats of other programs: ARPA tables, vectors as safetensors.
 
-Take arrays and give files, or the other way round; tasks wrap them into runs.
+They convert arrays to files and back; tasks wrap the results into runs.
 """

@@ -1,7 +1,7 @@
 """Read ARPA files, the plain text in which n-gram toolkits exchange back-off models.
 
 Takes a file that this package, KenLM, SRILM or another toolkit wrote, gives `Tables` and tokens.
-The format is described in `arpa_writer.py`. What is wrong in a file is said with its line.
+The format is described in `arpa_writer.py`. Error messages name the line.
 """
 
 import os
@@ -21,10 +21,10 @@ Array = np.ndarray
 
 
 def read_arpa(path: str | os.PathLike[str]) -> tuple[Tables, list[str]]:
-    """The model of an ARPA file, plain or gzip, and its tokens: `<eos>`, `<unk>`, then file order.
+    """Read an ARPA file, plain or gzip: the model and its tokens (`<eos>`, `<unk>`, file order).
 
-    Files of other toolkits may leave out the beginning of an n-gram. It is put in with the
-    probability it has by backing off and the weight one, which changes no score.
+    Files of other toolkits may lack the prefix of an n-gram. It is added with its back-off
+    probability and weight one, which changes no score.
     """
     source = _Source(path)
     counts = source.header()
@@ -38,18 +38,18 @@ def read_arpa(path: str | os.PathLike[str]) -> tuple[Tables, list[str]]:
         entries.pop()
     for index in range(len(entries)):
         tables.append(_table(source, tables, entries[index:], len(tokens)))
-    tables[-1].log_backoffs[:] = 0.0  # some toolkits write one where nothing longer can follow
-    notes = [f"{left_out:,} n-grams that run across line ends were left out"] if left_out else []
+    tables[-1].log_backoffs[:] = 0.0  # some toolkits write a weight for the highest order
+    notes = [f"{left_out:,} n-grams that cross line ends were dropped"] if left_out else []
     if 1 not in numbers.values():
         notes.append("the ARPA file lists no <unk>: words it does not list have probability zero")
     return Tables(tables, len(tokens), 0, notes), tokens
 
 
 class _Source:
-    """The text of an ARPA file and the places of its sections.
+    """The text of an ARPA file and the positions of its sections.
 
-    It is kept as bytes, which split at ASCII white space only, as toolkits do: a word may hold a
-    no-break space.
+    It stays bytes, which split only at ASCII white space, as in other toolkits: a word may contain
+    a no-break space.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -72,17 +72,17 @@ class _Source:
         return self.data.count(b"\n", 0, place) + 1
 
     def refuse(self, lines: Array, wrong: Array, message: str) -> None:
-        """Complain about the first line that is wrong, if any is."""
+        """Raise an error for the first wrong line, if any."""
         if wrong.any():
             raise self.error(int(lines[np.argmax(wrong)]), message)
 
     def section(self, number: int) -> tuple[int, bytes]:
-        """Line of a heading, and the text from it to the next one."""
+        """The line of a heading, and the text up to the next heading."""
         heading, following = self.headings[number : number + 2]
         return self.line_at(heading.start()), self.data[heading.end() : following.start()]
 
     def header(self) -> list[int]:
-        """How many n-grams of each order are promised; a section must follow for each."""
+        """The declared number of n-grams of each order; a section must follow for each."""
         counts: list[int] = []
         first, text = self.section(0)
         for line, content in enumerate(text.split(b"\n"), first):
@@ -90,9 +90,7 @@ class _Source:
             if found and int(found[1]) == len(counts) + 1:
                 counts.append(int(found[2]))
             elif content.strip():
-                raise self.error(
-                    line, f"expected 'ngram {len(counts) + 1}=' and how many there are"
-                )
+                raise self.error(line, f"expected 'ngram {len(counts) + 1}=' and their number")
         if not counts:
             raise self.error(first, "no line 'ngram 1=' follows \\data\\")
         for order, heading in enumerate(self.headings[1:], 1):
@@ -106,14 +104,14 @@ class _Source:
 
 @dataclass
 class _Entries:
-    """The n-grams of one order, as they stand in the file."""
+    """The n-grams of one order, in file order."""
 
-    lines: Array  # where each stands
+    lines: Array  # the line of each
     words: Array  # (N, order), bytes
     log_probs: Array
     log_backoffs: Array
     ids: Array  # (N, order), once the vocabulary is known
-    beginnings: Array  # number of each one's first words in the longest table made so far
+    beginnings: Array  # number of each prefix in the highest table built so far
 
     @classmethod
     def read(cls, source: _Source, order: int, count: int) -> "_Entries":
@@ -123,10 +121,10 @@ class _Entries:
         lengths = lengths[lengths > 0]
         if len(lengths) != count:
             raise source.error(
-                first, f"\\data\\ promises {count} {order}-grams, but {len(lengths)} stand here"
+                first, f"\\data\\ declares {count} {order}-grams, but there are {len(lengths)}"
             )
         wrong = (lengths != order + 1) & (lengths != order + 2)
-        content = f"a number, {order} word{'s' * (order > 1)} and perhaps a back-off weight"
+        content = f"a number, {order} word{'s' * (order > 1)} and an optional back-off weight"
         source.refuse(lines, wrong, f"expected {content}")
         fields = np.array(text.split(), dtype=object)
         starts = np.cumsum(lengths) - lengths
@@ -142,7 +140,7 @@ class _Entries:
         return cls(lines, words, log_probs, log_backoffs, nothing, nothing)
 
     def number_words(self, source: _Source, numbers: dict[bytes, int], start_id: int) -> int:
-        """Put ids for words; leave out, and count, what holds a marker in an impossible place."""
+        """Convert words to ids; drop, and count, n-grams with a misplaced marker."""
         order = self.words.shape[1]
         ids = np.fromiter(map(numbers.get, self.words.flat, repeat(-1)), np.int64, self.words.size)
         ids = ids.reshape(-1, order)
@@ -182,12 +180,14 @@ def _number_or_nan(field: bytes) -> float:
 def _vocabulary(source: _Source, unigrams: _Entries) -> tuple[list[str], dict[bytes, int]]:
     """The tokens, and the number of each word; that of `<s>` comes after all others."""
     listed = unigrams.words[:, 0]
-    taken = f"the word {EOS!r} is what elman calls the end of a line; rename it"
+    taken = f"the word {EOS!r} is elman's marker for the end of a line; rename it"
     source.refuse(unigrams.lines, listed == EOS.encode(), taken)
     words = dict.fromkeys(listed)
     if END.encode() not in words:
         raise source.error(source.section(1)[0], f"the 1-grams lack {END}, so no line could end")
-    unknown = UNKNOWN if UNKNOWN.encode() in words else UNKNOWN.upper()  # some toolkits shout
+    unknown = (
+        UNKNOWN if UNKNOWN.encode() in words else UNKNOWN.upper()
+    )  # some toolkits use capitals
     special = [word for word in (END, unknown, START) if word.encode() in words]
     ordinary = [word for word in words if word.decode() not in special]
     tokens = [EOS, UNKNOWN, *(word.decode() for word in ordinary)]
@@ -197,7 +197,7 @@ def _vocabulary(source: _Source, unigrams: _Entries) -> tuple[list[str], dict[by
 
 
 def _unigram_table(source: _Source, unigrams: _Entries, size: int) -> OrderTable:
-    """A row for every token; `<eos>` takes the probability of `</s>` and the weight of `<s>`."""
+    """A row for every token; `<eos>` gets the probability of `</s>` and the weight of `<s>`."""
     ids = unigrams.ids[:, 0]
     _sort(source, unigrams, ids)
     log_probs, log_backoffs = np.full(size + 1, -np.inf), np.zeros(size + 1)
@@ -210,14 +210,14 @@ def _unigram_table(source: _Source, unigrams: _Entries, size: int) -> OrderTable
 def _table(
     source: _Source, below: list[OrderTable], entries: list[_Entries], size: int
 ) -> OrderTable:
-    """The next table: the first of `entries`, and the beginnings of the others that it lacks."""
+    """The next table: the first of `entries`, and the missing prefixes of the others."""
     order = len(below) + 1
     own, *longer = entries
     keys = [each.beginnings * size + each.ids[:, order - 1] for each in entries]
     places = _sort(source, own, keys[0])
     log_probs, log_backoffs = own.log_probs[places], own.log_backoffs[places]
     present = keys[0][places]
-    # A line ends with </s>: whatever weight the file gives it must not reach the next line.
+    # A line ends with </s>: its weight in the file must not affect the next line.
     log_backoffs[present % size == 0] = 0.0
 
     wanted, firsts = np.unique(np.concatenate([present[:0], *keys[1:]]), return_index=True)
@@ -236,10 +236,10 @@ def _table(
 
 
 def _sort(source: _Source, entries: _Entries, keys: Array) -> Array:
-    """The order that sorts the keys of n-grams, none of which may be there twice."""
+    """The permutation that sorts the keys of n-grams; duplicates are refused."""
     places = np.argsort(keys, kind="stable")
     again = keys[places][1:] == keys[places][:-1]
     if again.any():
         line = entries.lines[places[1:][again]].min()
-        raise source.error(line, "this n-gram stands in the file a second time")
+        raise source.error(line, "duplicate n-gram")
     return places

@@ -1,6 +1,6 @@
 """Write back-off models as ARPA files, the plain text in which n-gram toolkits exchange them.
 
-Takes `Tables` and tokens, writes a file, which `arpa_reader.py` gives back. Each line is a log10
+Takes `Tables` and tokens, writes a file, which `arpa_reader.py` reads. Each line is a log10
 probability, the words, and a log10 back-off weight where something longer is stored:
 
     \\1-grams:
@@ -10,8 +10,8 @@ probability, the words, and a log10 back-off weight where something longer is st
     -0.4       <s> the
 
 Both markers are one token here, `<eos>`: first in an n-gram it is `<s>`, last it is `</s>`.
-Numbers of -99 and less stand for probability zero, as toolkits agree. A vocabulary that knows no
-`<unk>` is written with one of probability zero; a file that lists none is read the same way.
+By convention, numbers of -99 and less mean probability zero. A vocabulary without `<unk>` is
+written with an `<unk>` of probability zero; a file without one is read the same way.
 """
 
 import gzip
@@ -31,12 +31,12 @@ from elman.text.tokenizer import UNKNOWN, no_surrogates
 
 Array = np.ndarray
 START, END = "<s>", "</s>"
-ZERO = -99.0  # what stands for the logarithm of zero
+ZERO = -99.0  # the logarithm of zero, by convention
 LOG_10 = np.log(10)
 
 
 def write_arpa(path: str | os.PathLike[str], tables: Tables, tokens: list[str]) -> None:
-    """Write a model as an ARPA file, gzipped if the path ends in .gz; all of it or nothing.
+    """Write a model as an ARPA file, atomically; gzipped if the path ends in .gz.
 
     Twelve digits are written, so that probabilities read back still sum to one within 1e-9.
     """
@@ -51,12 +51,12 @@ def write_arpa(path: str | os.PathLike[str], tables: Tables, tokens: list[str]) 
 
 
 def check_exportable(tables: Tables, tokens: list[str]) -> None:
-    """Raise an InputError if the format has no way to express this model."""
+    """Raise an InputError if the format cannot express this model."""
     for token in tokens:
         if len(no_surrogates(token).split()) != 1:
             raise InputError(
-                f"the token {token!r} cannot be written: in ARPA files white space separates "
-                "words; train a model with --set text.tokenizer=words"
+                f"the token {token!r} cannot be written: white space separates words in ARPA "
+                "files; train a model with --set text.tokenizer=words"
             )
         if token in (START, END):
             raise InputError(
@@ -70,7 +70,7 @@ def check_exportable(tables: Tables, tokens: list[str]) -> None:
     for below, above in pairwise(tables.tables[1:]):
         if (below.words[above.prefixes] == tables.eos_id).any():
             raise InputError(
-                "contexts of this model run across line ends, which ARPA files cannot express; "
+                "contexts of this model cross line ends, which ARPA files cannot express; "
                 "train it with --set model.context=line"
             )
 
@@ -78,7 +78,7 @@ def check_exportable(tables: Tables, tokens: list[str]) -> None:
 def _blocks(tables: Tables, tokens: list[str]) -> Iterator[str]:
     """The file in pieces: the header, then each order.
 
-    The words of an n-gram are those of its prefix, made one order before, and one more.
+    The words of an n-gram are the words of its prefix, from one order below, and one more.
     """
     used = [table for table in tables.tables if len(table)]  # cutoffs may have emptied an order
     extra = 1 + (UNKNOWN not in tokens)  # <s> besides </s>, and <unk>
@@ -99,7 +99,7 @@ def _blocks(tables: Tables, tokens: list[str]) -> Iterator[str]:
 
 
 def _unigrams(table: OrderTable, names: list[str], eos_id: int, highest: bool) -> str:
-    """The first section, where `<eos>` is two words: one has its probability, one its weight."""
+    """The first section: `<eos>` becomes `</s>` (its probability) and `<s>` (its weight)."""
     unknown = [] if UNKNOWN in names else [UNKNOWN]
     impossible = [f"{ZERO:g}"]
     log_probs = _log10_texts(np.minimum(table.log_probs, 0))
@@ -128,6 +128,6 @@ def _opened(path: Path, compressed: bool) -> Iterator[IO[bytes]]:
         if not compressed:
             yield file
             return
-        # Neither name nor time goes in, so that the same model gives the same bytes.
+        # Without name and time, so that the same model gives the same bytes.
         with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
-            yield packed  # type: ignore[misc]  # which can do all that is asked of it
+            yield packed  # type: ignore[misc]  # a GzipFile has all the methods needed

@@ -18,7 +18,7 @@ from elman.errors import InputError
 
 
 def write_vectors(path: Path, lines: Sequence[tuple[Sequence[str], np.ndarray]]) -> None:
-    """The file, whole or not at all; lines without words have no vectors, but keep their number."""
+    """Write the file atomically; lines without words have no vectors, but keep their number."""
     arrays = {f"line.{n}": layers for n, (words, layers) in enumerate(lines, 1) if words}
     every = json.dumps([words for words, _ in lines], ensure_ascii=False)
     try:

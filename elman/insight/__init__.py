@@ -1,8 +1,8 @@
-"""What happens inside a neural model while it reads: gradients, units, attention, vectors.
+"""Insights into a neural model while it reads a text: gradients, units, attention, vectors.
 
-Takes a model and the ids of a text, gives small dataclasses whose `to_data()` is plain data and
-whose `drawings()` are pictures as data; called by `tasks/language_modelling/inspection.py`. They
-are drawn in the page (`studio/static/draw.js`) and with matplotlib (`figures/`).
+Takes a model and the ids of a text, gives small dataclasses: `to_data()` is plain data, and
+`drawings()` are pictures as data. Called by `tasks/language_modelling/inspection.py`. The studio
+(`studio/static/draw.js`) and matplotlib (`figures/`) draw them.
 """
 
 from elman.registry import Registry

@@ -1,7 +1,7 @@
-"""How much each step attends to each word read before.
+"""The attention of each step to each earlier word.
 
-A language model attends where its output does (`Output.attention`: a pointer to recent words). The
-weights of a column sum to one. Maps of a source and a target are in `evaluation/attention_map.py`.
+A language model has attention if its output has (`Output.attention`: a pointer to recent words).
+Each column sums to one. Maps of source and target are in `evaluation/attention_map.py`.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from elman.errors import InputError
 from elman.insight.insight import Drawing, Insight, Subject, inputs_of, numbers
 
 _NAME = "recent words"
-NONE = "(none of them)"  # the sentinel: the vocabulary instead of a word read lately
+NONE = "(none of them)"  # the sentinel: the vocabulary instead of a recent word
 
 
 @dataclass(frozen=True)
 class Attention(Insight):
     """A matrix with words on both axes."""
 
-    about: ClassVar[str] = "what a model with attention attends to"
+    about: ClassVar[str] = "the attention weights of a model with attention"
 
     attended: list[str]  # one per row
     attending: list[str]  # one per column
-    weights: np.ndarray  # (attended, attending); NaN where there can be none
+    weights: np.ndarray  # (attended, attending); NaN where attention is impossible
 
     @classmethod
     @torch.inference_mode()
@@ -59,8 +59,8 @@ class Attention(Insight):
 
 
 def _by_place(weights: np.ndarray) -> np.ndarray:
-    """From (T, L + 1), the last L words of each step and none of them, to (T + 1, T): each word
-    that was read and none of them, against each step. NaN where a word was not within reach.
+    """Turn (T, L + 1), the last L words of each step and the sentinel, into (T + 1, T): all words
+    and the sentinel by step. NaN where a word is out of reach.
     """
     time, reach = weights.shape[0], weights.shape[1] - 1
     found = np.full((time + 1, time), np.nan)

@@ -1,10 +1,10 @@
-"""The units that follow brackets, quotes, the line or the sentence best, by correlation.
+"""The units that best track brackets, quotes, the line or the sentence, by correlation.
 
     r(u, s) = Pearson's correlation of unit u's values with signal s over the tokens of the text
 
-Hidden units and cells of all layers take part. The best of many units correlates with anything in a
-short text; so beside it stands what the best unit reaches by chance: the same, with the signal
-turned around the text by so many places, the 95th percentile over many turns.
+Hidden units and cells of all layers take part. In a short text, the best of many units correlates
+with any signal. So each result has a chance level: the correlation of the best unit with the signal
+rotated along the text, as the 95th percentile over many rotations.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _ENDS = ".!?"
 def signals(pieces: Sequence[str]) -> dict[str, np.ndarray]:
     """Name to (T,): inside brackets, inside quotes, place in the line, length of the sentence.
 
-    What a reader could keep count of. Takes a text cut where its tokens end, gives one number per
-    token for each signal: how things stand when the token has been read.
+    Signals that a reader could track. Takes a text split at token ends, gives one number per token
+    for each signal: its value after the token.
     """
     brackets = quotes = line = sentence = 0
     found: dict[str, list[float]] = {
@@ -58,7 +58,7 @@ def signals(pieces: Sequence[str]) -> dict[str, np.ndarray]:
 
 
 def _nested(piece: str, brackets: int, quotes: int) -> tuple[int, int]:
-    """How deep in brackets and whether in quotes after these characters."""
+    """The bracket depth, and whether a quote is open, after these characters."""
     if piece.strip() in ("``", "''"):  # as treebanks write quotes
         return brackets, int(piece.strip() == "``")
     for character in piece:
@@ -81,7 +81,7 @@ _TURNS = 40
 
 @dataclass(frozen=True)
 class Follower:
-    """A unit that follows a signal."""
+    """A unit that tracks a signal."""
 
     layer: str  # "layer 1 cell"
     unit: int  # from 1
@@ -91,22 +91,22 @@ class Follower:
 
 @dataclass(frozen=True)
 class Followed:
-    """A signal of the text, and who follows it best."""
+    """A signal of the text, and the units that track it best."""
 
     signal: str
     values: np.ndarray  # (T,)
-    chance: float  # what the best unit reaches by chance
+    chance: float  # correlation of the best unit by chance
     best: list[Follower]
 
 
 @dataclass(frozen=True)
 class Followers(Insight):
-    """All signals that change in the text."""
+    """The best units of all signals that change in the text."""
 
-    about: ClassVar[str] = "the units that follow brackets, quotes, line or sentence best"
+    about: ClassVar[str] = "the units that best track brackets, quotes, line or sentence"
 
     tokens: list[str]
-    pieces: list[str]  # the text, cut where tokens end
+    pieces: list[str]  # the text, split at token ends
     followed: list[Followed]
     absent: list[str]  # signals that do not change in this text
 

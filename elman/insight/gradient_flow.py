@@ -1,12 +1,12 @@
-"""How far the gradient reaches: the norm of ∂loss_t/∂state_i for all pairs of steps.
+"""Gradient flow: the norm of ∂loss_t/∂state_i for all pairs of steps.
 
     loss_t = −log p(x_{t+1} | state_t),    state_t = f(x_t, state_{t-1})
     flow[i][t] = ‖∂loss_t/∂state_i‖₂,      i ≤ t;  t − i is the distance
 
-A state is what the recurrence hands on: h, of an LSTM h and c, of all layers together; and each of
-them alone. In a network that forgets, the norm falls with the distance like a product of so many
-Jacobians (Pascanu et al. 2013); where it is nothing, nothing can be learned. All pairs come of one
-way back: the text is read in as many rows as it has tokens, and the loss of row t is loss_t alone.
+A state is everything the recurrence carries: h, or h and c of an LSTM, for all layers together and
+for each tensor alone. In a network that forgets, the norm falls with the distance like a product of
+Jacobians (Pascanu et al. 2013); where it is zero, nothing can be learned. One backward pass gives
+all pairs: the text is read in as many rows as it has tokens, and the loss of row t is loss_t alone.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from elman.insight.insight import (
 from elman.insight.recording import Watched, watch
 
 WHOLE = "state"  # all tensors of all layers together
-_DEEPEST = 1e-8  # of the largest norm; whatever is smaller has one colour
-_LEAST = 1e-30  # what is smaller is drawn as if it were this, or it would swallow the colours
+_DEEPEST = 1e-8  # of the largest norm; smaller norms share one colour
+_LEAST = 1e-30  # smaller norms are drawn as this one, or they would take most of the colour scale
 
 
 @dataclass(frozen=True)
 class GradientFlow(Insight):
     """Norms by state and loss; row i: the state after token i was read, column t: loss_t."""
 
-    about: ClassVar[str] = "how the gradient of each loss fades on its way back through the states"
+    about: ClassVar[str] = "how the gradient of each loss vanishes over earlier states"
 
-    read: list[str]  # what was read when each state came about; the first is the start
-    predicted: list[str]  # what each loss is of
+    read: list[str]  # the token read before each state; the first is the start
+    predicted: list[str]  # the token of each loss
     norms: dict[str, np.ndarray]  # "state", "layer 1 hidden", …: (T, T), zero where i > t
 
     @classmethod
@@ -52,12 +52,12 @@ class GradientFlow(Insight):
         return cls(subject.read, subject.tokens, norms)
 
     def by_distance(self, name: str = WHOLE) -> list[float]:
-        """The mean norm over all pairs of a distance, from 0 on."""
+        """The mean norm over all pairs at each distance, from 0."""
         norms = self.norms[name]
         return [float(np.diagonal(norms, distance).mean()) for distance in range(len(norms))]
 
     def of_loss(self, place: int, name: str = WHOLE) -> list[float]:
-        """The norm of one loss's gradient, by distance."""
+        """The norm of the gradient of one loss, by distance."""
         return [float(value) for value in self.norms[name][place::-1, place]]
 
     def half_life(self, name: str = WHOLE) -> int | None:
@@ -114,8 +114,8 @@ class GradientFlow(Insight):
 
 
 def side_by_side(flows: Mapping[str, GradientFlow]) -> list[Drawing]:
-    """Several models in one picture, each as a share of its own mean norm at distance 0: by
-    distance, over all losses and for the last one; and a heat map of each, on one scale.
+    """Compare several models, each relative to its mean norm at distance 0: curves by distance,
+    over all losses and for the last one, and a heat map of each model on one scale.
     """
     means = {name: _shares(flow.by_distance()) for name, flow in flows.items()}
     lasts = {name: _shares(flow.of_loss(-1)) for name, flow in flows.items()}
@@ -147,7 +147,7 @@ def _norms(watched: Watched, subject: Subject, rows: torch.Tensor) -> dict[str, 
 
 def _squares(probe: torch.Tensor) -> torch.Tensor:
     """The squared norm of a probe's gradient in each row, (B,), in double precision."""
-    if probe.grad is None:  # nothing that was asked for depends on it
+    if probe.grad is None:  # no requested loss depends on it
         return probe.new_zeros(len(probe), dtype=torch.float64)
     return probe.grad.double().square().sum(1)
 
@@ -172,7 +172,7 @@ def _distance_curves(
 
 
 def _lowest(norms: np.ndarray) -> float:
-    """Where a scale of colours begins: what is smaller is nothing beside the largest."""
+    """The start of a colour scale; smaller norms are negligible."""
     smallest = float(norms[norms > 0].min(initial=1.0))
     return max(_LEAST, smallest, float(norms.max(initial=0)) * _DEEPEST)
 

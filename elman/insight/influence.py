@@ -1,6 +1,4 @@
-"""Which earlier words a prediction depended on: by gradient × input, or by leaving each of them
-out.
-"""
+"""The influence of earlier words on a prediction: by gradient × input, or by leaving words out."""
 
 from __future__ import annotations
 
@@ -29,12 +27,12 @@ class Influence(Insight):
 
         influence[i][t] = x_i · ∂log p(x_{t+1} | …)/∂x_i          x_i: the word vector that was read
 
-    To first order this is how much log p would fall if the word vector were taken away (set to
-    zero); positive: the word spoke for what came. Cheap and signed, but of the first order only:
-    `LeaveOneOut` measures instead.
+    To first order this is how much log p would fall if the word vector were set to zero. A positive
+    value supports the predicted word. Cheap and signed, but only a first-order estimate;
+    `LeaveOneOut` measures the influence.
     """
 
-    about: ClassVar[str] = "which earlier words each prediction depended on, by gradient × input"
+    about: ClassVar[str] = "the influence of earlier words on each prediction, by gradient × input"
     method: ClassVar[str] = "gradient × input"
     how: ClassVar[str] = "gradient × input"  # in the title
     by: ClassVar[str] = "gradient × input"  # in a sentence
@@ -59,13 +57,13 @@ class Influence(Insight):
             with torch.enable_grad():
                 losses(twin, inputs_of(subject), torch.from_numpy(subject.ids), rows).backward()  # type: ignore[no-untyped-call]
             products = [-(_gradient(part) * part.detach()).double().sum(2) for part in seen]
-            # A window reads again what it carries on, before what is new in each call.
+            # A window model reads its carried words again before the new ones.
             again = (sum(part.shape[1] for part in seen) - len(subject.ids)) // len(seen)
             parts.append(torch.cat([part[:, again:] for part in products], dim=1).t())  # (T, rows)
         return cls(subject.read, subject.tokens, torch.cat(parts, dim=1).numpy(force=True))
 
     def strongest(self, place: int, top: int = 5) -> list[tuple[int, float]]:
-        """Places and values of the tokens on which one prediction depended most."""
+        """Positions and values of the tokens with the most influence on one prediction."""
         column = self.values[: place + 1, place]
         best = np.argsort(-np.abs(column), kind="stable")[:top]
         return [(int(number), float(column[number])) for number in best]
@@ -74,7 +72,7 @@ class Influence(Insight):
         return {"method": self.method, **vars(self), "values": numbers(above(self.values))}
 
     def drawings(self) -> list[Drawing]:
-        """Read words against predicted ones."""
+        """A heat map: words read by words predicted."""
         heat_map = {
             "title": f"Influence of each word on each later one: {self.how}, in nats",
             "rows": self.read,
@@ -88,7 +86,7 @@ class Influence(Insight):
         return [Drawing("heatMap", heat_map)]
 
     def summary(self) -> list[str]:
-        """What the last prediction depended on."""
+        """The words with the most influence on the last prediction."""
         place = len(self.predicted) - 1
         words = ", ".join(
             f"{self.read[number]!r} ({value:+.2f})" for number, value in self.strongest(place, 3)
@@ -97,7 +95,7 @@ class Influence(Insight):
 
 
 def above(values: np.ndarray) -> np.ndarray:
-    """Without what cannot be: a word has no influence on an earlier one."""
+    """Remove impossible pairs: a word has no influence on an earlier one."""
     return np.where(np.triu(np.ones_like(values)) > 0, values, np.nan)
 
 
@@ -112,15 +110,15 @@ _AT_ONCE = 20_000_000  # probabilities of one batch
 class LeaveOneOut(Influence):
     """In nats; row i: the token that was left out, column t: a token that was predicted.
 
-    Which earlier words a prediction depended on, by leaving each of them out.
+    The influence of earlier words on a prediction, by leaving each of them out.
 
         influence[i][t] = log p(x_{t+1} | all before) − log p(x_{t+1} | all before but x_i)
 
-    Measured, not estimated, and for any model that keeps the contract; one more reading of the text
-    per word. The word is taken out of the text, so later ones move up by one.
+    Measured, not estimated, and for any language model; it costs one pass over the text per word.
+    The word is removed from the text, so later words move up by one.
     """
 
-    about: ClassVar[str] = "which earlier words each prediction depended on, by leaving them out"
+    about: ClassVar[str] = "the influence of earlier words on each prediction, by leaving them out"
     method: ClassVar[str] = "leave-one-out"
     how: ClassVar[str] = "leaving it out"
     by: ClassVar[str] = "leaving words out"
@@ -134,7 +132,7 @@ class LeaveOneOut(Influence):
         values = np.zeros((time, time))
         places = torch.arange(time)
         rows = max(1, _AT_ONCE // (time * subject.model.vocabulary_size))
-        for some in in_parts(torch.arange(time - 1), rows):  # what is read last changes nothing
+        for some in in_parts(torch.arange(time - 1), rows):  # the last token has no influence
             shorter = torch.stack([ids[places != place] for place in some])
             scores = model.score(shorter, model.start(len(some)))[0].double()  # (rows, T - 1)
             for place, own in zip(some.tolist(), scores, strict=True):

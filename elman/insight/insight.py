@@ -1,9 +1,9 @@
-"""What every insight is: something seen inside a model while it read a text.
+"""The base class of insights: an observation of a model while it reads a text.
 
     look       a subject (a model and a text it reads) → the insight
-    to_data    plain data, as `--json`, the server and the studio have it
-    drawings   what shows it: a kind of picture and its data, for `draw.js` and `figures/` alike
-    summary    sentences with the numbers that matter
+    to_data    plain data, for `--json`, the server and the studio
+    drawings   pictures as data, for both `draw.js` and `figures/`
+    summary    sentences with the main numbers
 
 An insight is a class and a line in `INSIGHTS` (`__init__.py`).
 """
@@ -17,37 +17,37 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 
-START = "<start>"  # what stands before the first token
+START = "<start>"  # shown before the first token
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A model, and a text that it reads."""
+    """A model and a text that it reads."""
 
     model: Any
     text: str
     ids: np.ndarray  # (T,)
-    tokens: list[str]  # of the text, as they are shown: without spaces around them
-    pieces: list[str]  # the text itself, cut where tokens end
+    tokens: list[str]  # of the text, as displayed: without surrounding spaces
+    pieces: list[str]  # the text, split at token ends
     vocabulary: list[str]
     history: list[dict[str, Any]] = field(default_factory=list)  # records of the training
 
     @property
     def read(self) -> list[str]:
-        """What was read before each token is predicted."""
+        """The token read before each predicted token."""
         return [START, *self.tokens[:-1]]
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture as data: which function of draw.js, and what it takes."""
+    """A picture as data: a function of draw.js and its arguments."""
 
     kind: str  # curves, panels, heatMap, bars, colouredText
     arguments: dict[str, Any]
 
     @property
     def title(self) -> str:
-        """What stands above it."""
+        """The title."""
         return str(self.arguments["title"])
 
     def to_data(self) -> dict[str, Any]:
@@ -56,14 +56,14 @@ class Drawing:
 
 
 class Insight(ABC):
-    """One thing that can be seen."""
+    """An insight into a model."""
 
     about: ClassVar[str]
 
     @classmethod
     @abstractmethod
     def look(cls, subject: Subject) -> Self:
-        """Look inside; an InputError says why there is nothing to see in this model."""
+        """Inspect the model; raise an InputError if this model does not support the insight."""
 
     @abstractmethod
     def to_data(self) -> dict[str, Any]:
@@ -71,15 +71,15 @@ class Insight(ABC):
 
     @abstractmethod
     def drawings(self) -> list[Drawing]:
-        """What shows it."""
+        """The pictures."""
 
     def summary(self) -> list[str]:
-        """What there is to say in words."""
+        """The main results as sentences."""
         return []
 
 
 def numbers(array: np.ndarray) -> Any:
-    """An array as nested lists; what is no number becomes None, since JSON has none."""
+    """An array as nested lists; NaN and infinity become None, because JSON has neither."""
     listed = np.asarray(array, dtype=float)
     rounded = [float(f"{value:.6g}") if np.isfinite(value) else None for value in listed.flat]
     shaped = np.empty(listed.size, dtype=object)
@@ -87,11 +87,11 @@ def numbers(array: np.ndarray) -> Any:
     return shaped.reshape(listed.shape).tolist()
 
 
-_AT_ONCE = 40_000_000  # numbers that one way back may keep
+_AT_ONCE = 40_000_000  # maximum numbers stored for one backward pass
 
 
 def inputs_of(subject: Subject) -> torch.Tensor:
-    """What is read before each token is predicted, (T,): a line end, then all but the last."""
+    """The id read before each prediction, (T,): a line end, then all ids except the last."""
     start = torch.tensor([subject.model.eos_id])
     return torch.cat([start, torch.from_numpy(subject.ids[:-1])])
 
@@ -99,9 +99,9 @@ def inputs_of(subject: Subject) -> torch.Tensor:
 def losses(
     model: Any, inputs: torch.Tensor, targets: torch.Tensor, rows: torch.Tensor
 ) -> torch.Tensor:
-    """The sum over the rows, each of which counts the loss of one place of the text.
+    """The sum over rows, where each row counts the loss of one position of the text.
 
-    So the gradients of all losses come of one way back, row by row.
+    So one backward pass gives the gradients of all losses, row by row.
     """
     text = inputs.expand(len(rows), -1)
     evidence, _ = model.advance(text, model.begin(len(rows)))
@@ -112,12 +112,12 @@ def losses(
 
 
 def parts_of_rows(subject: Subject) -> list[torch.Tensor]:
-    """The places of the text, in parts that fit into memory."""
+    """The positions of the text, in parts that fit into memory."""
     time = len(subject.ids)
     kept = sum(parameter.shape[0] for parameter in subject.model.parameters())
     return in_parts(torch.arange(time), max(1, min(time, _AT_ONCE // (time * kept))))
 
 
 def in_parts(values: torch.Tensor, size: int) -> list[torch.Tensor]:
-    """The same, so many at a time."""
+    """The same, in parts of this size."""
     return [values[first : first + size] for first in range(0, len(values), size)]

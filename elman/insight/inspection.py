@@ -1,7 +1,6 @@
-"""What was seen in models while they read a text: insights by name, one model or several.
+"""Reports of insights by name, for one model or several.
 
-Made by `tasks/language_modelling/inspection.py`; drawn by `figures/inspection.py` and
-`figures/inspection.py`.
+Made by `tasks/language_modelling/inspection.py`; drawn by `figures/inspection.py`.
 """
 
 from __future__ import annotations
@@ -16,15 +15,15 @@ from elman.insight.remembering import Remembering, draw_remembering
 
 @dataclass(frozen=True)
 class Inspection:
-    """What was seen in one model."""
+    """The insights into one model."""
 
     name: str
-    model: dict[str, Any]  # what it is
-    text: str  # as far as it was read
+    model: dict[str, Any]  # description of the model
+    text: str  # the part that was read
     tokens: int
     left_out: int  # tokens of the text beyond the limit
     insights: dict[str, Insight]
-    unseen: dict[str, str]  # insight to the reason why there is none
+    unseen: dict[str, str]  # missing insight to the reason
     unknown: list[str] = field(default_factory=list)  # out-of-vocabulary words of the text
 
     def to_data(self) -> dict[str, Any]:
@@ -43,13 +42,13 @@ class Inspection:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """Several models on one text; after training on `tickets`, also what each remembered."""
+    """Several models on one text; after training on `tickets`, also their memory by distance."""
 
     inspections: list[Inspection]
     remembering: dict[str, Remembering] = field(default_factory=dict)  # by name of the model
 
     def drawings(self) -> list[Drawing]:
-        """What compares them: how well they remember, and how far gradients reach in each."""
+        """Pictures that compare the models: their memory and their gradient flow."""
         flows = {
             one.name: flow
             for one in self.inspections

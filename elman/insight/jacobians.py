@@ -1,11 +1,11 @@
-"""How one step after the other stretches or shrinks what a state holds.
+"""Jacobians of the recurrence: how the steps stretch or shrink a state.
 
     J_t = ∂state_t/∂state_{t-1},       P_d = J_T J_{T-1} … J_{T-d+1} = ∂state_T/∂state_{T-d}
     spectral radius: the largest |eigenvalue| of P_d;    norm: its largest singular value
 
-With a radius well below one, what was d steps ago cannot be learned from; above one, gradients can
-explode (Pascanu et al. 2013). A state is all that the recurrence hands on. One step is taken in as
-many rows as the state has numbers; each row goes back from one of them.
+With a radius well below one, the network cannot learn from tokens d steps ago; above one, gradients
+can explode (Pascanu et al. 2013). A state is everything the recurrence carries. Each step runs with
+one row per number of the state; the backward pass of a row starts from its number.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from elman.insight.recording import is_recurrent, twin_of
 from elman.state import State, map_state, tensors
 
 _LARGEST = 1000  # numbers in a state; the work grows with the cube of it
-_ALL_DISTANCES = 150  # up to so many numbers, every distance is looked at
+_ALL_DISTANCES = 150  # up to this size, every distance is computed
 _DISTANCES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96)
 
 
 @dataclass(frozen=True)
 class Jacobians(Insight):
-    """What becomes of the state before, d steps later."""
+    """The effect of an earlier state, d steps later."""
 
     about: ClassVar[str] = "spectral radius and norm of the product of the Jacobians, by distance"
 
@@ -42,15 +42,15 @@ class Jacobians(Insight):
     @classmethod
     def look(cls, subject: Subject) -> Jacobians:
         if not is_recurrent(subject.model):
-            raise InputError("this model has no recurrent layers: it hands on no state")
+            raise InputError("this model has no recurrent layers, so it carries no state")
         found = step_jacobians(subject.model, inputs_of(subject))
         if not found:
-            raise InputError("one token: there is no step from one state to the next")
+            raise InputError("the text has one token; Jacobians need at least two")
         size, longest = len(found[0]), len(found)
         wanted = range(1, longest + 1) if size <= _ALL_DISTANCES else _DISTANCES
         distances = [distance for distance in wanted if distance <= longest]
         radii, norms = [], []
-        product, logarithm = np.eye(size), 0.0  # kept in range, with its size beside it
+        product, logarithm = np.eye(size), 0.0  # scaled; the log scale is separate
         for distance, jacobian in enumerate(reversed(found), 1):
             product = product @ jacobian
             scale = float(np.abs(product).max())
@@ -64,7 +64,7 @@ class Jacobians(Insight):
         return cls(size, distances, radii, norms, steps)
 
     def per_step(self) -> float:
-        """The factor of one step, over the longest distance: the radius to the power of 1/d."""
+        """The mean factor per step over the longest distance: the radius to the power of 1/d."""
         return float(self.radii[-1] ** (1 / self.distances[-1]))
 
     def to_data(self) -> dict[str, Any]:
@@ -127,12 +127,12 @@ def _jacobian(model: Any, number: torch.Tensor, state: State, size: int) -> np.n
 
 
 def _floats(state: State) -> list[torch.Tensor]:
-    """What a gradient can flow through, each (B, size)."""
+    """The state tensors with gradients, each (B, size)."""
     return [tensor for tensor in tensors(state) if tensor.is_floating_point()]
 
 
 def _scaled(value: float, logarithm: float) -> float:
-    """value · e^logarithm, without a warning where that is beyond all numbers."""
+    """value · e^logarithm, without a warning on overflow."""
     if value == 0:
         return 0.0
     total = math.log(value) + logarithm

@@ -1,4 +1,4 @@
-"""What is nearest by cosine: words of the vocabulary to those of a text, and places of the text."""
+"""Nearest neighbours by cosine: words of the vocabulary, and positions of a text."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import torch
 from elman.errors import InputError
 from elman.insight.insight import Drawing, Insight, Subject, in_parts, numbers
 
-_WORDS = 20  # of the text, the first different ones
+_WORDS = 20  # the first distinct words of the text
 _TOP = 6
 _PART = 4096  # words at once
 
 
 @dataclass(frozen=True)
 class Near:
-    """A word and how near it is."""
+    """A word and its cosine."""
 
     word: str
     cosine: float
@@ -30,10 +30,10 @@ class NearestWords(Insight):
 
         cosine(a, b) = a · b / (‖a‖ ‖b‖)
 
-    Of the word vectors that the model reads, without any context.
+    Uses the input word vectors of the model, without context.
     """
 
-    about: ClassVar[str] = "the nearest words in the space of word vectors"
+    about: ClassVar[str] = "the nearest words by cosine of word vectors"
 
     words: list[str]
     near: list[list[Near]]
@@ -85,12 +85,12 @@ def word_vectors(model: Any) -> torch.Tensor:
 
 
 _PLACES = 3
-_BEFORE = 6  # words of a context that are shown
+_BEFORE = 6  # displayed words per context
 
 
 @dataclass(frozen=True)
 class NearContext:
-    """A place of the text and how near it is."""
+    """A position of the text and its cosine."""
 
     place: int  # of the token, from 0
     context: str  # the words up to it
@@ -99,15 +99,16 @@ class NearContext:
 
 @dataclass(frozen=True)
 class NearestContexts(Insight):
-    """The places of a text at which a model was in the most similar state, by cosine.
+    """The positions of a text with the most similar hidden states, by cosine.
 
-        cosine(h_i, h_j),  h_i: the hidden vector after token i, from which the next is predicted
+        cosine(h_i, h_j),  h_i: the hidden vector after token i, which predicts the next token
 
-    The hidden vectors of one text share a large part; their mean is taken away first, or everything
-    would be near everything. Words with the same future are near, whatever they are.
+    The hidden vectors of a text share a large mean, which is subtracted first; otherwise all
+    positions would be similar. Contexts with similar continuations are near, even if the words
+    differ.
     """
 
-    about: ClassVar[str] = "the places of the text where the model was in the most similar state"
+    about: ClassVar[str] = "the positions of the text with the most similar hidden states"
 
     tokens: list[str]
     cosines: np.ndarray  # (T, T)
@@ -118,7 +119,9 @@ class NearestContexts(Insight):
     @torch.inference_mode()
     def look(cls, subject: Subject) -> NearestContexts:
         if len(subject.ids) < 3:
-            raise InputError("a text of at least three tokens is needed to compare its places")
+            raise InputError(
+                "the text is too short: comparing positions needs at least three tokens"
+            )
         model = subject.model
         evidence, _ = model.advance(torch.from_numpy(subject.ids)[None], model.start(1)[1])
         vectors = evidence[0][0].flatten(1).double().numpy(force=True)  # (T, size)
@@ -147,7 +150,7 @@ class NearestContexts(Insight):
 
     def drawings(self) -> list[Drawing]:
         heat = {
-            "title": "How alike the states are after each two words (cosine)",
+            "title": "Similarity of the hidden states after each pair of words (cosine)",
             "rows": self.tokens,
             "columns": self.tokens,
             "values": numbers(self.cosines),
@@ -165,6 +168,6 @@ class NearestContexts(Insight):
         _, place = max(pairs)
         best = self.near[place][0]
         return [
-            f"Most alike ({best.cosine:.2f}): after {self.contexts[place]!r} and after "
+            f"Most similar states ({best.cosine:.2f}): after {self.contexts[place]!r} and after "
             f"{best.context!r}."
         ]

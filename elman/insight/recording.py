@@ -1,12 +1,12 @@
-"""A twin of a model whose cells can be watched and touched while it reads.
+"""A copy of a model whose cells record their values and have probes for gradients.
 
-The twin shares the weights of the model and is otherwise its own. Every cell in it keeps what it
-names in a step (gates, cells, hidden units), and adds a probe ε to every tensor of its state:
+The copy shares the weights of the model. Every cell in it records the values that it names in a
+step (gates, cells, hidden units), and adds a probe ε to every tensor of its state:
 
     state_i ← state_i + ε_i,  ε_i = 0        so that ∂loss_t/∂ε_i is ∂loss_t/∂state_i
 
-Whatever reads the state, the next step or the layer above, reads it with its probe. So this is the
-whole derivative, for any cell and any connection between layers. Called by the files beside it.
+The next step and the layer above both read the state with its probe. So this is the total
+derivative, for any cell and any connection between layers. Called by the other insights.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _STATE_NAMES = ("hidden", "cell")
 
 @dataclass
 class Record:
-    """What a cell has kept, step by step."""
+    """The values that a cell recorded, step by step."""
 
     name: str  # "layer 1"
     probes: list[States] = field(default_factory=list)  # per step, per tensor: (B, size)
@@ -37,17 +37,17 @@ class Record:
     values: list[dict[str, torch.Tensor]] = field(default_factory=list)  # per step, by name
 
     def state_names(self) -> tuple[str, ...]:
-        """What the tensors of the state are called: hidden and, of an LSTM, cell."""
+        """The names of the state tensors: hidden and, for an LSTM, cell."""
         count = len(self.states[0])
         return (*_STATE_NAMES, *(f"state {n + 1}" for n in range(2, count)))[:count]
 
     def clear(self) -> None:
-        """Forget what was kept."""
+        """Clear the record."""
         self.probes, self.states, self.values = [], [], []
 
 
 class _WatchedStep(WrappedStep):
-    """What the engine offers a cell, and a note of what the cell names."""
+    """The step of the engine, with a record of the values that the cell names."""
 
     def __init__(self, step: Step, values: dict[str, torch.Tensor]) -> None:
         super().__init__(step)
@@ -59,7 +59,7 @@ class _WatchedStep(WrappedStep):
 
 
 class WatchedCell(WrappedCell):
-    """As the cell inside, with a record of its steps and a probe on each state."""
+    """The wrapped cell, with a record of its steps and a probe on each state."""
 
     def __init__(self, cell: Cell, record: Record) -> None:
         super().__init__(cell)
@@ -79,25 +79,23 @@ class WatchedCell(WrappedCell):
 
 @dataclass
 class Watched:
-    """A model and what its cells have kept, layer by layer."""
+    """A model and the records of its cells, layer by layer."""
 
     model: Any
     records: list[Record]
 
     def clear(self) -> None:
-        """Forget what was kept, before the model reads something else."""
+        """Clear the records before the model reads another text."""
         for record in self.records:
             record.clear()
 
 
 def watch(model: nn.Module) -> Watched:
-    """A twin with the same weights, which takes no part in learning; of a model with cells."""
+    """A recording copy of a model with cells; it shares the weights and is not trained."""
     twin = twin_of(model)
     found = [part for part in twin.modules() if isinstance(part, Recurrent)]
     if not found:
-        raise InputError(
-            "this model has no recurrent layers: there is no state that gradients flow through"
-        )
+        raise InputError("this model has no recurrent layers, so gradients flow through no state")
     records = []
     for number, recurrent in enumerate(found, 1):
         records.append(Record(f"layer {number}"))
@@ -106,14 +104,14 @@ def watch(model: nn.Module) -> Watched:
 
 
 def is_recurrent(model: Any) -> bool:
-    """Whether there is something to watch."""
+    """Whether the model has recurrent cells."""
     return isinstance(model, nn.Module) and any(
         isinstance(part, Recurrent) for part in model.modules()
     )
 
 
 def twin_of(model: nn.Module) -> Any:
-    """The same model once more, with the same weights, none of which asks for a gradient."""
+    """A copy of the model that shares its weights, without gradients for them."""
     shared = {id(parameter): parameter.detach() for parameter in model.parameters()}
     shared |= {id(buffer): buffer for buffer in model.buffers()}
     return copy.deepcopy(model, shared).eval()
@@ -123,14 +121,14 @@ NOT_GATES = ("hidden", "cell", "candidate", "state")  # everything else lies bet
 
 
 def activations(subject: Subject) -> dict[str, np.ndarray]:
-    """Every value that the cells name while a text is read: gates, cells, candidates, hidden units.
+    """All values that the cells name while reading a text: gates, cells, candidates, hidden units.
 
-    "layer 1 hidden", "layer 1 forget", … to (T, units); row t is what token t left behind.
+    "layer 1 hidden", "layer 1 forget", … to (T, units); row t is the value after token t.
     """
     watched = watch(subject.model)
     with torch.inference_mode():
         model = watched.model
-        state = model.start(1)  # reads the end of the line before
+        state = model.start(1)  # starts with the end of the previous line
         watched.clear()
         model.read(torch.from_numpy(subject.ids)[None], state)
     found: dict[str, np.ndarray] = {}
@@ -142,5 +140,5 @@ def activations(subject: Subject) -> dict[str, np.ndarray]:
 
 
 def is_gate(name: str, values: np.ndarray) -> bool:
-    """Whether these are numbers between 0 and 1 that let something through."""
+    """Whether these values are those of a gate, between 0 and 1."""
     return not name.endswith(NOT_GATES) and bool(values.min() >= 0 and values.max() <= 1)

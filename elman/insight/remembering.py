@@ -1,7 +1,7 @@
-"""How likely a network finds a word that it read long before: by distance, after every epoch.
+"""Memory tests: the probability of a word read long before, by distance and epoch.
 
-Filled by `experiments/cells.py` while networks are trained on `tickets`, drawn beside the gradients
-of `elman inspect`. A network that has forgotten which of the choices it was is right by chance.
+Filled by `experiments/cells.py` during training on `tickets`, drawn next to the gradients of
+`elman inspect`. A network that has forgotten the word is right by chance.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def rows_by_distance(tokenizer: Tokenizer, texts: Iterable[str]) -> dict[int, to
         ids = tokenizer.spans(text).ids
         places = np.flatnonzero(ids == ids[-1:])
         if len(places) < 2:
-            raise InputError(f"the last word does not occur before: {text[:60]!r}")
+            raise InputError(f"the last word must occur earlier in the text: {text[:60]!r}")
         rows.setdefault(int(len(ids) - 1 - places[0]), []).append(ids)
     return {distance: torch.from_numpy(np.stack(rows[distance])) for distance in sorted(rows)}
 
@@ -58,7 +58,7 @@ _LABEL = "P(right last word)"
 class Remembering:
     """The probability of the right last word, by distance, after every epoch of one network."""
 
-    choices: int  # words that the last one could be
+    choices: int  # number of possible last words
     epochs: list[int] = field(default_factory=list)
     probabilities: list[dict[int, float]] = field(default_factory=list)  # by distance
 
@@ -96,7 +96,7 @@ class Remembering:
 
 
 def draw_remembering(found: Mapping[str, Remembering]) -> Drawing:
-    """A panel per network by epoch, and one that compares the networks at the end, by distance."""
+    """One panel per network by epoch, and one that compares the trained networks by distance."""
     longest = max(one.epochs[-1] for one in found.values())
     panels = [
         _panel(

@@ -1,9 +1,9 @@
-"""How surprising every token of a text was, and how uncertain the model before it.
+"""The surprisal of every token of a text, and the entropy before it.
 
     surprisal_t = −log₂ p(x_t | before)         entropy_t = −Σ_w p(w | before) log₂ p(w | before)
 
-Entropy is the surprisal that the model expects. Token by token; `elman surprisal` has the table by
-words, and other resets.
+Entropy is the expected surprisal. This insight is per token; `elman surprisal` gives a table by
+words, with other resets.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import torch
 from elman.insight.insight import Drawing, Insight, Subject, in_parts
 
 _WINDOW = 64  # tokens whose whole distributions are held at once
-_EXPECTED = 3  # likeliest tokens that are named
+_EXPECTED = 3  # displayed most probable tokens
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ class Surprisal(Insight):
     about: ClassVar[str] = "surprisal of every token, and entropy before it"
 
     tokens: list[str]
-    pieces: list[str]  # the text, cut where tokens end
+    pieces: list[str]  # the text, split at token ends
     surprisals: list[float]
     entropies: list[float]
-    expected: list[list[tuple[str, float]]]  # the likeliest tokens and their probabilities
+    expected: list[list[tuple[str, float]]]  # the most probable tokens and their probabilities
 
     @classmethod
     @torch.inference_mode()

@@ -1,8 +1,8 @@
 """Gradient norms and clipping over a training, from the records of its history.
 
-    clipped: g ← g · min(1, clip / ‖g‖)        the share of the steps whose gradient was too long
+    clipped: g ← g · min(1, clip / ‖g‖)        the share of steps with clipping
 
-Takes the records as plain data; reads no file.
+Takes the records as plain data; reads no files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NEEDED = ("epoch", "gradient_norm", "largest_gradient_norm", "clipped")
 
 @dataclass(frozen=True)
 class TrainingRecord(Insight):
-    """Over the epochs; a record covers the steps since the one before."""
+    """Values by epoch; a record covers the steps since the previous record."""
 
     about: ClassVar[str] = "gradient norms and clipping over the training"
 
@@ -29,13 +29,13 @@ class TrainingRecord(Insight):
     largest: list[float]
     clipped: list[float]  # share of the steps
     rates: list[float]
-    divergences: list[dict[str, Any]]  # steps that were not applied, and what was wrong
+    divergences: list[dict[str, Any]]  # skipped steps and the reason
 
     @classmethod
     def look(cls, subject: Subject) -> TrainingRecord:
         records = [r for r in subject.history if all(name in r for name in _NEEDED)]
         if not records:
-            raise InputError("the run has no history of its training with gradient norms")
+            raise InputError("the run has no history of gradient norms")
         return cls(
             [record["epoch"] for record in records],
             [record["gradient_norm"] for record in records],

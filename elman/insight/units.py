@@ -1,6 +1,4 @@
-"""Gates, cells and hidden units over a text: those that move most, and how often they are at their
-bounds.
-"""
+"""Gates, cells and hidden units over a text: the most active units, and saturation."""
 
 from __future__ import annotations
 
@@ -17,10 +15,10 @@ SHOWN = 24  # units of a kind
 
 @dataclass(frozen=True)
 class Units(Insight):
-    """Gates, cells and hidden units over the text: those that move most, and the mean of every
+    """Gates, cells and hidden units over the text: the most active units, and the mean of each
     gate.
 
-    A row is a unit, a column a token; the value is what the unit has after the token was read.
+    A row is a unit, a column is a token; the value is that of the unit after the token.
     """
 
     about: ClassVar[str] = "gates, cells and hidden units over the text"
@@ -29,7 +27,7 @@ class Units(Insight):
     sizes: dict[str, int]  # how many units of a kind there are
     numbers: dict[str, list[int]]  # which of them are shown, from 1
     values: dict[str, np.ndarray]  # (shown, T)
-    means: dict[str, np.ndarray]  # of all units of a gate, (T,)
+    means: dict[str, np.ndarray]  # mean over all units of a gate, (T,)
 
     @classmethod
     def look(cls, subject: Subject) -> Units:
@@ -75,7 +73,7 @@ class Units(Insight):
 
     def _map(self, name: str) -> Drawing:
         gate = name in self.means
-        of = f"{len(self.numbers[name])} of {self.sizes[name]} units, those that move most"
+        of = f"{len(self.numbers[name])} of {self.sizes[name]} units, the most active ones"
         scale = {"scale": "linear", "low": 0, "high": 1} if gate else {"scale": "diverging"}
         return Drawing(
             "heatMap",
@@ -98,28 +96,29 @@ _LOW, _HIGH = 0.1, 0.9
 
 @dataclass(frozen=True)
 class Saturated:
-    """Of one kind of value, over all units and tokens."""
+    """Saturation of one kind of value, over all units and tokens."""
 
     name: str
     gate: bool
-    low: float  # share of values below 0.1, of a unit below −0.9
+    low: float  # share of values below 0.1, or below −0.9 for units
     high: float  # share above 0.9
-    always_low: int  # units that are there at more than nine tenths of all tokens
+    always_low: int  # units saturated at more than nine tenths of all tokens
     always_high: int
     units: int
 
 
 @dataclass(frozen=True)
 class Saturation(Insight):
-    """How often gates are wide open or shut, and units at their bounds (Karpathy et al. 2015).
+    """Saturation: how often gates are open or shut, and units at their bounds (Karpathy et al.
+    2015).
 
         a gate is shut below 0.1 and open above 0.9;  a unit within ±1 is at its bounds beyond ±0.9
 
-    Where a gate is saturated hardly any gradient passes through it; a forget gate that is open
-    keeps its cell, one that is shut clears it.
+    Almost no gradient passes through a saturated gate. An open forget gate keeps its cell, a shut
+    one clears it.
     """
 
-    about: ClassVar[str] = "how often gates are open or shut, and units at their bounds"
+    about: ClassVar[str] = "how often gates are open or shut, and units saturated"
 
     kinds: list[Saturated]
 
@@ -153,7 +152,7 @@ class Saturation(Insight):
     def summary(self) -> list[str]:
         return [
             f"{kind.name}: {100 * kind.low:.0f} % of the time shut, {100 * kind.high:.0f} % open; "
-            f"of {kind.units} units {kind.always_low} are nearly always shut, {kind.always_high} "
+            f"{kind.always_low} of {kind.units} units are nearly always shut, {kind.always_high} "
             "nearly always open."
             for kind in self.kinds
             if kind.gate

@@ -1,9 +1,9 @@
-"""Attentions: how well each place of a source suits a state of the decoder.
+"""Attention: scores between the states of a decoder and the positions of a source.
 
     e_ij = score(q_i, k_j),   α_ij = softmax_j(e_ij),   c_i = Σ_j α_ij v_j
 
-`prepare` makes keys k of the encoded source v once, `scores` compares them with queries q, the
-states of the decoder. Padding gets a weight of exactly zero.
+`prepare` computes the keys k of the encoded source v once; `scores` compares them with the queries
+q, the states of the decoder. Padding gets a weight of exactly zero.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from elman.registry import Registry
 
 
 class Attention(nn.Module, ABC):
-    """Scores of all places of a source."""
+    """Scores of all positions of a source."""
 
     about: ClassVar[str]
-    looks: ClassVar[bool] = True  # whether there is anything to look at
-    can_cover: ClassVar[bool] = False  # whether what was looked at before can be an input
+    looks: ClassVar[bool] = True  # False for "none"
+    can_cover: ClassVar[bool] = False  # whether it supports coverage
 
     def __init__(self, query_size: int, key_size: int, *, coverage: bool) -> None:
-        """Sizes of decoder states and encoded sources; with `coverage` it sees where it was."""
+        """Sizes of decoder states and encoded sources; `coverage`: use the previous attention."""
         super().__init__()
 
     def prepare(self, values: torch.Tensor) -> torch.Tensor:
@@ -39,7 +39,7 @@ class Attention(nn.Module, ABC):
     def scores(
         self, queries: torch.Tensor, keys: torch.Tensor, covered: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """(B, T, S) from queries (B, T, query_size) and keys; `covered` (B, S): weights so far."""
+        """(B, T, S) from queries (B, T, query_size) and keys; `covered` (B, S): summed weights."""
 
     def forward(
         self,
@@ -48,7 +48,7 @@ class Attention(nn.Module, ABC):
         real: torch.Tensor,
         covered: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Weights (B, T, S) that sum to one over the places that are `real`, (B, S)."""
+        """Weights (B, T, S) that sum to one over the `real` positions, (B, S)."""
         scores = self.scores(queries, keys, covered)
         return scores.masked_fill(~real.unsqueeze(1), -torch.inf).softmax(2)
 
@@ -56,7 +56,7 @@ class Attention(nn.Module, ABC):
 class NoAttention(Attention):
     """None: the decoder knows only the summary of the source (Sutskever et al. 2014)."""
 
-    about = "none: one vector for the whole source, the bottleneck"
+    about = "no attention: one vector for the whole source"
     looks = False
 
     def scores(
@@ -68,7 +68,7 @@ class NoAttention(Attention):
 class DotAttention(Attention):
     """Dot product: e_ij = q_i · v_j, of vectors of the same size (Luong et al. 2015)."""
 
-    about = "the dot product of the two vectors, which must have the same size (Luong et al. 2015)"
+    about = "dot product of decoder state and source vector, of equal size (Luong et al. 2015)"
 
     def __init__(self, query_size: int, key_size: int, *, coverage: bool) -> None:
         super().__init__(query_size, key_size, coverage=coverage)
@@ -89,10 +89,10 @@ class DotAttention(Attention):
 class ScaledDotAttention(DotAttention):
     """Scaled dot product: e_ij = q_i · k_j / √size (Vaswani et al. 2017).
 
-    Sums of many products are large, and a softmax of large numbers hardly learns.
+    Sums of many products are large, and a softmax of large numbers has tiny gradients.
     """
 
-    about = "the dot product, divided by the root of its size (Vaswani et al. 2017)"
+    about = "dot product divided by the square root of the size (Vaswani et al. 2017)"
 
     def scores(
         self, queries: torch.Tensor, keys: torch.Tensor, covered: torch.Tensor | None = None
@@ -104,16 +104,16 @@ class BilinearAttention(Attention):
     """Bilinear: e_ij = q_iᵀ W v_j (Luong et al. 2015, "general"); W v_j is computed once.
 
     With `scaled`, e_ij is divided by √size, as in the scaled dot product. With coverage,
-    e_ij = q_iᵀ (W v_j + w g_j), where g_j is how much was looked at v_j before.
+    e_ij = q_iᵀ (W v_j + w g_j), where g_j is the previous attention to v_j.
     """
 
-    about = "a matrix between the two vectors (Luong et al. 2015)"
+    about = "learned matrix between the two vectors (Luong et al. 2015)"
     can_cover = True
 
     def __init__(
         self, query_size: int, key_size: int, *, coverage: bool, scaled: bool = False
     ) -> None:
-        """`scaled`: divide the scores by the root of the decoder's size."""
+        """`scaled`: divide the scores by the square root of the size of the decoder."""
         super().__init__(query_size, key_size, coverage=coverage)
         self.scale = query_size**0.5 if scaled else 1.0
         self.key = nn.Linear(key_size, query_size, bias=False)
@@ -135,16 +135,16 @@ class AdditiveAttention(Attention):
     """Additive: e_ij = v · tanh(Q q_i + K v_j + b) (Bahdanau et al. 2015).
 
     K v_j + b is computed once. With coverage, e_ij = v · tanh(Q q_i + K v_j + b + w g_j), where
-    g_j is how much was looked at place j before (See et al. 2017).
+    g_j is the previous attention to position j (See et al. 2017).
     """
 
-    about = "a network with one layer over the two vectors (Bahdanau et al. 2015)"
+    about = "network with one hidden layer over the two vectors (Bahdanau et al. 2015)"
     can_cover = True
 
     def __init__(
         self, query_size: int, key_size: int, *, coverage: bool, attention_size: int = 0
     ) -> None:
-        """`attention_size`: units of the small network; 0: as many as the decoder has."""
+        """`attention_size`: units of the hidden layer; 0: as many as the decoder."""
         super().__init__(query_size, key_size, coverage=coverage)
         size = attention_size or query_size
         self.query = nn.Linear(query_size, size, bias=False)
@@ -168,16 +168,16 @@ class AdditiveAttention(Attention):
 class LocationAttention(Attention):
     """Location: e_ij = (W q_i + b)_j, from the state of the decoder alone (Luong et al. 2015).
 
-    It learns where to look, whatever stands there; what is further on than it has rows is never
-    seen.
+    It learns positions, independent of the words there. Positions after the last row of W get no
+    attention.
     """
 
-    about = "places of the source, whatever stands there (Luong et al. 2015)"
+    about = "positions of the source, independent of its words (Luong et al. 2015)"
 
     def __init__(
         self, query_size: int, key_size: int, *, coverage: bool, longest: int = 100
     ) -> None:
-        """`longest`: so many places of a source can be looked at."""
+        """`longest`: the number of source positions that can get attention."""
         super().__init__(query_size, key_size, coverage=coverage)
         at_least(longest, 1, "longest")
         self.places = nn.Linear(query_size, longest)

@@ -1,14 +1,15 @@
-"""The decoder of an encoder–decoder: recurrent layers that are told of a source at every step.
+"""The decoder of an encoder–decoder: recurrent layers with a source context.
 
-    h_i = g(y_{i-1}, h_{i-1}, c_i)              the context c_i is given to every step, or
-    h_0 = tanh(W c + b)                         the source's summary c only starts it
-    r_i = tanh(W [y_{i-1}; h_i; c_i] + b)       what the next word is predicted from
+    h_i = g(y_{i-1}, h_{i-1}, c_i)              every step reads the context c_i, or
+    h_0 = tanh(W c + b)                         only the initial state reads the summary c
+    r_i = tanh(W [y_{i-1}; h_i; c_i] + b)       the readout, which predicts the next word
 
-With attention c_i = Σ_j α_ij v_j (`attentions.py`), else c_i = c. It attends *before* the step,
-with the first layer's state h_{i-1} (Bahdanau et al. 2015), or *after* it, with the last layer's
-h_i (Luong et al. 2015); then c_i reaches the next step by input feeding of r_i, if at all. What
-need not wait for a step is computed for all of them at once: the layers above the first one before,
-all of it after without input feeding, and r_i but for input feeding.
+With attention c_i = Σ_j α_ij v_j (`attentions.py`), otherwise c_i = c. The decoder attends *before*
+the step, with the state h_{i-1} of the first layer (Bahdanau et al. 2015), or *after* it, with h_i
+of the last layer (Luong et al. 2015). In the second case c_i reaches the next step only by input
+feeding of r_i. Everything that need not run step by step is computed for all steps at once: with
+attention before the step, the layers above the first; with attention after it and no input feeding,
+everything; and r_i unless it is fed back.
 """
 
 from __future__ import annotations
@@ -33,16 +34,16 @@ ORDERS = ("before", "after")
 
 @dataclass(kw_only=True)
 class DecoderConfig:
-    """How a decoder is told of its source."""
+    """Settings of the connection between a decoder and its source."""
 
     attention: str = "additive"  # elman list attentions
     attention_options: dict[str, Any] = field(default_factory=dict)  # like attention_size = 128
-    attend: str = "before"  # each step, with the state before it; or after it
-    context: str = "every"  # without attention: to every step, or only to start the decoder
-    input_feeding: bool = False  # attending after: what was predicted from enters the next step
-    coverage: bool = False  # attention sees how much it has looked at each place (See et al. 2017)
-    coverage_penalty: float = 0.0  # on looking at a place again
-    readout_size: int = 0  # of what is predicted from; 0: the embedding_size
+    attend: str = "before"  # attend before or after each step
+    context: str = "every"  # without attention: the summary enters every step, or the start
+    input_feeding: bool = False  # with attend=after: the readout enters the next step
+    coverage: bool = False  # attention reads its previous weights (See et al. 2017)
+    coverage_penalty: float = 0.0  # penalty on repeated attention to a position
+    readout_size: int = 0  # size of the readout; 0: the embedding_size
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -54,42 +55,44 @@ class DecoderConfig:
         kind = ATTENTIONS[self.attention]
         if kind.looks and self.context == "start":
             raise InputError(
-                "context=start: an attention's context changes at every step; take attention=none"
+                "context=start: an attention context changes at every step; set attention=none"
             )
         if self.input_feeding and not (kind.looks and self.attend == "after"):
-            raise InputError("input_feeding=true: needs an attention, and attend=after")
+            raise InputError("input_feeding=true: needs an attention and attend=after")
         if self.coverage and not kind.can_cover:
             able = " or ".join(name for name, each in ATTENTIONS.items() if each.can_cover)
-            raise InputError(f"coverage=true: attention={self.attention} has none; take {able}")
+            raise InputError(
+                f"coverage=true: attention={self.attention} has no coverage; use {able}"
+            )
         if not self.coverage_penalty >= 0:
             raise InputError(f"coverage_penalty={self.coverage_penalty}: must not be negative")
         if self.coverage_penalty and not kind.looks:
-            raise InputError("coverage_penalty: without attention there is nothing to cover")
+            raise InputError("coverage_penalty: needs an attention; set one, or leave it out")
         if self.readout_size < 0:
             raise InputError(f"readout_size={self.readout_size}: must not be negative")
 
 
 class Encoded(NamedTuple):
-    """What the decoder knows of its sources; part of a state, batch first."""
+    """The encoded sources; part of a state, batch first."""
 
     values: torch.Tensor  # (B, S, size)
-    keys: torch.Tensor  # (B, S, …), as the attention has made them
+    keys: torch.Tensor  # (B, S, …), computed by the attention
     real: torch.Tensor  # (B, S) bool
     summary: torch.Tensor  # (B, size)
-    places: torch.Tensor  # (B, S), or (B, 0) where nothing is copied
+    places: torch.Tensor  # (B, S), or (B, 0) without copying
 
 
 class DecoderState(NamedTuple):
-    """What the decoder carries along; part of a state, batch first."""
+    """The state of the decoder; part of a state, batch first."""
 
     layers: State
-    fed: torch.Tensor  # (B, readout_size): what was predicted from; (B, 0) without input feeding
+    fed: torch.Tensor  # (B, readout_size): the last readout; (B, 0) without input feeding
     covered: torch.Tensor  # (B, S): weights so far, summed; (B, 0) without attention
     weights: torch.Tensor  # (B, S): those of the last step
 
 
 class DecoderRun(NamedTuple):
-    """What came of running a decoder over words."""
+    """The result of running a decoder over words."""
 
     readouts: torch.Tensor  # (B, T, readout_size)
     weights: torch.Tensor  # (B, T, S), (B, T, 0) without attention
@@ -125,7 +128,7 @@ class Decoder(nn.Module):
         seen = source_size if config.context == "every" else 0
         self.readout = nn.Linear(input_size + top.output_size + seen, readout_size)
 
-    # The beginning --------------------------------------------------------------------------------
+    # Start ----------------------------------------------------------------------------------------
 
     def prepare(self, values: torch.Tensor) -> torch.Tensor:
         """The keys of an encoded source, (B, S, …)."""
@@ -164,7 +167,7 @@ class Decoder(nn.Module):
     def _all_at_once(
         self, words: torch.Tensor, encoded: Encoded, before: DecoderState
     ) -> DecoderRun:
-        """No step waits for what was looked at in the one before."""
+        """Run all steps at once: no step needs the attention of the previous one."""
         summary = encoded.summary.unsqueeze(1).expand(-1, words.shape[1], -1)
         told = not self.looks and self.config.context == "every"
         run = self.stack(torch.cat([words, summary], dim=2) if told else words, before.layers[0])
@@ -180,7 +183,7 @@ class Decoder(nn.Module):
     def _attend_before(
         self, words: torch.Tensor, encoded: Encoded, before: DecoderState
     ) -> DecoderRun:
-        """The loop has the attention and the first layer; those above it follow at once."""
+        """Loop over the attention and the first layer; the upper layers run over all steps."""
         steps = LateStack(self.stack, words)
         states, *above = cast("tuple[State, ...]", before.layers)
         covered = before.covered
@@ -205,7 +208,7 @@ class Decoder(nn.Module):
     def _attend_after_each(
         self, words: torch.Tensor, encoded: Encoded, before: DecoderState
     ) -> DecoderRun:
-        """The loop has all layers, the attention and the readout, which the next step may read."""
+        """Loop over all layers, the attention and the readout, which the next step may read."""
         steps = LateStack(self.stack, words)
         sizes = [words.shape[2], self.stack.output_size, encoded.values.shape[2]]
         of_words, of_hidden, of_context = self.readout.weight.split_with_sizes(sizes, dim=1)
@@ -247,7 +250,7 @@ class Decoder(nn.Module):
 
 
 def _parted(stack: StackConfig) -> tuple[StackConfig, StackConfig | None]:
-    """The first layer, and those above it; around the first, which reads the context, no way."""
+    """The first layer, without a connection around it, and the layers above."""
     first, *others = stack.sizes()
     lower = replace(stack, num_layers=1, hidden_size=first, connection="none")
     if not others:
@@ -266,5 +269,5 @@ def _sizes(layer: Any) -> tuple[int, ...]:
 
 
 def _first_output(states: State) -> torch.Tensor:
-    """What the first layer gave last, (B, size)."""
+    """The last output of the first layer, (B, size)."""
     return cast("Any", states)[0][0][0]

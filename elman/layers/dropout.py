@@ -1,11 +1,11 @@
 """Dropout as recurrent language models use it: functions of values, a rate and `training`.
 
-What is dropped becomes zero, what stays is divided by 1 - rate, so expectations stay as they are
-and evaluation needs no change. Masks come from torch's own random state, which a run saves and
-restores; so there is no generator to hand around.
+Dropped values become zero and the others are divided by 1 - rate, so expectations do not change and
+evaluation needs no scaling. Masks come from the random state of torch, which a run saves and
+restores.
 
-Inside of `one_network` every mask is drawn for one row and one step, and is the same for all rows
-and steps and at every call: what is left is one thinned network that can read a whole text.
+Inside `one_network`, every mask is drawn for one row and one step and reused for all rows, steps
+and calls. The result is one dropout sample of the network that can read a whole text.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import torch
 
 from elman.errors import InputError
 
-_network: ContextVar[int | None] = ContextVar("network", default=None)  # seed of its masks
+_network: ContextVar[int | None] = ContextVar("network", default=None)  # seed of the masks
 
 
 @contextmanager
 def one_network(seed: int) -> Iterator[None]:
-    """While inside, a model in training mode is one network, drawn by the seed."""
+    """Within this context, a model in training mode is one dropout sample, set by the seed."""
     before = _network.set(seed)
     try:
         with torch.random.fork_rng(devices=[]):
@@ -34,32 +34,39 @@ def one_network(seed: int) -> Iterator[None]:
 
 
 def in_one_network() -> bool:
-    """Whether masks are to stay the same."""
+    """Whether masks are fixed."""
     return _network.get() is not None
 
 
 def draw_masks_anew() -> None:
-    """Called before a model computes: inside of `one_network`, the same masks follow again."""
+    """Called before a model computes: inside `one_network`, restart the same masks."""
     seed = _network.get()
     if seed is not None:
         torch.manual_seed(seed)
 
 
 def dropout(values: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
-    """Every number on its own (Srivastava et al. 2014; between layers: Zaremba et al. 2014)."""
+    """Independent dropout (Srivastava et al. 2014; between layers: Zaremba et al. 2014)."""
+    check_rate(rate)
+    if not training:
+        return values
     everywhere = (1,) * (values.dim() - 1) + values.shape[-1:]
-    return _drop(values, everywhere if in_one_network() else values.shape, rate, training)
+    return _drop(values, everywhere if in_one_network() else values.shape, rate)
 
 
 def locked_dropout(values: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
     """One mask per row, the same at every step (Gal and Ghahramani 2016). values: (B, T, size)."""
+    check_rate(rate)
+    if not training:
+        return values
     rows = 1 if in_one_network() else len(values)
-    return _drop(values, (rows, 1, values.shape[-1]), rate, training)
+    return _drop(values, (rows, 1, values.shape[-1]), rate)
 
 
 def embedding_dropout(weight: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
     """Whole words: rows of an embedding matrix (V, size) (Gal and Ghahramani 2016)."""
-    return _drop(weight, (len(weight), 1), rate, training)
+    check_rate(rate)
+    return _drop(weight, (len(weight), 1), rate) if training else weight
 
 
 def weight_drop(weight: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
@@ -67,28 +74,26 @@ def weight_drop(weight: torch.Tensor, rate: float, training: bool) -> torch.Tens
 
     Drawn once for a whole sequence, so the same connections are missing at every step.
     """
-    return _drop(weight, weight.shape, rate, training)
+    check_rate(rate)
+    return _drop(weight, weight.shape, rate) if training else weight
 
 
 def check_rate(rate: float, name: str = "dropout") -> None:
-    """Refuse what is no rate; 1 would leave nothing and divide by zero."""
+    """Raise if a rate is invalid; 1 would drop everything and divide by zero."""
     if not 0 <= rate < 1:
         raise InputError(f"{name}={rate}: must be from 0 to below 1")
 
 
-def _drop(
-    values: torch.Tensor, shape: tuple[int, ...], rate: float, training: bool
-) -> torch.Tensor:
-    """The values with a mask of this shape on them; in training only."""
-    check_rate(rate)
-    return values * _mask(values, tuple(shape), rate) if training and rate else values
+def _drop(values: torch.Tensor, shape: tuple[int, ...], rate: float) -> torch.Tensor:
+    """Multiply the values with a mask of this shape."""
+    return values * _mask(values, tuple(shape), rate) if rate else values
 
 
 def _mask(like: torch.Tensor, shape: tuple[int, ...], rate: float) -> torch.Tensor:
-    """Zero with the rate, else 1 / (1 - rate).
+    """A mask: zero with probability `rate`, otherwise 1 / (1 - rate).
 
-    On a CPU, torch draws a number of its own for every entry, which takes longer than the product
-    that follows. Sixteen random bits an entry do: the rate is then a multiple of 1/65536.
+    On a CPU, torch draws one random number per entry, which takes longer than the next product.
+    Sixteen random bits per entry are enough; the rate is then a multiple of 1/65536.
     """
     if like.device.type != "cpu":
         return like.new_empty(shape).bernoulli_(1 - rate).div_(1 - rate)

@@ -1,4 +1,4 @@
-"""ELMo (Peters et al. 2018): word vectors from characters, and layers of a frozen model, mixed."""
+"""ELMo (Peters et al. 2018): word vectors from characters, and a mix of the layers of a model."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from elman.text.word_list import BEGIN, END, NOTHING, SYMBOLS
 
 ELMO_SYMBOLS = 262
 BEGIN_SENTENCE, END_SENTENCE, BEGIN_WORD, END_WORD, PADDING = 257, 258, 259, 260, 261
-_CARRY = -2.0  # bias of a fresh highway gate: at first nearly all is led around
+_CARRY = -2.0  # initial bias of a highway gate: at first it carries most of its input
 
 
 class ElmoCharacters(nn.Module):
     """Vectors of distinct words, from characters: filters, highways, a projection.
 
         c_1 … c_50                      symbols of a word, as vectors; the rest is padding, learned
-        f_j = relu(max_i F_j · [c_i; …; c_{i+w-1}] + b_j)    where a filter of width w fits best
+        f_j = relu(max_i F_j · [c_i; …; c_{i+w-1}] + b_j)    best match of a filter of width w
         f   ← g ⊙ relu(H f + b) + (1 - g) ⊙ f               g = σ(G f + b_g): a highway layer, twice
         x   = P f + b
 
     Takes the distinct words of a batch (`Sentences.spelled`), gives their vectors and those of the
-    two sentence boundaries. Symbols are the published ones: 0 masks; 1 to 256 are bytes; then begin
-    and end of sentence, begin and end of word, padding.
+    two sentence boundaries. Symbols are the published ones: 0 is the mask; 1 to 256 are bytes; then
+    begin and end of sentence, begin and end of word, padding.
     """
 
     translation: torch.Tensor  # our symbols to those of ELMo
@@ -43,7 +43,7 @@ class ElmoCharacters(nn.Module):
         projection: int,
         longest: int = 50,
     ) -> None:
-        """`filters` of each of the `widths`; a word is `longest` symbols, its marks included."""
+        """`filters` of each of the `widths`; a word has `longest` symbols, including its marks."""
         super().__init__()
         check_filters(widths, filters, longest)
         self.widths = widths
@@ -55,7 +55,7 @@ class ElmoCharacters(nn.Module):
             for width, count in zip(widths, filters, strict=True)
         )
         self.highways = nn.ModuleList(Highway(size) for _ in range(highways))
-        # As in the published code: where the sizes are equal there is nothing to project.
+        # As in the published code, equal sizes have no projection.
         self.project = nn.Linear(size, projection) if size != projection else nn.Identity()
         self._initialise()
         translation = torch.arange(SYMBOLS)
@@ -66,7 +66,7 @@ class ElmoCharacters(nn.Module):
 
     @torch.no_grad()
     def _initialise(self) -> None:
-        """As the published code does."""
+        """Initialise weights as in the published code."""
         self.vectors.weight[1:].uniform_(-1, 1)
         gates = [highway.gate for highway in self.highways]
         for part in self.modules():
@@ -83,7 +83,7 @@ class ElmoCharacters(nn.Module):
             _best_match(vectors, width, filters)
             for width, filters in zip(self.widths, self.filters, strict=True)
         ]
-        features = torch.relu(torch.cat(found, dim=1))  # it keeps the order: may come after max
+        features = torch.relu(torch.cat(found, dim=1))  # monotone, so it may follow the maximum
         for highway in self.highways:
             features = highway(features)
         return self.project(features)
@@ -91,10 +91,10 @@ class ElmoCharacters(nn.Module):
     def translate(self, spelled: torch.Tensor) -> torch.Tensor:
         """ELMo's symbols of the words and of the two boundaries, (N + 2, at most `longest`).
 
-        Filters that see padding alone find the same wherever that is, so not all of it is needed.
+        Filters over padding alone give the same value everywhere, so most padding is left out.
         """
         symbols = self.translation[spelled[:, : self.longest]]
-        if spelled.shape[1] >= self.longest:  # a word that is cut ends there too
+        if spelled.shape[1] >= self.longest:  # truncated words also get an end mark
             whole = symbols[:, -1] == PADDING
             symbols[:, -1] = torch.where(whole, PADDING, END_WORD)
         seen = max(symbols.shape[1], self.boundaries.shape[1])
@@ -105,7 +105,7 @@ class ElmoCharacters(nn.Module):
 
 
 def check_filters(widths: tuple[int, ...], filters: tuple[int, ...], longest: int) -> None:
-    """Refuse filters that cannot be."""
+    """Raise if the filters are invalid."""
     if len(widths) != len(filters) or not widths or min(*widths, *filters) < 1:
         raise InputError(
             f"widths={list(widths)}, filters={list(filters)}: as many of each, all at least 1"
@@ -115,17 +115,16 @@ def check_filters(widths: tuple[int, ...], filters: tuple[int, ...], longest: in
 
 
 def _best_match(vectors: torch.Tensor, width: int, filters: Any) -> torch.Tensor:
-    """How well each filter fits where it fits best, (N, filters), from vectors (N, L, size)."""
+    """The best match of each filter, (N, filters), from vectors (N, L, size)."""
     windows = vectors.unfold(1, width, 1).transpose(2, 3).flatten(2)  # (N, places, width · size)
     return filters(windows).amax(1)
 
 
 class ScalarMix(nn.Module):
-    """Layers of a frozen model, mixed: γ Σ_k softmax(w)_k h_k (Peters et al. 2018).
+    """A mix of the layers of a frozen model: γ Σ_k softmax(w)_k h_k (Peters et al. 2018).
 
-    A task learns w and γ; the model that gave the layers stays as it is. With `layer_norm`, each
-    layer is normalised before it is weighed, over all real words of a batch at once, as in the
-    paper's code.
+    A task learns w and γ; the model stays frozen. With `layer_norm`, each layer is normalised
+    before mixing, over all real words of a batch at once, as in the code of the paper.
     """
 
     def __init__(self, layers: int, *, layer_norm: bool = False) -> None:
@@ -150,20 +149,20 @@ def _normalised(layer: torch.Tensor, real: torch.Tensor | None) -> torch.Tensor:
 
 
 class Contextual(nn.Module):
-    """What a frozen language model knows of words in their sentences, mixed for a task (ELMo).
+    """ELMo: contextual word vectors from a frozen language model, mixed for a task.
 
         sentences ── frozen model ── layers (K, B, T, size) ──┬── mix ── with the input of a task
                                                               └── mix ── with its output, if wanted
 
-    Takes `Sentences`, gives (B, T, size) for every place of use, each with a mix of its own
-    (softmax weights and a factor, the task's to learn). The model itself is never learned: its
-    weights want no gradient, and it is in evaluation mode even while the task trains.
+    Takes `Sentences`, gives (B, T, size) for every use, each with its own mix (softmax weights and
+    a factor, trained by the task). The model is frozen: its weights need no gradient, and it stays
+    in evaluation mode while the task trains.
     """
 
     def __init__(self, model: Any, *, uses: int = 1, layer_norm: bool = False) -> None:
-        """`model`: has `layers(sentences)`, their number and size, as `models/bidirectional.py`.
+        """`model`: has `layers(sentences)`, their number and size, like `models/bidirectional.py`.
 
-        So many `uses`, so many mixes. It becomes part of this module, and is saved with it.
+        `uses`: the number of mixes. The model becomes part of this module and is saved with it.
         """
         super().__init__()
         self.model = model.requires_grad_(False).eval()
@@ -173,13 +172,13 @@ class Contextual(nn.Module):
         )
 
     def train(self, mode: bool = True) -> Self:
-        """The mixes learn; the model does not."""
+        """Train the mixes; keep the model in evaluation mode."""
         super().train(mode)
         self.model.eval()
         return self
 
     def squares(self) -> torch.Tensor:
-        """‖w‖² of the weights of all mixes; zero where all layers count alike."""
+        """‖w‖² of the weights of all mixes; zero for equal weights."""
         return torch.stack(
             [mix.get_parameter("weights").square().sum() for mix in self.mixes]
         ).sum()

@@ -1,7 +1,7 @@
-"""Encoders: sentences to hidden vectors, and sources to what a decoder is told of them.
+"""Encoders: turn sentences into hidden vectors, and sources into the input of a decoder.
 
-Called by the models of tasks. What an encoder gives for a row does not depend on what stands beside
-it in the batch. Of a `Source` it gives values (B, S, size) and a summary (B, size):
+Called by the models of tasks. The result of a row does not depend on the other rows of the batch.
+For a `Source`, an encoder gives values (B, S, size) and a summary (B, size):
 
     ids      ── word vectors ── recurrent layers ── values h_1 … h_S,   summary [→h_S; ←h_1]
     vectors  ── a linear map, tanh ──────────────── values,             summary: their mean
@@ -30,15 +30,15 @@ ENCODERS = ("recurrent", "window")
 
 @dataclass(kw_only=True)
 class EncoderConfig(FeatureConfig, StackConfig):
-    """How sentences are read."""
+    """Settings of the encoder of sentences."""
 
-    encoder: str = "recurrent"  # recurrent: layers of a cell; window: the neighbours of each word
-    window: int = 2  # of the encoder window: so many words on either side
+    encoder: str = "recurrent"  # recurrent: recurrent layers; window: the neighbours of each word
+    window: int = 2  # for encoder=window: words on each side
     bidirectional: bool = True
     elmo: str = ""  # run folder of a bidirectional language model, whose layers are features
-    contextual_output: bool = False  # with a frozen language model: its layers at the output too
+    contextual_output: bool = False  # add the layers of the frozen language model at the output too
     contextual_norm: bool = False  # normalise these layers before they are mixed
-    contextual_penalty: float = 0.0  # λ of λ ‖w‖², w being the weights of a mix
+    contextual_penalty: float = 0.0  # λ of the penalty λ ‖w‖² on the weights w of a mix
 
     def __post_init__(self) -> None:
         StackConfig.__post_init__(self)
@@ -52,10 +52,10 @@ class EncoderConfig(FeatureConfig, StackConfig):
 
 
 class SentenceEncoder(nn.Module):
-    """Word features, and recurrent layers or a window over them: a hidden vector for every word.
+    """Word features with recurrent layers or a window over them: a hidden vector for every word.
 
-    Takes `Sentences`, gives (B, T, size). A frozen language model may be handed in, whose mixed
-    layers are further features, and further outputs if that is wanted.
+    Takes `Sentences`, gives (B, T, size). The mixed layers of a frozen language model can be
+    further features, and further outputs too.
     """
 
     def __init__(
@@ -65,8 +65,8 @@ class SentenceEncoder(nn.Module):
         language_model: Any = None,
         columns: ColumnFeatures | None = None,
     ) -> None:
-        """`language_model`: a `BidirectionalModel` that is trained already; it stays as it is;
-        `columns`: what is known of words beside their spelling.
+        """`language_model`: a trained `BidirectionalModel`, which stays frozen;
+        `columns`: further columns of the data, such as parts of speech.
         """
         super().__init__()
         self.config = config
@@ -91,7 +91,7 @@ class SentenceEncoder(nn.Module):
         self.size += further if config.contextual_output else 0
 
     def groups(self) -> list[list[nn.Parameter]]:
-        """Its weights from the top down: layers, or a window, then the features of words."""
+        """Groups of weights from the top down: layers or a window, then the word features."""
         layers = [] if self.stack is None else [*cast("nn.ModuleList", self.stack.layers)]
         groups = [[*layer.parameters()] for layer in reversed(layers)]
         if self.window is not None:
@@ -109,7 +109,7 @@ class SentenceEncoder(nn.Module):
         return torch.cat([hidden, *dropped], dim=2)
 
     def penalty(self) -> torch.Tensor | float:
-        """What is added to the loss for weights of the mixes that are far from even."""
+        """The penalty on mixes with unequal weights, added to the loss."""
         if self.contextual is None or not self.config.contextual_penalty:
             return 0.0
         return self.config.contextual_penalty * self.contextual.squares()
@@ -139,7 +139,7 @@ class TextEncoder(nn.Module):
         super().__init__()
         self.stack = Stack(input_size, config)
         self.size = self.stack.output_size
-        # Of an output, so many numbers at its end were read from right to left.
+        # The last numbers of an output come from the right-to-left direction.
         self.backward_size = config.sizes()[-1] if config.bidirectional else 0
         if self.backward_size:
             self.backward_size = self.stack.layers[-1].directions[1].output_size
@@ -148,7 +148,7 @@ class TextEncoder(nn.Module):
         self, source: Source, embed: Callable[[torch.Tensor], torch.Tensor]
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Values and summary; `embed` gives vectors (B, S, input_size) of ids."""
-        assert source.ids is not None, "this model reads text"
+        assert source.ids is not None, "this model needs text sources"
         run = self.stack(embed(source.ids), lengths=source.lengths, outputs_only=True)
         values: torch.Tensor = run.outputs
         raw = run.raw_outputs
@@ -171,7 +171,7 @@ class VectorEncoder(nn.Module):
         self, source: Source, embed: Callable[[torch.Tensor], torch.Tensor]
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Values and summary; there is nothing to embed."""
-        assert source.vectors is not None, "this model reads vectors"
+        assert source.vectors is not None, "this model needs vector sources"
         values = torch.tanh(self.map(source.vectors.to(self.map.weight)))
         values = values * real_tokens(values, source.lengths).unsqueeze(2)
         mean = values.sum(1) / source.lengths.unsqueeze(1)

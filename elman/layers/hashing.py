@@ -1,8 +1,8 @@
-"""Numbers for pieces of words: n-grams of characters, prefixes and suffixes, hashed into a table.
+"""Hash parts of words into a table: character n-grams, prefixes and suffixes.
 
-Words come in symbols (N, L), as `text/word_list.py: spell` gives them: begin, bytes, end, nothing.
-A piece has the same number wherever it stands; two pieces share one now and then. Upper and lower
-case are alike (of ASCII letters).
+Words come as symbols (N, L), as `text/word_list.py: spell` gives them: begin, bytes, end, padding.
+The hash of a part does not depend on its position; different parts sometimes collide. Upper and
+lower case of ASCII letters are the same.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _MIX = -0x61C8864680B583EB  # 2^64 over the golden ratio; products wrap around
 
 
 def lower(spelled: torch.Tensor) -> torch.Tensor:
-    """Words in symbols with capitals made small."""
+    """Words in symbols, in lower case."""
     capital = (spelled >= _UPPER[0]) & (spelled <= _UPPER[1])
     return spelled + _TO_LOWER * capital
 
 
 def combine(parts: torch.Tensor, kind: int) -> torch.Tensor:
-    """One number for the numbers along the last axis; another `kind` gives another one."""
+    """Hash the numbers along the last axis into one; each `kind` has its own hash."""
     found = torch.full(parts.shape[:-1], kind + 1, dtype=torch.long, device=parts.device)
     for part in parts.unbind(-1):
         found = found * _FACTOR + part
@@ -32,14 +32,14 @@ def combine(parts: torch.Tensor, kind: int) -> torch.Tensor:
 
 
 def into_table(numbers: torch.Tensor, size: int) -> torch.Tensor:
-    """Places from 0 to below `size`, evenly."""
+    """Places from 0 to size - 1, evenly distributed."""
     return ((numbers * _MIX) >> 33).remainder(size)
 
 
 def character_ngrams(spelled: torch.Tensor, width: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The n-grams of each word and its begin and end marks, (N, L - width + 1), and which are real.
+    """The n-grams of each word with its begin and end marks, (N, L - width + 1), and which exist.
 
-    A word and its marks that are shorter have none.
+    A word that is too short, marks included, has none.
     """
     if spelled.shape[1] < width:
         nothing = spelled.new_zeros(len(spelled), 0)
@@ -49,8 +49,8 @@ def character_ngrams(spelled: torch.Tensor, width: int) -> tuple[torch.Tensor, t
 
 
 def affixes(spelled: torch.Tensor, longest: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Prefixes and suffixes of 1 to `longest` bytes of each word, (N, 2 · longest), and which are
-    real: a word of two bytes has no prefix of three.
+    """Prefixes and suffixes of 1 to `longest` bytes of each word, (N, 2 · longest), and which
+    exist: a word of two bytes has no prefix of three.
     """
     small = lower(spelled)
     lengths = ((spelled != 0) & (spelled != BEGIN) & (spelled != END)).sum(1)

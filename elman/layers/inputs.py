@@ -1,4 +1,4 @@
-"""Input layers: from ids to vectors that a network can read."""
+"""Input layers: turn ids into vectors."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from elman.text.word_list import NOTHING, SYMBOLS, spell
 
 @dataclass(frozen=True)
 class Material:
-    """What a model is built from, beside its settings."""
+    """The training data that a model is built from, in addition to its settings."""
 
     counts: torch.Tensor  # (V,): how often each token occurs in the training text
     eos_id: int
-    tokens: Sequence[str] | None = None  # how each is spelled; None: it will be loaded
-    ids: np.ndarray | None = None  # the training text; None: what is learned from it will be loaded
+    tokens: Sequence[str] | None = None  # spelling of each token; None: it will be loaded
+    ids: np.ndarray | None = None  # the training text; None: trained parts will be loaded
 
     @property
     def vocabulary_size(self) -> int:
-        """How many tokens there are."""
+        """The number of tokens."""
         return len(self.counts)
 
 
@@ -38,16 +38,16 @@ class Input(nn.Module, ABC):
     """Vectors of ids."""
 
     about: ClassVar[str]
-    size: int  # of the vectors
+    size: int  # size of the vectors
 
     def __init__(self, material: Material, *, embedding_size: int, dropout_words: float) -> None:
-        """`dropout_words`: how many words of the vocabulary are hidden from a training step."""
+        """`dropout_words`: the share of the vocabulary that is dropped in a training step."""
         super().__init__()
         self.dropout_words = dropout_words
 
     @property
     def table(self) -> torch.Tensor | None:
-        """A vector for each word, (V, embedding_size), if it has one that an output can share."""
+        """The word vectors, (V, embedding_size), if an output can share them."""
         return None
 
     @abstractmethod
@@ -55,20 +55,20 @@ class Input(nn.Module, ABC):
         """A vector for each id."""
 
     def multiplications(self, step_tokens: int) -> float:
-        """Multiply-adds per token of a step with so many tokens, forward only."""
+        """Multiply-adds per token of a step with this many tokens, forward only."""
         return 0.0
 
 
 def expected_distinct(counts: torch.Tensor, tokens: int) -> float:
-    """How many different words so many tokens have, on average."""
+    """The expected number of distinct words among this many tokens."""
     frequency = counts.double() / counts.sum().clamp(min=1)
     return float((1 - (1 - frequency).pow(tokens)).sum())
 
 
 class WordVectors(Input):
-    """A table of word vectors: one row of numbers per word, looked up."""
+    """An embedding table: one vector per word."""
 
-    about = "a table of word vectors"
+    about = "a table of word vectors (embeddings)"
 
     def __init__(self, material: Material, *, embedding_size: int, dropout_words: float) -> None:
         super().__init__(material, embedding_size=embedding_size, dropout_words=dropout_words)
@@ -85,18 +85,18 @@ class WordVectors(Input):
 
 
 class CharacterFilters(Input):
-    """Word vectors from spelling: filters over characters, the best match of each, highway layers.
+    """Word vectors from characters: filters, the best match of each, highway layers.
 
         c_1 … c_l                                characters of a word, as vectors; begin and end too
-        f_j = max_i tanh(F_j · [c_i; …; c_{i+w-1}] + b_j)      where a filter of width w fits best
+        f_j = max_i tanh(F_j · [c_i; …; c_{i+w-1}] + b_j)      best match of a filter of width w
         y   = t ⊙ relu(H f + b) + (1 - t) ⊙ f                  t = σ(T f + b_t): a highway layer
 
-    (Kim et al. 2016.) Characters are bytes of UTF-8, so that no text is out of the alphabet. A word
-    is computed once for all of its occurrences in a batch. Words that are spelled alike share what
-    is learned, and a rare word is not a row of a table that was hardly ever trained.
+    (Kim et al. 2016.) Characters are bytes of UTF-8, so every text can be spelled. A word is
+    computed once for all its occurrences in a batch. Words with similar spelling share parameters,
+    so rare words get better vectors than from a table.
     """
 
-    about = "filters over the characters of a word, and highway layers (Kim et al. 2016)"
+    about = "character filters and highway layers (Kim et al. 2016)"
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class CharacterFilters(Input):
         longest: int = 30,
         **sizes: Any,
     ) -> None:
-        """`filters` of each of the `widths`; of a word, the first `longest` bytes are seen."""
+        """`filters` of each of the `widths`; only the first `longest` bytes of a word are read."""
         super().__init__(material, **sizes)
         if len(widths) != len(filters) or not widths or min(*widths, *filters, longest) < 1:
             raise InputError(
@@ -134,7 +134,7 @@ class CharacterFilters(Input):
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         distinct, places = torch.unique(ids, return_inverse=True)
         vectors = self.spell_out(self.spelled[distinct].long())
-        # One mask for the vocabulary, so that it does not depend on which words are here.
+        # One mask for the vocabulary, so it does not depend on the words of the batch.
         kept = embedding_dropout(
             vectors.new_ones(len(self.spelled), 1), self.dropout_words, self.training
         )
@@ -144,19 +144,19 @@ class CharacterFilters(Input):
         """Vectors (N, size) of words in symbols (N, L)."""
         lengths = (spelled != NOTHING).sum(1)
         spelled = spelled[:, : int(lengths.max())]
-        # Nothing is a zero vector, whatever its row has become.
+        # Padding is always a zero vector, even if training changed its row.
         vectors = embedding(spelled, self.vectors) * (spelled != NOTHING).unsqueeze(2)
         found = [
             _best_match(vectors, lengths, width, filters)
             for width, filters in zip(self.widths, self.filters, strict=True)
         ]
-        features = torch.tanh(torch.cat(found, dim=1))  # it keeps the order, so may come after max
+        features = torch.tanh(torch.cat(found, dim=1))  # monotone, so it may follow the maximum
         for highway in self.highways:
             features = highway(features)
         return features
 
     def multiplications(self, step_tokens: int) -> float:
-        """Of the distinct words of a step; each as long as the longest, as they are padded."""
+        """Multiply-adds of the distinct words of a step, all padded to the longest."""
         longest = int((self.spelled != NOTHING).sum(1).max()) or self._places
         per_word: float = (
             sum(
@@ -169,13 +169,13 @@ class CharacterFilters(Input):
 
 
 class Highway(nn.Module):
-    """Part of the input is led around a layer (Srivastava et al. 2015)."""
+    """A highway layer: a gate carries part of the input around it (Srivastava et al. 2015)."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
         self.transform = nn.Linear(size, size)
         self.gate = nn.Linear(size, size)
-        nn.init.constant_(self.gate.bias, -2.0)  # at first nearly all is led around
+        nn.init.constant_(self.gate.bias, -2.0)  # at first it carries most of its input
 
     def forward(self, values: torch.Tensor) -> torch.Tensor:
         """The same size, (N, size)."""
@@ -186,7 +186,7 @@ class Highway(nn.Module):
 def _best_match(
     vectors: torch.Tensor, lengths: torch.Tensor, width: int, filters: nn.Module
 ) -> torch.Tensor:
-    """How well each filter fits where it fits best, (N, filters).
+    """The best match of each filter, (N, filters).
 
     vectors (N, L, size). A filter stays within the word, unless the word is too short for it.
     """
@@ -209,23 +209,22 @@ INPUTS = Registry(
 
 
 _ROUNDS = 4
-_WINDOWS_AT_A_TIME = 2048  # their words are looked up in memory that stays small
+_WINDOWS_AT_A_TIME = 2048  # windows at a time, to limit memory
 
 
 class TopicContext(nn.Module):
-    """Topics of the last words, as further input of a network (Mikolov and Zweig 2012).
+    """Topics of the recent words, as further input of a network (Mikolov and Zweig 2012).
 
-        r_iz ∝ θ_z P(w_i | z)                  which topic each of the last words is of
-        θ_z  ∝ share_z + Σ_i r_iz              and so, which topics they have; a few times over
+        r_iz ∝ θ_z P(w_i | z)                  the topic of each recent word
+        θ_z  ∝ share_z + Σ_i r_iz              the topics of the text; both repeated a few times
 
-    What words a topic has was learned beforehand (`counts/topics.py`). A sentence that the network
-    has long forgotten still tells what the text is about. (The paper multiplies P(topic | word)
-    over the last words, which soon leaves one topic alone; the mixture says more about the next
-    word.)
+    The words of a topic were learned before (`counts/topics.py`). Sentences that the network has
+    forgotten still tell the topic of the text. (The paper multiplies P(topic | word) over the
+    recent words, which soon leaves a single topic; the mixture predicts the next word better.)
     """
 
     def __init__(self, in_topics: torch.Tensor, share: torch.Tensor, window: int) -> None:
-        """`in_topics` (V, topics): P(word | topic); `share` (topics,): how frequent each is."""
+        """`in_topics` (V, topics): P(word | topic); `share` (topics,): P(topic)."""
         super().__init__()
         self.window = window
         self.register_buffer("in_topics", in_topics)
@@ -235,18 +234,18 @@ class TopicContext(nn.Module):
     share: torch.Tensor
 
     def begin(self, batch_size: int) -> State:
-        """The last words before anything was read: none."""
+        """The initial state: no recent words."""
         return torch.full((batch_size, self.window), -1, device=self.share.device)
 
     def forward(self, ids: torch.Tensor, carried: State) -> tuple[torch.Tensor, State]:
-        """Topics after each of the ids, (B, T, topics), and the last words after all of them."""
+        """Topics after each of the ids, (B, T, topics), and the recent words after all of them."""
         known = torch.cat([cast("torch.Tensor", carried), ids], dim=1)
         windows = known.unfold(1, self.window, 1)[:, 1:].flatten(0, 1)
         topics = torch.cat([self._infer(part) for part in torch.split(windows, _WINDOWS_AT_A_TIME)])
         return topics.view(*ids.shape, -1), known[:, ids.shape[1] :]
 
     def _infer(self, words: torch.Tensor) -> torch.Tensor:
-        """The mixture of topics of each window of words, (N, topics)."""
+        """The topic mixture of each window of words, (N, topics)."""
         likely = self.in_topics[words.clamp(min=0)] * (words >= 0).unsqueeze(2)  # (N, n, topics)
         mixture = self.share.expand(len(words), -1)
         for _ in range(_ROUNDS):

@@ -1,17 +1,17 @@
-"""A stack of recurrent layers, step by step: for inputs of which a part depends on the last output.
+"""A stack of recurrent layers, step by step, for inputs that depend partly on the last output.
 
     [known_t; late_t] ── layer 1 ── layer 2 ── … ── output_t
 
-What is known of all steps goes through the first layer's matrix in one product before the loop.
-Dropout is drawn before the loop too; of what comes late to the first layer nothing is dropped,
-unless the layer normalises its inputs. Called by the decoder.
+The known part of all inputs is multiplied with the matrix of the first layer in one product before
+the loop. Dropout masks are drawn before the loop too. The late part of the input of the first layer
+is not dropped, unless the layer normalises its inputs. Called by the decoder.
 
-The products of a cell whose inputs are late in part:
+The products of a cell whose input has a late part:
 
     W x_t + U v + b,   x_t = [known_t; late_t]
 
-What is known goes into one product before the loop, as in the engine; what is late is added step by
-step; the gradients of the matrices that take part in the loop are one product each after it.
+The known part is one product before the loop, as in the engine; the late part is added step by
+step; the gradient of each matrix used in the loop is one product after it.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from elman.state import State
 
 
 class StepSums:
-    """prepared_t + Σ_k W_k v_k over time, where the values v_k come step by step."""
+    """prepared_t + Σ_k W_k v_k over time, where the values v_k arrive step by step."""
 
     def __init__(self, prepared: torch.Tensor, weights: Sequence[torch.Tensor | None]) -> None:
-        """`prepared`: (T, B, rows); `weights`: (rows, size of v_k) each; None: v_k has no part."""
+        """`prepared`: (T, B, rows); `weights`: (rows, size of v_k) each; None: v_k is not used."""
         time, batch_size, _ = prepared.shape
         self._matrices = [
             None if weight is None else lay_out(weight, time, batch_size) for weight in weights
@@ -57,10 +57,10 @@ class StepSums:
 
 
 class LateInputs:
-    """What a cell is offered during a step (`Step`), for all steps of a sequence."""
+    """The `Step` of a cell, for all steps of a sequence."""
 
     def __init__(self, cell: Cell, weights: Weights, known: torch.Tensor) -> None:
-        """`known`: (B, T, size) of the inputs; the rest of the input size comes late."""
+        """`known`: (B, T, size) of the inputs; the rest of the input is late."""
         self._weights = weights
         self._cell = cell
         self._known = known.transpose(0, 1)  # (T, B, known size)
@@ -69,7 +69,7 @@ class LateInputs:
         self._sums = {name: self._prepare(name, product) for name, product in cell.products.items()}
 
     def step(self, now: int, late: torch.Tensor | None, state: States) -> States:
-        """The state after step `now`, given what was late, (B, size)."""
+        """The state after step `now`, given the late input, (B, size)."""
         self._now, self._late = now, late
         return self._cell.step(self, state)
 
@@ -85,10 +85,10 @@ class LateInputs:
         return self._weights[name]
 
     def record(self, **values: torch.Tensor) -> None:
-        """Nothing is traced here."""
+        """Do nothing: there are no traces here."""
 
     def _prepare(self, name: str, product: Product) -> StepSums:
-        """W x + b of what is known, and the matrices for what is not."""
+        """W x + b of the known part, and the matrices for the late part."""
         size = self._known.shape[2]
         bias = self._cell.bias(name, self._weights)
         prepared = self._known.new_zeros(product.rows) if bias is None else bias
@@ -96,7 +96,7 @@ class LateInputs:
         late = None
         if product.input_rows:
             weight = self._weights[f"{name}_input"]
-            if product.input_rows < product.rows:  # the other rows are fed by nothing
+            if product.input_rows < product.rows:  # the other rows have no input part
                 weight = pad(weight, (0, 0, 0, product.rows - product.input_rows))
             late = weight[:, size:] if size < self._cell.input_size else None
             if size:
@@ -105,10 +105,10 @@ class LateInputs:
 
 
 class LateStack:
-    """One run of a stack over so many steps, one after another."""
+    """One run of a stack over a sequence, step by step."""
 
     def __init__(self, stack: Stack, known: torch.Tensor) -> None:
-        """`known`: (B, T, size) of the first layer's inputs; the rest comes late."""
+        """`known`: (B, T, size) of the inputs of the first layer; the rest is late."""
         rates = [stack.config.dropout_input] + [stack.config.dropout_hidden] * len(stack.layers)
         self._layers = [
             _LateLayer(stack, layer, rate, known if number == 0 else known[:, :, :0])
@@ -130,7 +130,7 @@ class _LateLayer:
     def __init__(self, stack: Stack, layer: Layer, rate: float, known: torch.Tensor) -> None:
         self._layer = layer
         self._masks: tuple[torch.Tensor, ...] | None = None
-        # A way around the layer, and what is normalised, need all of the input in one piece.
+        # Connections around the layer and normalisation need the whole input at once.
         self._whole = layer.normalise is not None or not isinstance(layer.connection, Plain)
         self._known = known.unbind(1)
         direction = layer.directions[0]

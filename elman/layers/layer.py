@@ -4,8 +4,8 @@
               │                          └── right to left ──┘              │
               └─────────────────────────────────────────────────────────────┘
 
-Dropout lies on the way into the cells only; the way around carries the values as they are. The two
-directions (Schuster and Paliwal 1997) have weights of their own, and their outputs are joined.
+Dropout applies only to the inputs of the cells; the connection carries the values without dropout.
+The two directions (Schuster and Paliwal 1997) have separate weights and concatenated outputs.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from elman.layers.dropout import weight_drop
 from elman.layers.recurrent import Recurrent
 from elman.registry import Registry
 
-_CARRY = -2.0  # bias of a fresh highway gate: most is carried around, σ(-2) = 0.12 of y goes in
+_CARRY = -2.0  # initial bias of a highway gate: σ(-2) = 0.12 of y, the rest is the input
 
 
 class Connection(nn.Module, ABC):
-    """A way around one layer: what is handed on to the next, `size` numbers per step.
+    """A connection around one layer; `size` is the size of its result.
 
-    With x what came to the layer and y what it made of it,
+    With the input x of the layer and its output y,
 
         none        y
         residual    x + y                                  (He et al. 2016)
@@ -47,17 +47,17 @@ class Connection(nn.Module, ABC):
 
     @abstractmethod
     def size_from(self, input_size: int, output_size: int) -> int:
-        """How much is handed on; an InputError if the two sizes do not go together."""
+        """The size of the result; raise an InputError if the two sizes do not match."""
 
     @abstractmethod
     def forward(self, entered: torch.Tensor, output: torch.Tensor) -> torch.Tensor:
-        """What is handed on, (B, T, size), from (B, T, input_size) and (B, T, output_size)."""
+        """The result, (B, T, size), from (B, T, input_size) and (B, T, output_size)."""
 
 
 class Plain(Connection):
-    """No way around."""
+    """No connection."""
 
-    about = "none: each layer reads the one below"
+    about = "no connection: each layer reads the one below"
 
     def size_from(self, input_size: int, output_size: int) -> int:
         return output_size
@@ -67,9 +67,9 @@ class Plain(Connection):
 
 
 class Residual(Connection):
-    """A layer learns what to add."""
+    """A layer learns a change of its input."""
 
-    about = "a layer's output is added to its input (He et al. 2016)"
+    about = "adds the input of a layer to its output (He et al. 2016)"
 
     def size_from(self, input_size: int, output_size: int) -> int:
         return _same_size("residual", input_size, output_size)
@@ -79,9 +79,9 @@ class Residual(Connection):
 
 
 class Dense(Connection):
-    """Nothing is lost on the way up; the top hands on the input and the output of every layer."""
+    """Every layer reads all outputs below it; the top gives the input and all outputs."""
 
-    about = "a layer reads the outputs of all layers below (Huang et al. 2017)"
+    about = "each layer reads the outputs of all layers below (Huang et al. 2017)"
 
     def size_from(self, input_size: int, output_size: int) -> int:
         return input_size + output_size
@@ -91,9 +91,9 @@ class Dense(Connection):
 
 
 class Highway(Connection):
-    """A gate per unit decides between the layer's output and its input."""
+    """A gate per unit mixes the output of the layer with its input."""
 
-    about = "a gate chooses between a layer's output and its input (Srivastava et al. 2015)"
+    about = "a gate mixes the output of a layer with its input (Srivastava et al. 2015)"
 
     def __init__(self, input_size: int, output_size: int) -> None:
         super().__init__(input_size, output_size)
@@ -128,15 +128,15 @@ Trace = dict[str, torch.Tensor]  # name to (B, T, size)
 
 @dataclass
 class LayerRun:
-    """What came of one layer."""
+    """The result of one layer."""
 
-    outputs: torch.Tensor  # (B, T, size), handed on; zero beyond the lengths
+    outputs: torch.Tensor  # (B, T, size), for the next layer; zero beyond the lengths
     state: tuple[States, ...]  # per direction
     trace: tuple[Trace, ...] | None  # per direction
 
 
 class Layer(nn.Module):
-    """One direction (left to right) or two, joined."""
+    """One direction (left to right), or two whose outputs are concatenated."""
 
     def __init__(
         self,
@@ -148,7 +148,7 @@ class Layer(nn.Module):
     ) -> None:
         super().__init__()
         input_size = directions[0].cell.input_size
-        # A ModuleList does not know what it is a list of.
+        # A ModuleList does not know the type of its items.
         self.directions = cast("Sequence[Recurrent]", nn.ModuleList(directions))
         self.connection = connection(input_size, sum(each.output_size for each in directions))
         self.normalise = nn.LayerNorm(input_size) if layer_norm else None
@@ -156,7 +156,7 @@ class Layer(nn.Module):
         self.size = self.connection.size
 
     def start(self, batch_size: int) -> tuple[States, ...]:
-        """The state of each direction before anything was read."""
+        """The initial state of each direction."""
         return tuple(direction.start(batch_size) for direction in self.directions)
 
     def forward(
@@ -195,7 +195,7 @@ class Layer(nn.Module):
         )
 
     def weights(self, direction: Recurrent) -> Weights | None:
-        """Weights with some recurrent connections taken out; None: the module's own."""
+        """Weights without the dropped recurrent connections; None: the unchanged weights."""
         if self.weight_drop == 0 or not self.training:
             return None
         weights = direction.own_weights()
@@ -205,7 +205,7 @@ class Layer(nn.Module):
 
 
 def _clear(values: torch.Tensor, lengths: torch.Tensor | None) -> torch.Tensor:
-    """Zeros beyond the lengths: what a connection leads around a layer is not zero there."""
+    """Set values beyond the lengths to zero; connections carry other values there."""
     if lengths is None:
         return values
     return torch.where(real_tokens(values, lengths).unsqueeze(-1), values, 0)

@@ -2,9 +2,9 @@
 
     words, pairs of words, 3 to 5 characters ── places in a table ── weights, idf ── scores (B, K)
 
-The tf-idf vector of a text has length one, as for a linear support vector machine (Joachims 1998).
-Few networks that are learned from a few hundred texts beat it, so a classifier has it beside its
-network. How many texts of training have a feature is counted once, by `count`.
+The tf-idf vector of a text has length 1, as for a linear support vector machine (Joachims 1998). A
+classifier adds these scores to those of its network: with a few hundred texts, a linear classifier
+is hard to beat. `count` counts once how many training texts contain each feature.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from elman.batches.sentences import Sentences
 from elman.layers.hashing import character_ngrams, combine, into_table
 
 _CHARACTERS = (3, 4, 5)
-_PAIR = 9  # a kind of feature; those of characters are their widths
+_PAIR = 9  # kinds of features; the kind of a character n-gram is its width
 _WORD = 10
-# A vector of length one needs large weights. With this factor the scores grow as fast as those of
-# the network beside it, which would outvote them otherwise.
+# A vector of length 1 needs large weights. With this factor, the scores grow as fast as those of
+# the network, which would otherwise dominate the sum.
 _SCALE = 8.0
 
 
 class NgramScores(nn.Module):
-    """A weight per feature and label, at first zero."""
+    """One weight per feature and label, initially zero."""
 
     idf: torch.Tensor  # (table,)
 
     def __init__(self, labels: int, *, table: int, dropout: float) -> None:
-        """`table`: features that can be told apart; `dropout`: of the features of a text."""
+        """`table`: the size of the hash table; `dropout`: how many features of a text to drop."""
         super().__init__()
         self.table = table
         self.dropout = dropout
-        self.vectors = nn.Embedding(table, labels)  # looked up, not multiplied with
+        self.vectors = nn.Embedding(table, labels)
         nn.init.zeros_(self.vectors.weight)
         self.register_buffer("idf", torch.ones(table))
 
     def count(self, batches: Iterable[Sentences]) -> None:
-        """Count how many texts have each feature: idf = ln((1 + texts) / (1 + those)) + 1."""
+        """Count the texts with each feature: idf = ln((1 + texts) / (1 + texts with it)) + 1."""
         found, texts = torch.zeros(self.table), 0
         for sentences in batches:
             places, real = self._features(sentences)
             rows = torch.arange(len(places)).unsqueeze(1) * self.table
-            once = torch.unique((rows + places)[real]) % self.table  # of every text once
+            once = torch.unique((rows + places)[real]) % self.table  # once per text
             found += torch.bincount(once, minlength=self.table)
             texts += len(sentences)
         self.idf.copy_(((1 + texts) / (1 + found)).log() + 1)
@@ -62,7 +62,7 @@ class NgramScores(nn.Module):
         return _SCALE * scores
 
     def _features(self, sentences: Sentences) -> tuple[torch.Tensor, torch.Tensor]:
-        """Places in the table (B, F), and which are real."""
+        """Places in the table (B, F), and which features exist."""
         words, real = sentences.words, sentences.real()
         known = real & (words != 0)
         pairs = combine(words.unfold(1, 2, 1), _PAIR) if words.shape[1] > 1 else words[:, :0]

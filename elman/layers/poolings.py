@@ -1,4 +1,4 @@
-"""Poolings: from the vectors of the words of a sentence to one vector of the sentence."""
+"""Pooling: turn the word vectors of a sentence into one sentence vector."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from elman.registry import Registry
 
 
 class Pooling(nn.Module, ABC):
-    """Sums up outputs (B, T, size) of which the first `lengths` (B,) of each row count."""
+    """Pool outputs (B, T, size); only the first `lengths` (B,) of each row count."""
 
     about: ClassVar[str]
 
     def __init__(self, size: int, directions: int) -> None:
-        """`directions`: 2 where the second half of each vector was read from the end."""
+        """`directions`: 2 if the second half of each vector reads from right to left."""
         super().__init__()
         self.size = size
         self.directions = directions
@@ -29,7 +29,7 @@ class Pooling(nn.Module, ABC):
 
 
 class LastState(Pooling):
-    """The last state; of two directions, the last of each: where it has read the whole sentence."""
+    """The last state of each direction, after it has read the whole sentence."""
 
     about = "the last state (of both directions, concatenated)"
 
@@ -79,7 +79,7 @@ class AttentionPooling(Pooling):
         return (self.weights(outputs, lengths) * outputs).sum(1)
 
     def weights(self, outputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """How much each word counts, (B, T, 1); one per row altogether."""
+        """The weight of each word, (B, T, 1); weights sum to one per row."""
         scores = torch.tanh(self.key(outputs)) @ self.query
         return (
             scores.unsqueeze(2)

@@ -1,7 +1,7 @@
 """A cell together with its weights, reading in one direction.
 
-Takes inputs (B, T, input_size) and a state, gives outputs and the state after them. Modules keep
-parameters only: the state goes in and comes out.
+Takes inputs (B, T, input_size) and a state, gives outputs and the new state. Modules hold only
+parameters; the state is passed explicitly.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ from elman.layers.dropout import check_rate, dropout, in_one_network
 
 
 class WrappedCell(Cell):
-    """A cell around a cell, like it but for its steps: recurrent dropout or zoneout.
+    """A cell that wraps a cell and changes its steps: recurrent dropout or zoneout.
 
-    Made for one run at a time, which costs nothing: it has the weights and the states of the cell
-    inside. A class says in `step` what it changes; it has no kernel, so the engine always runs it
-    step by step.
+    It is made for one run, which costs nothing: it uses the weights and states of the wrapped cell.
+    A subclass overrides `step`. It has no kernel, so the engine always runs it step by step.
     """
 
     def __init__(self, cell: Cell) -> None:
@@ -50,13 +49,13 @@ class RecurrentDropout(WrappedCell):
 
         every product that reads h_{t-1} reads m ∘ h_{t-1} instead        the same m at every step
 
-    m is zero with the rate, else 1 / (1 - rate), for each row and unit. What is carried and not
-    multiplied, the LSTM's c or the (1 - u) ∘ h_{t-1} of a GRU, stays whole: memory is never erased.
+    m is zero with probability `rate`, otherwise 1 / (1 - rate), for each row and unit. Parts of the
+    state outside products (c of an LSTM, (1 - u) ∘ h_{t-1} of a GRU) are not dropped.
     All gates share m (the authors' "tied" masks), and so do the depths of a recurrent highway
     network, as in its authors' code. Gal and Ghahramani's own LSTM has a mask per gate, which would
     take one product per gate instead of one for all.
 
-    Made for one sequence: the masks are drawn when the first step asks for them.
+    Made for one sequence: the first step draws the masks.
     """
 
     def __init__(self, cell: Cell, rate: float) -> None:
@@ -66,12 +65,12 @@ class RecurrentDropout(WrappedCell):
 
     def step(self, step: Step, state: States) -> States:
         hidden, *memory = state
-        if memory:  # beside a memory, h is there for products only
+        if memory:  # in cells with a memory, only products use h
             return self.cell.step(step, (self.mask(hidden), *memory))
         return self.cell.step(_MaskedStep(step, self), state)
 
     def mask(self, values: torch.Tensor) -> torch.Tensor:
-        """The values (B, size) that stay, the same ones at every step."""
+        """Apply the mask to values (B, size); the mask is the same at every step."""
         size = values.shape[1]
         if size not in self._masks:
             self._masks[size] = dropout(torch.ones_like(values), self.rate, training=True)
@@ -79,7 +78,7 @@ class RecurrentDropout(WrappedCell):
 
 
 class WrappedStep:
-    """The step that the engine offers, to be changed in one way or another."""
+    """A step of the engine that subclasses change."""
 
     def __init__(self, step: Step) -> None:
         self._step = step
@@ -99,7 +98,7 @@ class WrappedStep:
 
 
 class _MaskedStep(WrappedStep):
-    """Products read through the mask."""
+    """A step whose products read the masked state."""
 
     def __init__(self, step: Step, masked: RecurrentDropout) -> None:
         super().__init__(step)
@@ -110,16 +109,16 @@ class _MaskedStep(WrappedStep):
 
 
 class Zoneout(WrappedCell):
-    """Zoneout (Krueger et al. 2017): units that keep their old value, around any cell.
+    """Zoneout around any cell (Krueger et al. 2017): units randomly keep their old value.
 
         training      s_t = d_t ∘ s_{t-1} + (1 - d_t) ∘ s̃_t    d_t ~ Bernoulli(rate), fresh per step
         evaluation    s_t = rate · s_{t-1} + (1 - rate) · s̃_t  its expectation
 
-    s̃ is what the cell proposes, for each of its states; the LSTM's h̃_t comes from c̃_t, as in the
-    paper. Nothing is rescaled: a kept value is a value, not a zero.
+    s̃ is the new value that the cell computes, for each of its states; h̃_t of an LSTM is computed
+    from c̃_t, as in the paper. There is no rescaling, because kept values are not zero.
 
-    Whether it is training is fixed when it is made. A trace shows what the cell inside proposes;
-    the outputs show what became of it.
+    Training or evaluation is fixed at construction. Traces show the values of the wrapped cell; the
+    outputs show the values after zoneout.
     """
 
     def __init__(self, cell: Cell, rates: float | tuple[float, ...], *, training: bool) -> None:
@@ -135,7 +134,7 @@ class Zoneout(WrappedCell):
         )
 
     def mix(self, old: torch.Tensor, new: torch.Tensor, rate: float) -> torch.Tensor:
-        """Old and new values of one state tensor, put together."""
+        """Combine the old and new values of one state tensor."""
         if rate == 0:
             return new
         if self.training:
@@ -145,7 +144,7 @@ class Zoneout(WrappedCell):
 
 
 def _rates_per_state(rates: float | tuple[float, ...], states: int) -> tuple[float, ...]:
-    """One rate for each tensor of the state, checked."""
+    """One valid rate for each tensor of the state."""
     each = rates if isinstance(rates, tuple) else (rates,) * states
     if len(each) != states:
         raise InputError(f"zoneout={list(each)}: the cell has {states} states, give one rate each")
@@ -157,8 +156,8 @@ def _rates_per_state(rates: float | tuple[float, ...], states: int) -> tuple[flo
 class Recurrent(nn.Module):
     """One cell, one direction.
 
-    `zoneout`: how often units keep their value, or one per state; `recurrent_dropout`: how many
-    units of the state its products do not see.
+    `zoneout`: the probability that a unit keeps its value, or one per state; `recurrent_dropout`:
+    the share of state units that products do not see.
     """
 
     def __init__(
@@ -182,20 +181,20 @@ class Recurrent(nn.Module):
         self._stepper: Frozen[Stepper] | None = None
 
     def step_in_eight_bits(self) -> None:
-        """From now on, and until the weights change, single steps multiply by eight-bit weights."""
+        """Use eight-bit weights in single steps until the weights change."""
         own = self.own_weights()
         self._stepper = Frozen(Stepper(self.cell, own, int8=True), *own.values())
 
     def own_weights(self) -> dict[str, torch.Tensor]:
-        """The parameters by the names that the cell gives them."""
+        """The parameters, by their names in the cell."""
         return dict(self.weights.items())
 
     def recurrent_names(self) -> list[str]:
-        """Names of the matrices U that states are multiplied with."""
+        """Names of the recurrent matrices U."""
         return [f"{name}_state" for name, part in self.cell.products.items() if part.state_size]
 
     def start(self, batch_size: int) -> States:
-        """The state before anything was read."""
+        """The initial state."""
         return self.cell.start(batch_size, next(self.parameters()))
 
     def forward(
@@ -209,7 +208,7 @@ class Recurrent(nn.Module):
         weights: Weights | None = None,
         outputs_only: bool = False,
     ) -> Run:
-        """Read (B, T, input_size); `weights` take the place of the module's own for this call."""
+        """Read (B, T, input_size); `weights` replace the parameters for this call."""
         plain = lengths is None and weights is None and not (trace or reverse)
         if self._stepper is not None and plain and inputs.shape[1] == 1:
             stepper = self._stepper.of(*self.own_weights().values())
@@ -229,7 +228,7 @@ class Recurrent(nn.Module):
         )
 
     def regularised(self) -> Cell:
-        """The cell for one run; zoneout keeps values as they are, not as products see them."""
+        """The cell for one run; zoneout keeps values without the recurrent dropout."""
         cell = self.cell
         if self.recurrent_dropout and self.training:
             cell = RecurrentDropout(cell, self.recurrent_dropout)
@@ -241,7 +240,7 @@ class Recurrent(nn.Module):
 def from_torch(module: nn.RNNBase, layer: int = 0, reverse: bool = False) -> Recurrent:
     """One layer and direction of an `nn.RNN`, `nn.LSTM` or `nn.GRU`, with a copy of its weights.
 
-    PyTorch's two biases become their sum, except in a GRU's candidate, where they differ.
+    The two biases of PyTorch become their sum, except in the candidate of a GRU.
     """
     suffix = f"_l{layer}" + ("_reverse" if reverse else "")
     given = {
@@ -260,7 +259,7 @@ def from_torch(module: nn.RNNBase, layer: int = 0, reverse: bool = False) -> Rec
 
 
 def _cell_like(module: nn.RNNBase, input_size: int) -> Cell:
-    """The cell that computes what a PyTorch module computes."""
+    """The cell that is equivalent to a PyTorch module."""
     if isinstance(module, nn.LSTM):
         return LSTM(input_size, module.hidden_size, projection=module.proj_size or None)
     if isinstance(module, nn.GRU):
@@ -271,7 +270,7 @@ def _cell_like(module: nn.RNNBase, input_size: int) -> Cell:
 
 
 def _renamed(module: nn.RNNBase, given: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """PyTorch's weights under the cell's names. The rows of gates have the same order in both."""
+    """The weights of PyTorch under the names of the cell. Gates have the same row order."""
     none = given["weight_hh"].new_zeros(len(given["weight_hh"]))
     bias, state_bias = given.get("bias_ih", none), given.get("bias_hh", none)
     if isinstance(module, nn.GRU):

@@ -1,12 +1,12 @@
-"""The full softmax over a large vocabulary, without ever keeping its (tokens × vocabulary) matrix.
+"""The full softmax over a large vocabulary, without storing its (tokens × vocabulary) matrix.
 
 Takes hidden vectors (N, size), a weight (V, size), a bias (V,) and targets (N,); gives the sum of
 nats or log probabilities of the targets, differentiable. Called by the output layers.
 
-The rows are worked through a chunk at a time. In training the slope of a chunk's logits is known as
-soon as its probabilities are: it is softmax minus one at the target. So gradients are computed on
-the spot (`Gradients`), and nothing of size (N, V) has to be kept for, or computed again in, the
-backward pass.
+The rows are processed in chunks. In training, the gradient of the logits of a chunk follows
+directly from its probabilities: it is softmax minus one at the target. So gradients are computed in
+the forward pass (`Gradients`), and nothing of size (N, V) is stored or recomputed for the backward
+pass.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-_CHUNK_BYTES = 8 << 20  # of logits at a time: it should stay in the cache
+_CHUNK_BYTES = 8 << 20  # logits per chunk: a chunk should fit into the CPU cache
 
 
 def softmax_loss(
@@ -30,8 +30,8 @@ def softmax_loss(
 ) -> torch.Tensor:
     """Sum over rows of -log softmax(W h + b)[target]; `adjust` is for sampled rows of W.
 
-    adjust (V,): added to every logit but that of the row's own target; smoothing: so much of what
-    is to be learned is not the target but every word alike.
+    adjust (V,): added to every logit except that of the target; smoothing: the share of the target
+    distribution that is uniform over all words.
     """
     gradients = Gradients.wanted(hidden, weight, bias)
     nats = hidden.new_zeros((), dtype=torch.float64)
@@ -66,7 +66,7 @@ def softmax_scores(
 ) -> torch.Tensor:
     """log softmax(W h + b)[target] of each row, (N,).
 
-    Differentiable; but who needs their plain sum has it cheaper from `softmax_loss`.
+    Differentiable; `softmax_loss` computes their sum faster.
     """
     return _SoftmaxScores.apply(  # type: ignore[no-untyped-call]
         hidden, weight, bias, targets
@@ -74,7 +74,7 @@ def softmax_scores(
 
 
 def chunks(rows: int, vocabulary_size: int, like: torch.Tensor) -> Iterator[slice]:
-    """Equal parts of the rows, such that the logits of one stay in the cache."""
+    """Split the rows into equal chunks whose logits fit into the CPU cache."""
     size = max(1, _CHUNK_BYTES // (vocabulary_size * like.element_size()))
     # Equal chunks: a last one of a few rows would cost nearly as much as a full one.
     count = max(1, -(-rows // size))
@@ -83,7 +83,7 @@ def chunks(rows: int, vocabulary_size: int, like: torch.Tensor) -> Iterator[slic
 
 
 class Gradients:
-    """Of hidden vectors, weight and bias: added up while the loss is computed, chunk by chunk."""
+    """Gradients of hidden vectors, weight and bias, summed chunk by chunk with the loss."""
 
     def __init__(self, hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> None:
         self._leaves = hidden, weight, bias
@@ -93,26 +93,26 @@ class Gradients:
     def wanted(
         cls, hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor
     ) -> Gradients | None:
-        """None where nothing is being learned: then they need not be computed."""
+        """None if no gradients are needed."""
         learned = any(part.requires_grad for part in (hidden, weight, bias))
         return cls(hidden, weight, bias) if learned and torch.is_grad_enabled() else None
 
     def add(self, rows: slice, slopes: torch.Tensor) -> None:
-        """What the slopes of these rows' logits, (n, V), contribute; every row is added once."""
+        """Add the gradients of the logits of these rows, (n, V); every row is added once."""
         (hidden, weight, _), (for_hidden, for_weight, for_bias) = self._leaves, self.parts
         torch.mm(slopes, weight, out=for_hidden[rows])
         for_weight.addmm_(slopes.t(), hidden[rows])
         for_bias += slopes.sum(0)
 
     def of(self, loss: torch.Tensor) -> torch.Tensor:
-        """The loss that they are the gradients of, for autograd."""
+        """Connect the loss with these gradients for autograd."""
         return _Differentiated.apply(  # type: ignore[no-untyped-call]
             loss, *self._leaves, *self.parts
         )
 
 
 class _Differentiated(torch.autograd.Function):
-    """A loss, what it was computed from, and its gradients, which are known already."""
+    """A loss whose gradients are already known."""
 
     @staticmethod
     def forward(ctx: Any, loss: torch.Tensor, *leaves_and_gradients: torch.Tensor) -> torch.Tensor:
@@ -126,9 +126,9 @@ class _Differentiated(torch.autograd.Function):
 
 
 class _SoftmaxScores(torch.autograd.Function):
-    """How much each score counts is known in the backward pass only: there, all is done again.
+    """The weight of each score is known only in the backward pass, which computes all logits again.
 
-    But for a few rows, as dynamic evaluation has them: their logits are kept.
+    For a few rows, as in dynamic evaluation, the logits are stored instead.
     """
 
     @staticmethod

@@ -1,9 +1,9 @@
-"""Recurrent layers on one another: the body of every recurrent model.
+"""A stack of recurrent layers: the body of every recurrent model.
 
     inputs ── layer 1 ── layer 2 ── … ── raw outputs ── dropout ── outputs
 
-Each layer is drawn in `layer.py`. With three LSTM layers of 1150, 1150 and 400 units, weight-drop
-and locked dropout, this is the body of AWD-LSTM (Merity et al. 2018); with two layers and plain
+`layer.py` shows one layer. With three LSTM layers of 1150, 1150 and 400 units, weight-drop and
+locked dropout, this is the body of AWD-LSTM (Merity et al. 2018); with two layers and plain
 dropout, that of Zaremba et al. 2014.
 """
 
@@ -33,22 +33,22 @@ _MOST_LAYERS = 1_000
 
 @dataclass(kw_only=True)
 class StackConfig:
-    """A stack of recurrent layers."""
+    """Settings of a stack of recurrent layers."""
 
     cell: str = "lstm"  # elman list cells
-    options: dict[str, Any] = field(default_factory=dict)  # of the cell, like forget_bias = 1.0
-    num_layers: int = 1  # layers on one another
+    options: dict[str, Any] = field(default_factory=dict)  # like forget_bias = 1.0
+    num_layers: int = 1  # number of layers
     hidden_size: int | tuple[int, ...] = 200  # units per direction; a list: one number per layer
     bidirectional: bool = False  # read in both directions; not for generation
     connection: str = "none"  # elman list connections
-    layer_norm: bool = False  # normalise what enters each layer
-    dropout_input: float = 0.0  # of what enters the first layer
-    dropout_hidden: float = 0.0  # of what enters the others
-    dropout_output: float = 0.0  # of what leaves the last
+    layer_norm: bool = False  # normalise the input of each layer
+    dropout_input: float = 0.0  # dropout of the input of the first layer
+    dropout_hidden: float = 0.0  # dropout of the input of the other layers
+    dropout_output: float = 0.0  # dropout of the output of the last layer
     locked: bool = True  # one dropout mask for all steps of a sequence
-    weight_drop: float = 0.0  # of the recurrent connections
-    recurrent_dropout: float = 0.0  # of the state where products read it; one mask per sequence
-    zoneout: float | tuple[float, ...] = 0.0  # units that keep their value; a list: one per state
+    weight_drop: float = 0.0  # DropConnect of the recurrent weights
+    recurrent_dropout: float = 0.0  # dropout of the state in products; one mask per sequence
+    zoneout: float | tuple[float, ...] = 0.0  # share of units that keep their value, or a list
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -75,10 +75,10 @@ class StackConfig:
 
 @dataclass
 class StackRun:
-    """What came of running a stack over time."""
+    """The result of running a stack over time."""
 
     outputs: torch.Tensor  # (B, T, output_size), after dropout
-    layers: tuple[torch.Tensor, ...]  # what each layer handed on, (B, T, its size), never dropped
+    layers: tuple[torch.Tensor, ...]  # the output of each layer, (B, T, its size), without dropout
     state: State  # per layer, per direction, per tensor of the cell's state; batch first
     trace: tuple[tuple[Trace, ...], ...] | None = None  # per layer, per direction
 
@@ -89,7 +89,7 @@ class StackRun:
 
 
 class Stack(nn.Module):
-    """Layers of one kind of cell, on one another."""
+    """A stack of layers with one kind of cell."""
 
     def __init__(self, input_size: int, config: StackConfig) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ class Stack(nn.Module):
         self.output_size = input_size
 
     def start(self, batch_size: int) -> State:
-        """The state before anything was read."""
+        """The initial state."""
         return tuple(layer.start(batch_size) for layer in self.layers)
 
     def forward(
@@ -116,9 +116,9 @@ class Stack(nn.Module):
         trace: bool = False,
         outputs_only: bool = False,
     ) -> StackRun:
-        """Read (B, T, input_size). With lengths (B,), nothing beyond them counts.
+        """Read (B, T, input_size). With lengths (B,), everything beyond them is ignored.
 
-        `outputs_only`: the state after them is not needed, which may be faster.
+        `outputs_only`: do not return the new state, which may be faster.
         """
         check_inputs(inputs, self.input_size)
         states = cast("tuple[tuple[States, ...], ...] | None", state)

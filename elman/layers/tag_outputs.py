@@ -1,4 +1,4 @@
-"""From scores of tags to tags: each word by itself, or the sentence as a whole."""
+"""Tag outputs: choose tags from scores, independently per word or for the whole sentence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from elman.registry import Registry
 
 
 class TagOutput(nn.Module, ABC):
-    """Judges tags by scores (B, T, K), of which the first `lengths` (B,) of each row count."""
+    """An output over tag scores (B, T, K); only the first `lengths` (B,) of each row count."""
 
     about: ClassVar[str]
 
@@ -24,17 +24,17 @@ class TagOutput(nn.Module, ABC):
 
     @abstractmethod
     def loss(self, scores: torch.Tensor, tags: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """Nats of the right tags (B, T), summed over all words."""
+        """Nats of the correct tags (B, T), summed over all words."""
 
     @abstractmethod
     def best(self, scores: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """The likeliest tags (B, T); beyond the lengths, anything."""
+        """The most probable tags (B, T); arbitrary beyond the lengths."""
 
 
 class TagSoftmax(TagOutput):
-    """Each word's tag by itself: P(y_t = k) = softmax(scores)_k."""
+    """Independent tags: P(y_t = k) = softmax(scores)_k."""
 
-    about = "each word's tag by itself"
+    about = "independent tags: a softmax per word"
 
     def loss(self, scores: torch.Tensor, tags: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         real = real_tokens(scores, lengths)
@@ -46,16 +46,16 @@ class TagSoftmax(TagOutput):
 
 
 class ConditionalField(TagOutput):
-    """The tags of a sentence as a whole: a linear-chain conditional random field.
+    """A linear-chain conditional random field over the tags of a sentence.
 
         s(y) = a[y_1] + Σ_t scores[t, y_t] + Σ_t A[y_{t-1}, y_t] + b[y_T]
         P(y) = exp s(y) / Σ_{y'} exp s(y')
 
-    The sum over all taggings is the forward algorithm, their best the Viterbi algorithm; both take
-    all rows of a batch a word at a time. A row that has ended keeps what it had.
+    The forward algorithm sums over all taggings, the Viterbi algorithm finds the best; both process
+    all rows of a batch word by word. A row that has ended keeps its values.
     """
 
-    about = "the whole sentence's tags together (linear-chain CRF, Lafferty et al. 2001)"
+    about = "all tags of a sentence jointly (linear-chain CRF, Lafferty et al. 2001)"
 
     def __init__(self, tags: int) -> None:
         super().__init__(tags)
@@ -64,7 +64,7 @@ class ConditionalField(TagOutput):
         self.last = nn.Parameter(torch.empty(tags).uniform_(-0.1, 0.1))
 
     def loss(self, scores: torch.Tensor, tags: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        # A sentence with a tag that training never saw has no score, and so no loss.
+        # Sentences with a tag unseen in training have no score and add no loss.
         seen = ((tags < self.tags) | ~real_tokens(scores, lengths)).all(1)
         tags = tags.clamp(max=self.tags - 1)
         nats = self.total(scores, lengths) - self.score(scores, tags, lengths)
@@ -83,7 +83,7 @@ class ConditionalField(TagOutput):
     def total(self, scores: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """Logarithm of the sum of exp s(y) over all taggings of each row, (B,)."""
         real = real_tokens(scores, lengths)
-        sums = self.first + scores[:, 0]  # (B, K), of all beginnings that end in a tag
+        sums = self.first + scores[:, 0]  # (B, K), over all prefixes that end in a tag
         for time in range(1, scores.shape[1]):
             further = (sums.unsqueeze(2) + self.between).logsumexp(1) + scores[:, time]
             sums = further.where(real[:, time, None], sums)
@@ -98,7 +98,7 @@ class ConditionalField(TagOutput):
             further, before = (sums.unsqueeze(2) + self.between).max(1)
             within = real[:, time, None]
             sums = (further + scores[:, time]).where(within, sums)
-            # A row that has ended stays where it is, so that the way back starts at its last word.
+            # A row that has ended keeps its tag, so the backtrace starts at its last word.
             came_from.append(before.where(within, torch.arange(self.tags, device=before.device)))
         tags = [(sums + self.last).argmax(1)]
         for before in reversed(came_from):

@@ -1,12 +1,12 @@
-"""What an encoder reads of a word: its vector, its spelling, and what others know of it.
+"""Word features: word vectors, characters, layers of a frozen model, and further columns.
 
     words (B, T) ── table ──────────────┐
     spelled (N, L) ── characters ── (N, s) at its places ──┼── [;] ── features (B, T, size)
     layers of a frozen model, mixed ────┤
     further columns ── tables ──────────┘
 
-Called by the encoders. In training, words that were seen once are now and then taken for unknown,
-so that the vector of the unknown word is learned too (Lample et al. 2016).
+Called by the encoders. In training, words that occur once are sometimes replaced by the unknown
+word, so that its vector is trained too (Lample et al. 2016).
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class Spelling(nn.Module, ABC):
 
 
 class Nothing(Spelling):
-    """Characters are not looked at."""
+    """No characters."""
 
-    about = "characters are not looked at"
+    about = "no character features"
 
     def __init__(self, character_size: int, size: int) -> None:
         super().__init__(1, 0)
@@ -61,12 +61,12 @@ _WIDTH = 3
 
 
 class Filters(Spelling):
-    """Filters over characters, and the best match of each (dos Santos and Zadrozny 2014).
+    """Character filters and the best match of each (dos Santos and Zadrozny 2014).
 
     f_j = max_i tanh(F_j · [c_{i-1}; c_i; c_{i+1}] + b_j)
     """
 
-    about = "filters over three characters, the best match of each (Ma and Hovy 2016)"
+    about = "filters over three characters with max pooling (Ma and Hovy 2016)"
 
     def __init__(self, character_size: int, size: int) -> None:
         super().__init__(character_size, size)
@@ -76,13 +76,13 @@ class Filters(Spelling):
         vectors = nn.functional.pad(self.vectors(spelled), (0, 0, 1, 1))
         windows = vectors.unfold(1, _WIDTH, 1).transpose(2, 3).flatten(2)  # (N, L, 3 · size)
         matches = self.filters(windows).masked_fill((spelled == 0).unsqueeze(2), -torch.inf)
-        return torch.tanh(matches.amax(1))  # it keeps the order, so may come after the maximum
+        return torch.tanh(matches.amax(1))  # monotone, so it may follow the maximum
 
 
 class RecurrentSpelling(Spelling):
-    """A recurrence over characters in both directions, its last states (Lample et al. 2016)."""
+    """The last states of a bidirectional LSTM over characters (Lample et al. 2016)."""
 
-    about = "LSTMs over the characters in both directions (Lample et al. 2016)"
+    about = "bidirectional LSTM over the characters (Lample et al. 2016)"
 
     def __init__(self, character_size: int, size: int) -> None:
         super().__init__(character_size, size + size % 2)
@@ -97,14 +97,14 @@ class RecurrentSpelling(Spelling):
 
 
 _LONGEST_AFFIX = 4  # bytes
-_AFFIXES = 1 << 14  # that can be told apart
+_AFFIXES = 1 << 14  # size of the hash table
 _CAPITAL, _SMALL, _DIGIT = (65, 90), (97, 122), (48, 57)  # bytes
 
 
 class Affixes(Filters):
-    """Filters, and beside them prefixes, suffixes and the shape of a word (Ratnaparkhi 1996).
+    """Character filters, prefixes, suffixes and the shape of a word (Ratnaparkhi 1996).
 
-    [filters; Σ vectors of the prefixes and suffixes of one to four bytes, and of its shape]
+    [filters; Σ vectors of the prefixes and suffixes of one to four bytes, and of the shape]
     """
 
     about = "filters over three characters, prefixes, suffixes and the shape of the word"
@@ -112,7 +112,7 @@ class Affixes(Filters):
     def __init__(self, character_size: int, size: int) -> None:
         super().__init__(character_size, size)
         self.affix_vectors = nn.Embedding(_AFFIXES, size)
-        nn.init.zeros_(self.affix_vectors.weight)  # one that training never sees says nothing
+        nn.init.zeros_(self.affix_vectors.weight)  # an affix unseen in training adds nothing
         self.size = 2 * size
 
     def forward(self, spelled: torch.Tensor) -> torch.Tensor:
@@ -124,8 +124,8 @@ class Affixes(Filters):
 
 
 def shapes(spelled: torch.Tensor) -> torch.Tensor:
-    """A number for the shape of each word: what it begins with, and what it has of letters, digits
-    and other marks, (N,).
+    """A number for the shape of each word: the kind of its first character, and which kinds occur:
+    capital and small letters, digits and other marks, (N,).
     """
     kinds = torch.stack([_within(spelled, *kind) for kind in (_CAPITAL, _SMALL, _DIGIT)], 2)
     marks = (spelled > 0) & (spelled < BEGIN) & ~kinds.any(2)
@@ -145,17 +145,16 @@ SPELLINGS = Registry(
 
 
 class ColumnFeatures(nn.Module):
-    """Vectors of what else is known of words: a part of speech, a lemma, any column of a file.
+    """Vectors of further columns of a file, such as parts of speech or lemmas.
 
         features (B, T, F) ── a table for each of the F columns ── [;] ── (B, T, F · size)
 
-    Takes `FeaturedSentences`. A value that training never saw is
-    number 0, whose vector begins as zero. It is learned where there are values that were seen once:
-    as with words, these are now and then taken for unknown.
+    Takes `FeaturedSentences`. A value unseen in training is number 0, whose initial vector is zero.
+    It is trained if some values occur once: like words, these are sometimes replaced by number 0.
     """
 
     def __init__(self, counts: Sequence[torch.Tensor], size: int, unknown_rate: float) -> None:
-        """`counts`: how often each value of a column came in training."""
+        """`counts`: how often each value of a column occurs in the training data."""
         super().__init__()
         self.tables = nn.ModuleList(_Table(one, size, unknown_rate) for one in counts)
         with torch.no_grad():
@@ -165,7 +164,7 @@ class ColumnFeatures(nn.Module):
 
     def forward(self, sentences: Sentences) -> torch.Tensor:
         """(B, T, size)."""
-        assert isinstance(sentences, FeaturedSentences), "the task gives them, as it was learned"
+        assert isinstance(sentences, FeaturedSentences), "the columns are missing"
         values = sentences.features.unbind(2)
         tables = cast("Sequence[_Table]", self.tables)
         vectors = [table.look_up(one) for table, one in zip(tables, values, strict=True)]
@@ -173,9 +172,9 @@ class ColumnFeatures(nn.Module):
 
 
 class _Table(nn.Module):
-    """A vector for each word, or each value of a column; number 0 is the unknown one."""
+    """A table of vectors of words, or of values of a column; number 0 is unknown."""
 
-    once: torch.Tensor  # (V,) bool: those that were seen a single time in training
+    once: torch.Tensor  # (V,) bool: those that occur once in the training data
 
     def __init__(self, counts: torch.Tensor, size: int, unknown_rate: float) -> None:
         super().__init__()
@@ -195,17 +194,17 @@ class _Table(nn.Module):
 
 @dataclass(kw_only=True)
 class FeatureConfig:
-    """How words become vectors."""
+    """Settings of word features."""
 
     embedding_size: int = 100  # numbers per word vector
     characters: str = "cnn"  # elman list spellings
     character_size: int = 25  # numbers per character vector
-    spelling_size: int = 50  # numbers per word that its characters give
-    unknown_rate: float = 0.5  # how often a word that was seen once is taken for unknown
-    dropout_features: float = 0.5  # of what an encoder reads
+    spelling_size: int = 50  # size of the character features of a word
+    unknown_rate: float = 0.5  # how often words that occur once are replaced by the unknown word
+    dropout_features: float = 0.5  # dropout of the input of the encoder
 
     def check(self) -> None:
-        """Refuse what cannot be."""
+        """Raise if a setting is invalid."""
         SPELLINGS.check(self.characters)
         check_rate(self.unknown_rate, "unknown_rate")
         check_rate(self.dropout_features, "dropout_features")
@@ -222,8 +221,8 @@ class WordFeatures(_Table):
         contextual_size: int = 0,
         columns: ColumnFeatures | None = None,
     ) -> None:
-        """`contextual_size`: numbers per word that a frozen model adds, if there is one;
-        `columns`: the vectors of what else is known of words.
+        """`contextual_size`: numbers per word from a frozen model, if any;
+        `columns`: the vectors of further columns.
         """
         super().__init__(counts, config.embedding_size, config.unknown_rate)
         self.spelling = SPELLINGS[config.characters](config.character_size, config.spelling_size)

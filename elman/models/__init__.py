@@ -1,8 +1,8 @@
 """Model families.
 
-Language models are all behind the contract (`contract.py`), the encoder–decoder too once it has a
-source; models of whole sentences have a loss and errors (`sentence_model.py`). `task` says which
-task trains a family.
+All language models implement the contract (`contract.py`), including the encoder–decoder once it
+has a source. Models of whole sentences have a loss and an error count (`sentence_model.py`). `task`
+names the task that trains a family.
 """
 
 from elman.registry import Registry

@@ -1,12 +1,13 @@
-"""The answer to a question as a part of a passage: the reader of Chen et al. (2017).
+"""Extractive question answering: the reader of Chen et al. (2017).
 
     question ── word features ────────────────────── layers ── attention pooling ── q (B, size)
     passage  ── word features ── [; aligned question; is it in the question?] ── layers ── p_i
     P_start(i) = softmax_i(p_i W_s q),   P_end(i) = softmax_i(p_i W_e q)
 
-Both have the same word vectors and layers of their own; a hidden vector is what all layers gave,
-one after the other. Left out of the paper: tags, entities and frequencies of words, which came from
-other programs. The loss is the nats of start and end; an error is a span that is not exactly right.
+Question and passage share the word vectors and have separate layers. A hidden vector is the
+concatenation of the outputs of all layers. Unlike the paper, the model has no tags, entities and
+word frequencies, which came from other programs. The loss is the nats of start and end; an error is
+a span that is not exactly right.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ from elman.text.task_config import SentenceConfig
 
 
 class Alignment(nn.Module):
-    """For every word of one sentence, the words of another that are like it (Lee et al. 2016).
+    """Align every word of one sentence with similar words of another (Lee et al. 2016).
 
         α(x) = ReLU(W x + b),   a_ij = softmax_j(α(p_i) · α(q_j)),   f(p_i) = Σ_j a_ij q_j
 
-    A soft match, where words need not be the same: `car` finds `vehicle`. Called by the answerer.
+    A soft match: words need not be equal, so `car` can match `vehicle`. Called by the answerer.
     """
 
     def __init__(self, size: int) -> None:
@@ -46,7 +47,7 @@ class Alignment(nn.Module):
     def forward(
         self, passage: torch.Tensor, question: torch.Tensor, lengths: torch.Tensor
     ) -> torch.Tensor:
-        """(B, P, size) from (B, P, size) and (B, Q, size), of which `lengths` (B,) count."""
+        """(B, P, size) from (B, P, size) and (B, Q, size); `lengths` (B,) are those of Q."""
         keys = torch.relu(self.key(passage)), torch.relu(self.key(question))
         scores = keys[0] @ keys[1].transpose(1, 2)  # (B, P, Q)
         real = real_tokens(question, lengths).unsqueeze(1)
@@ -54,12 +55,12 @@ class Alignment(nn.Module):
 
 
 class SpanPointers(nn.Module):
-    """Where an answer begins and where it ends: bilinear attention to the words of a passage.
+    """The start and end of an answer: bilinear attention to the words of a passage.
 
         P_start(i) = softmax_i(p_i W_s q),   P_end(i) = softmax_i(p_i W_e q)      (Chen et al. 2017)
 
     Takes hidden vectors of a passage and the vector of a question, gives log probabilities;
-    `best_spans` finds the likeliest span in them. Called by the answerer.
+    `best_spans` finds the most probable span. Called by the answerer.
     """
 
     def __init__(self, passage_size: int, question_size: int) -> None:
@@ -88,9 +89,9 @@ class Spans(NamedTuple):
 
 
 def best_spans(starts: torch.Tensor, ends: torch.Tensor, longest: int) -> Spans:
-    """The likeliest start ≤ end < start + longest, by log probabilities (B, T) of both.
+    """The most probable span, start ≤ end < start + longest, from log probabilities (B, T) of both.
 
-    Of spans that are equally likely, the first, and of these the shortest.
+    Ties go to the first span, then to the shortest.
     """
     widths = min(longest, starts.shape[1])
     moved = [
@@ -109,7 +110,7 @@ class AnswererConfig(FeatureConfig, StackConfig):
     bidirectional: bool = True
     elmo: str = ""  # run folder of a bidirectional language model, whose layers are features
     contextual_norm: bool = False  # normalise these layers before they are mixed
-    longest: int = 15  # words of an answer that is given
+    longest: int = 15  # maximum number of words of a predicted answer
 
     def __post_init__(self) -> None:
         StackConfig.__post_init__(self)
@@ -118,9 +119,9 @@ class AnswererConfig(FeatureConfig, StackConfig):
 
 
 class Answerer(SentenceModel):
-    """Questions and passages to spans."""
+    """Find the answer to a question as a span of a passage."""
 
-    about: ClassVar[str] = "the answer to a question as a part of a passage"
+    about: ClassVar[str] = "answers a question with a span of a passage (Chen et al. 2017)"
     task: ClassVar[str] = "answering"
     text_class: ClassVar[type] = SentenceConfig
     config_class: ClassVar[type] = AnswererConfig
@@ -128,7 +129,7 @@ class Answerer(SentenceModel):
     def __init__(
         self, config: AnswererConfig, counts: torch.Tensor, language_model: Any = None
     ) -> None:
-        """`language_model`: a trained `BidirectionalModel`, as further features of words."""
+        """`language_model`: a trained `BidirectionalModel` whose layers are word features."""
         super().__init__()
         self.config = config
         self.contextual = None
@@ -145,25 +146,25 @@ class Answerer(SentenceModel):
         self.pointers = SpanPointers(sum(layer.size for layer in self.passage.layers), hidden)
 
     def loss(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:
-        """Nats of the right starts and ends."""
+        """Nats of the correct starts and ends."""
         right = batch.targets.mT  # (B, 2, 1)
         log_probs = torch.stack(self.score(*batch.inputs), dim=1)  # (B, 2, T)
         return Loss(-log_probs.gather(2, right).sum(), batch.tokens), ()
 
     def errors(self, batch: ExampleBatch) -> int:
-        """How many spans are not exactly right."""
+        """The number of spans that are not exactly right."""
         best = self.best(*batch.inputs)
         firsts, lasts = batch.targets.squeeze(1).T
         return int(((best.firsts != firsts) | (best.lasts != lasts)).sum())
 
     @torch.no_grad()
     def best(self, question: Sentences, passage: Sentences) -> Spans:
-        """The likeliest spans."""
+        """The most probable spans."""
         return best_spans(*self.score(question, passage), self.config.longest)
 
     def score(self, question: Sentences, passage: Sentences) -> tuple[torch.Tensor, torch.Tensor]:
         """Log probabilities of start and end, (B, T) each."""
-        assert isinstance(passage, MatchedSentences), "a passage says what is in its question"
+        assert isinstance(passage, MatchedSentences), "passages must mark the words of the question"
         asked, read = self._features(question), self._features(passage)
         aligned = self.alignment(read, asked, question.lengths)
         matched = passage.matched.unsqueeze(2).to(read.dtype)
@@ -180,6 +181,6 @@ class Answerer(SentenceModel):
         return dropout(features, self.config.dropout_features, self.training)
 
     def _encode(self, stack: Stack, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """What all layers gave, (B, T, size of all of them)."""
+        """The concatenated outputs of all layers, (B, T, sum of their sizes)."""
         hidden = torch.cat(stack(inputs, lengths=lengths).layers, dim=2)
         return stack.drop(hidden, self.config.dropout_output)

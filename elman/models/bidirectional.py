@@ -1,14 +1,14 @@
-"""ELMo's bidirectional language model (Peters et al. 2018): two readers, one softmax.
+"""The bidirectional language model of ELMo (Peters et al. 2018): two directions, one softmax.
 
     x_0 … x_{n+1}      begin of sentence, its n words, end of sentence: vectors from characters
-    →h_k               what layers of LSTM know after x_0 … x_k:      p(x_{k+1} | x_0 … x_k)
-    ←h_k               what others know after x_{n+1} … x_k:          p(x_{k-1} | x_k … x_{n+1})
+    →h_k               output of forward LSTMs after x_0 … x_k:        p(x_{k+1} | x_0 … x_k)
+    ←h_k               output of backward LSTMs after x_{n+1} … x_k:   p(x_{k-1} | x_k … x_{n+1})
 
-Both directions are learned together, with weights of their own but for the characters and the
-softmax. A layer is an LSTM with projection, whose memory and output are clipped; from the second on
-its input is added to its output. Takes `Sentences`, gives nats of the words (`loss`), their log
-probabilities in both directions (`score`), or what all layers say of every word (`layers`), which
-is what a task mixes (`layers/elmo.py`).
+Both directions are trained together. They share the character layers and the softmax, and have
+separate LSTMs. A layer is an LSTM with projection, whose cell and output are clipped; from the
+second layer on, the input is added to the output. Takes `Sentences`, gives the nats of the words
+(`loss`), their log probabilities in both directions (`score`), or the outputs of all layers for
+every word (`layers`), which tasks mix (`layers/elmo.py`).
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ from elman.text.task_config import LinesConfig
 
 @dataclass(kw_only=True)
 class BidirectionalConfig:
-    """A bidirectional language model; as it is, that of the paper."""
+    """Settings of a bidirectional language model; the defaults are those of the paper."""
 
     character_size: int = 16  # numbers per character vector
-    widths: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7)  # of filters over characters
-    filters: tuple[int, ...] = (32, 32, 64, 128, 256, 512, 1024)  # so many of each width
+    widths: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7)  # widths of the character filters
+    filters: tuple[int, ...] = (32, 32, 64, 128, 256, 512, 1024)  # number of filters of each width
     highways: int = 2  # highway layers over the filters
-    longest: int = 50  # symbols of a word that are seen, its two marks included
+    longest: int = 50  # maximum symbols per word, including its begin and end marks
     projection: int = 512  # numbers per word vector, and per output of a layer and direction
-    hidden_size: int = 4096  # units per layer and direction; equal to projection: no projection
+    hidden_size: int = 4096  # units per layer and direction; if equal to projection, there is none
     num_layers: int = 2
-    residual: bool = True  # from the second layer on, add its input to its output
-    cell_clip: float | None = 3.0  # bounds of the memory
-    projection_clip: float | None = 3.0  # bounds of the output
-    dropout: float = 0.1  # of what enters each layer and what leaves the last
-    samples: int = 8192  # words beside the batch's own that the softmax learns from
+    residual: bool = True  # from the second layer on, add the input to the output
+    cell_clip: float | None = 3.0  # bound of the cell state
+    projection_clip: float | None = 3.0  # bound of the output
+    dropout: float = 0.1  # dropout of the input of each layer and the output of the last
+    samples: int = 8192  # sampled words per step for the softmax, besides those of the batch
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -66,7 +66,7 @@ class BidirectionalConfig:
 
 
 class Reader(nn.Module):
-    """Layers of LSTM in one direction."""
+    """LSTM layers of one direction."""
 
     def __init__(self, config: BidirectionalConfig) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class Reader(nn.Module):
         self.stack = nn.ModuleList(Recurrent(_cell(config)) for _ in range(config.num_layers))
 
     def forward(self, inputs: torch.Tensor) -> list[torch.Tensor]:
-        """What each layer hands on, (B, T, projection)."""
+        """The output of each layer, (B, T, projection)."""
         outputs = []
         for number, layer in enumerate(self.stack):
             inputs = dropout(inputs, self.config.dropout, self.training)
@@ -85,19 +85,19 @@ class Reader(nn.Module):
 
 
 class BidirectionalModel(Kept):
-    """Every word predicted from what comes before it, and from what comes after it."""
+    """Predict every word from the words before it, and again from the words after it."""
 
-    about: ClassVar[str] = "predicts words from both sides; its layers are ELMo's vectors"
+    about: ClassVar[str] = "bidirectional language model; its layers are ELMo word vectors"
     task: ClassVar[str] = "embedding"
     text_class: ClassVar[type] = LinesConfig
     config_class: ClassVar[type] = BidirectionalConfig
 
     def __init__(self, config: BidirectionalConfig, counts: torch.Tensor | None = None) -> None:
-        """`counts` (V,) of the words to be predicted; None: no softmax, it can only embed."""
+        """`counts` (V,) of the predicted words; None: no softmax, the model only embeds words."""
         super().__init__()
         self.config = config
         self.size = 2 * config.projection  # numbers per word and layer
-        self.num_layers = config.num_layers + 1  # the vectors from characters are one
+        self.num_layers = config.num_layers + 1  # the character vectors count as a layer
         self.characters = ElmoCharacters(
             character_size=config.character_size,
             widths=config.widths,
@@ -110,18 +110,18 @@ class BidirectionalModel(Kept):
         self.softmax = None if counts is None else _softmax(config, counts)
 
     def facts(self) -> dict[str, Any]:
-        """What is worth knowing of it: small enough to read."""
+        """The main facts about the model, as plain data."""
         return {"parameters": self.count_parameters()}
 
     def multiplications(self, step_tokens: int, *, learning: bool = True) -> int:
-        """Multiply-adds per prediction, forward only, of layers and softmax."""
+        """Multiply-adds per prediction of layers and softmax, forward only."""
         layers = sum(weight.numel() for weight in self.readers.parameters() if weight.dim() == 2)
         return layers // 2 + (self.config.samples + step_tokens) * self.config.projection
 
     def loss(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:
         """Nats of all words and boundaries, in both directions.
 
-        In training estimated with part of the vocabulary, the same for all.
+        In training it is estimated with a sample of the vocabulary, the same for all words.
         """
         (sentences,) = batch.inputs
         softmax = self._softmax()
@@ -141,8 +141,8 @@ class BidirectionalModel(Kept):
 
     @torch.no_grad()
     def score(self, sentences: Sentences) -> torch.Tensor:
-        """Exact log probabilities (2, B, T + 1): of x_{k+1} after all before, of x_k before all
-        that follow; k from 0 to n, and zero beyond.
+        """Exact log probabilities (2, B, T + 1): forward of x_{k+1} given the words before it,
+        backward of x_k given the words after it; k from 0 to n, and zero beyond.
         """
         softmax = self._softmax()
         words = self._words(sentences)
@@ -158,9 +158,9 @@ class BidirectionalModel(Kept):
         return scores
 
     def layers(self, sentences: Sentences) -> torch.Tensor:
-        """What every layer says of every word, (K, B, T, 2 · projection): [forward; backward].
+        """The output of every layer for every word, (K, B, T, 2 · projection): [forward; backward].
 
-        The first are the vectors from characters, twice side by side. Zero where there is no word.
+        The first layer is the character vectors, repeated for both directions. Padding is zero.
         """
         table = self.characters(sentences.spelled)
         alone = table[sentences.places]
@@ -173,9 +173,9 @@ class BidirectionalModel(Kept):
         return layers * sentences.real().unsqueeze(2)
 
     def _read(self, sentences: Sentences, table: torch.Tensor) -> list[list[torch.Tensor]]:
-        """What the layers of each direction know after each step, (B, T + 1, projection).
+        """The outputs of the layers of each direction after each step, (B, T + 1, projection).
 
-        Padding comes last in both orders, so it reaches nothing. `table`: of distinct words.
+        Padding comes last in both orders, so it affects no word. `table`: distinct word vectors.
         """
         begin, end = len(table) - 2, len(table) - 1
         places = _both_ways(sentences.places, sentences.lengths, begin, end)
@@ -195,14 +195,14 @@ class BidirectionalModel(Kept):
     def _softmax(self) -> SampledSoftmax:
         if self.softmax is None:
             raise InputError(
-                "this model has no softmax, as published weights have none: it gives vectors of "
-                "words, but no probabilities"
+                "this model has no softmax, because published weights have none: it gives word "
+                "vectors, but no probabilities"
             )
         return self.softmax
 
 
 def _cell(config: BidirectionalConfig) -> LSTM:
-    """As in the published code, there is no projection to the same size, nor is that clipped."""
+    """As in the published code, equal sizes have no projection and no clipping of it."""
     projected = config.hidden_size != config.projection
     return LSTM(
         config.projection,
@@ -215,7 +215,7 @@ def _cell(config: BidirectionalConfig) -> LSTM:
 
 
 def _softmax(config: BidirectionalConfig, counts: torch.Tensor) -> SampledSoftmax:
-    """One for both directions. Each boundary is held as frequent as the most frequent word."""
+    """One softmax for both directions. Boundaries count as the most frequent word."""
     size = config.projection
     counts = torch.cat([counts, counts.max().expand(2)])
     return SampledSoftmax(size, counts, samples=config.samples, embedding_size=size, tied=False)
@@ -229,12 +229,12 @@ def _both_ways(values: torch.Tensor, lengths: torch.Tensor, begin: int, end: int
 
 
 def _flipped(values: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """Every row (B, T, …) turned around within its length; padding stays where it is."""
+    """Reverse every row (B, T, …) within its length; padding stays at the end."""
     steps = torch.arange(values.shape[1], device=values.device)
     places = torch.where(_within(lengths, len(steps)), lengths[:, None] - 1 - steps, steps)
     return values[torch.arange(len(values), device=values.device)[:, None], places]
 
 
 def _within(lengths: torch.Tensor, time: int) -> torch.Tensor:
-    """Which of so many steps lie within each length, (B, time)."""
+    """Which of `time` steps lie within each length, (B, time)."""
     return torch.arange(time, device=lengths.device) < lengths[:, None]

@@ -1,4 +1,4 @@
-"""A label for a sentence, or for a pair of them: an encoder, a pooling, and a softmax over labels.
+"""Classify a sentence or a pair of sentences: an encoder, a pooling, and a softmax over labels.
 
     sentence ── encoder ── hidden (B, T, size) ── pooling ── u (B, size) ── scores (B, K)
     a pair   ── the same encoder for both ── u, v ── [u; v; |u - v|; u ∘ v] ── scores
@@ -33,9 +33,9 @@ class ClassifierConfig(EncoderConfig):
     """A classifier."""
 
     pooling: str = "max"  # elman list poolings
-    dropout_pooled: float = 0.3  # of the sentence's vector
-    ngrams: int = 0  # size of the table of n-grams that a linear part scores beside; 0: none
-    dropout_ngrams: float = 0.5  # of the n-grams of a sentence
+    dropout_pooled: float = 0.3  # dropout of the sentence vector
+    ngrams: int = 0  # size of the hash table of the linear n-gram classifier; 0: none
+    dropout_ngrams: float = 0.5  # dropout of the n-grams of a sentence
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -47,9 +47,9 @@ class ClassifierConfig(EncoderConfig):
 
 
 class Classifier(SentenceModel):
-    """Sentences to labels."""
+    """Predict the label of a sentence or of a pair."""
 
-    about: ClassVar[str] = "a label for a sentence or a pair of them"
+    about: ClassVar[str] = "predicts the label of a sentence or of a pair"
     task: ClassVar[str] = "classification"
     text_class: ClassVar[type] = LabelledConfig
     config_class: ClassVar[type] = ClassifierConfig
@@ -63,8 +63,8 @@ class Classifier(SentenceModel):
         words: float = 1.0,
         language_model: Any = None,
     ) -> None:
-        """`texts`: 1, or 2 for pairs; `words`: of an example in training, on average;
-        `language_model`: further features, as for the tagger.
+        """`texts`: 1, or 2 for pairs; `words`: mean number of words of a training example;
+        `language_model`: further word features, as for the tagger.
         """
         super().__init__()
         self.config = config
@@ -80,24 +80,24 @@ class Classifier(SentenceModel):
         )
 
     def loss(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:
-        """Nats of the right labels; one that training never saw has none (`errors` counts it)."""
+        """Nats of the correct labels. Labels unseen in training add no loss; `errors` has them."""
         parts = self._parts(batch.inputs)
         unseen = parts[0].shape[1]  # its number
         nats = cross_entropy(_sum(parts), batch.targets, reduction="sum", ignore_index=unseen)
         penalty = self.encoder.penalty()
-        if len(parts) > 1:  # each part learns by itself too, else one leaves the other nothing
+        if len(parts) > 1:  # each also learns alone, or one would leave the other no gradient
             alone = [cross_entropy(part, batch.targets, ignore_index=unseen) for part in parts]
             penalty = penalty + _sum(alone)
         return Loss(nats, batch.tokens, penalty), ()
 
     def errors(self, batch: ExampleBatch) -> int:
-        """How many labels are wrong."""
+        """The number of wrong labels."""
         with torch.no_grad():
             wrong = self.score(batch.inputs).argmax(1) != batch.targets
         return int(wrong.sum())
 
     def multiplications(self, step_tokens: int, *, learning: bool = True) -> int:
-        """Per example: the encoder reads all its words, the scores come once."""
+        """Multiply-adds per example: the encoder reads all words, the scores are computed once."""
         scores = self.scores.weight.numel()
         return (
             round(self.words * (super().multiplications(step_tokens, learning=learning) - scores))
@@ -109,7 +109,7 @@ class Classifier(SentenceModel):
         return _sum(self._parts(texts))
 
     def _parts(self, texts: tuple[Sentences, ...]) -> list[torch.Tensor]:
-        """Scores that the network gives, and those of n-grams; their sum counts."""
+        """The scores of the network, and those of the n-grams if there are any."""
         pooled = [self.pooling(self.encoder(text), text.lengths) for text in texts]
         vector = pooled[0]
         if len(pooled) == 2:

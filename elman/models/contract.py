@@ -1,10 +1,10 @@
-"""The one contract: a state is everything a model has read; from it the next token is predicted.
+"""The contract of language models: a state holds everything read; it predicts the next token.
 
 Takes ids and a state, gives log probabilities (natural logarithm) and a new state. Every model and
-every adapter keeps it; evaluation, decoding, adapters, the command line and the studio are
-written against it and never ask what kind of model they hold.
+every adapter implements it. Evaluation, decoding, adapters, the command line and the studio use
+only this contract and never check the kind of model.
 
-    state            = model.start(batch_size)      nothing read yet; or a source, encoded
+    state            = model.start(batch_size)      nothing read yet; or an encoded source
     log_probs        = model.predict(state)         (B, V) the distribution of the next token
     state            = model.read(ids, state)       (B, T) ids read
     log_probs, state = model.score(ids, state)      (B, T) log p of each id after those before
@@ -26,23 +26,23 @@ class LanguageModel(ABC):
     """A distribution over the next token, given everything read so far."""
 
     vocabulary_size: int
-    # How many of the last tokens the future can depend on; None: all of them. Evaluation uses it to
+    # The number of last tokens that a prediction can depend on; None: all. Evaluation uses it to
     # cut one long stream into rows without changing the result.
     horizon: int | None = None
-    # Whether a line end makes the model forget what came before it: part of a number's protocol.
+    # Whether the model resets its state at line ends; part of the protocol of a measurement.
     resets_at_lines: bool = False
-    # Whether there is a distribution after every context. Maximum likelihood has none after a
-    # context that was never seen (0 / 0): there `predict` gives every token the probability zero,
-    # so that the row sums to zero and not to one, and `undefined` says so.
+    # Whether every context has a distribution. Maximum likelihood has none after an unseen context
+    # (0 / 0): `predict` gives every token the probability zero, so the row sums to zero instead of
+    # one, and `undefined` is true there.
     always_defined: bool = True
-    # Whether predictions are made from a vector, which can be asked for.
+    # Whether predictions come from a hidden vector; then `vector` gives it.
     has_vectors: bool = False
-    # Whether predictions look at the places of a source, and can say how much at each.
+    # Whether the model attends to a source; then `attention` gives the weights.
     has_attention: bool = False
 
     @abstractmethod
     def start(self, batch_size: int, source: Any = None) -> State:
-        """The state of having read nothing, for a batch of rows."""
+        """The initial state for a batch of rows, before any token is read."""
 
     @abstractmethod
     def predict(self, state: State) -> torch.Tensor:
@@ -57,7 +57,7 @@ class LanguageModel(ABC):
         """Log probability of each id given the state before it, (B, T), and the state after."""
 
     def undefined(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
-        """Whether no distribution is defined before each id, (B, T) of bool; the state after."""
+        """Where no distribution is defined before an id, (B, T) bool, and the state after."""
         import torch
 
         return torch.zeros(ids.shape, dtype=torch.bool), self.read(ids, state)
@@ -75,30 +75,30 @@ class LanguageModel(ABC):
         return torch.stack(distributions, dim=1), state
 
     def vector(self, state: State) -> torch.Tensor:
-        """What the next token is predicted from, (B, size); of a model that has vectors."""
-        raise NotImplementedError("this model has no vectors")
+        """The hidden vector that predicts the next token, (B, size), if the model has vectors."""
+        raise NotImplementedError("this model has no hidden vectors")
 
     def score_and_vectors(
         self, ids: torch.Tensor, state: State
     ) -> tuple[torch.Tensor, torch.Tensor, State]:
-        """As `score`, with the vector that each id was predicted from, (B, T, size)."""
-        raise NotImplementedError("this model has no vectors")
+        """Like `score`, with the hidden vector that predicted each id, (B, T, size)."""
+        raise NotImplementedError("this model has no hidden vectors")
 
     def attention(self, state: State) -> tuple[torch.Tensor, torch.Tensor]:
-        """How much the next prediction looks at each place of the source, (B, S), summing to one;
-        and which places are real, (B, S): padding is not, and gets exactly zero.
+        """The attention of the next prediction to each source position, (B, S), summing to one,
+        and which positions are real, (B, S). Padding gets exactly zero.
         """
         raise NotImplementedError("this model has no attention")
 
     def describe(self) -> dict[str, Any]:
-        """What a person wants to know about the model, as plain data."""
+        """A description of the model for users, as plain data."""
         return {"vocabulary_size": self.vocabulary_size}
 
 
 @dataclass(frozen=True)
 class Loss:
-    """Sums and counts; the division is the loop's."""
+    """Sums and counts; the training loop divides."""
 
     nats: torch.Tensor  # summed over the tokens
     tokens: int
-    penalty: torch.Tensor | float = 0.0  # per token, beside the nats
+    penalty: torch.Tensor | float = 0.0  # per token, added to the nats

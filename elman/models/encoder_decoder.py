@@ -1,12 +1,12 @@
-"""The encoder–decoder: a language model of targets, given what they are said of (a source).
+"""The encoder–decoder: a language model of targets, given a source.
 
     source ── encoder ── values, summary ──┐ attention
     <eos> y_1 y_2 …  ── decoder ───────────┴── r_1 r_2 … ── output ── p(y_i | y_1 … y_{i-1}, source)
 
 (Cho et al. 2014; Sutskever et al. 2014; with attention Bahdanau et al. 2015 and Luong et al. 2015.)
-It keeps the contract: `start(batch_size, source)` encodes the source, and the state carries it
-along, so that reading, scoring and decoding need to know nothing of it. Where a target ends, the
-same source begins anew.
+It implements the contract: `start(batch_size, source)` encodes the source into the state, so
+reading, scoring and decoding need no special code. After the end of a target, the model starts
+again with the same source.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ from elman.state import State, replace_rows
 from elman.text.task_config import PairConfig
 from elman.text.tokenizer import UNKNOWN
 
-# What 0.1.0 trained under these names when sizes differed, as options of bilinear attention.
+# Names of 0.1.0 for attentions between different sizes, as options of bilinear attention.
 _DOT_WITH_MATRIX: dict[str, dict[str, Any]] = {"dot": {}, "scaled-dot": {"scaled": True}}
 
 
 @dataclass(kw_only=True)
 class EncoderDecoderConfig(NeuralConfig, StackConfig, DecoderConfig):
-    """Recurrent layers that read a source, others that write of it, and what is between them."""
+    """Settings of the encoder, the decoder and the attention between them."""
 
     contexts: ClassVar[tuple[str, ...]] = CONTEXTS
-    context: str = "every"  # without attention: to every step, or only to start the decoder
+    context: str = "every"  # without attention: the summary enters every step, or the start
     bidirectional: bool = True  # the encoder reads in both directions
-    encoder_layers: int = 0  # of the encoder; 0: as many as the decoder has
-    copy: bool = False  # words may be taken from the source (pointer-generator, See et al. 2017)
-    copy_places: int = 20  # so many of them may be unknown to the vocabulary
-    features: int = 0  # numbers per vector, where sources are given vectors; 0: sources are text
+    encoder_layers: int = 0  # layers of the encoder; 0: as many as the decoder
+    copy: bool = False  # copy words from the source (pointer-generator, See et al. 2017)
+    copy_places: int = 20  # maximum out-of-vocabulary words per source
+    features: int = 0  # size of given source vectors; 0: sources are text
 
     def __post_init__(self) -> None:
         NeuralConfig.__post_init__(self)
@@ -60,7 +60,7 @@ class EncoderDecoderConfig(NeuralConfig, StackConfig, DecoderConfig):
             self._check_copying()
         if self.encoder_layers and isinstance(self.hidden_size, tuple):
             raise InputError(
-                "model.encoder_layers: with a list as hidden_size both have its layers"
+                "model.encoder_layers: a list as hidden_size sets the layers of both; leave one out"
             )
 
     def _check_copying(self) -> None:
@@ -74,7 +74,7 @@ class EncoderDecoderConfig(NeuralConfig, StackConfig, DecoderConfig):
         return replace(self._stack(), num_layers=self.encoder_layers or self.num_layers)
 
     def decoder_stack(self) -> StackConfig:
-        """Those of the decoder; what they hand on is dropped after the readout only."""
+        """The layers of the decoder; dropout of their outputs comes only after the readout."""
         return replace(self._stack(), bidirectional=False, dropout_output=0.0)
 
     def _stack(self) -> StackConfig:
@@ -82,11 +82,11 @@ class EncoderDecoderConfig(NeuralConfig, StackConfig, DecoderConfig):
 
 
 class EncoderDecoder(NeuralModel):
-    """Says in other words what a source says."""
+    """Write a target from a source, for example a translation."""
 
     task: ClassVar[str] = "translation"
     text_class: ClassVar[type] = PairConfig
-    about = "reads a source, and writes of it word by word, looking back at it"
+    about = "reads a source and writes a target word by word, with attention"
     config_class = EncoderDecoderConfig
     config: EncoderDecoderConfig
 
@@ -96,7 +96,7 @@ class EncoderDecoder(NeuralModel):
         material: Material,
         source_counts: torch.Tensor | None = None,
     ) -> None:
-        """`source_counts`: of the source's tokens; None: they are the target's, or vectors."""
+        """`source_counts`: counts of source tokens; None: shared with the target, or vectors."""
         super().__init__(config, material)
         self.resets_at_lines = True
         self.encoder: TextEncoder | VectorEncoder
@@ -120,7 +120,7 @@ class EncoderDecoder(NeuralModel):
         )
         self.has_attention = self.decoder.looks
         self.add_output(readout)
-        # What a word that was copied, but that the vocabulary has not, is read as.
+        # Copied out-of-vocabulary words are read as this token.
         self.unknown_id = material.eos_id
         if config.copy:
             self.vocabulary_size += config.copy_places
@@ -134,13 +134,13 @@ class EncoderDecoder(NeuralModel):
         sizes = {"embedding_size": config.embedding_size, "tied": config.tied}
         return Copying(hidden_size, self.counts, further=config.copy_places, **sizes)
 
-    # The beginning --------------------------------------------------------------------------------
+    # Start ----------------------------------------------------------------------------------------
 
     def begin_encoding(self, batch_size: int) -> State:
         return self.encode_source(self._nothing(batch_size))
 
     def begin(self, batch_size: int, source: Source | None = None) -> State:
-        """The source encoded, and nothing of the target read; without a source, an empty one."""
+        """Encode the source; the target is empty. Without a source, use an empty one."""
         if source is None:
             source = self._nothing(batch_size)
         if len(source) != batch_size:
@@ -149,7 +149,7 @@ class EncoderDecoder(NeuralModel):
         return self.encode_source(source), self.output.begin(batch_size)
 
     def encode_source(self, source: Source) -> State:
-        """What the decoder knows of sources, and its state before the first word."""
+        """The encoded sources, and the state of the decoder before the first word."""
         source = source.to(self.counts.device)
         embed = self.input if self.source_input is None else self.source_input
         values, summary = self.encoder(source, embed)
@@ -159,11 +159,11 @@ class EncoderDecoder(NeuralModel):
         return encoded, self.decoder.begin(encoded)
 
     def _places(self, source: Source) -> torch.Tensor:
-        """Numbers of the source's words; more unknown ones than there are numbers for stay so."""
+        """Ids of the source words; unknown words beyond the extra ids stay unknown."""
         if not self.config.copy:
             return source.lengths.new_zeros(len(source), 0)
         if source.places is None:
-            raise ValueError("a model that copies needs a source with places")
+            raise ValueError("a model that copies needs the places of the source words")
         return source.places.where(source.places < self.vocabulary_size, self.unknown_id)
 
     def _nothing(self, batch_size: int) -> Source:
@@ -224,7 +224,7 @@ class EncoderDecoder(NeuralModel):
         real = real_tokens(weights, lengths)
         return self.config.coverage_penalty * again[real].sum() / real.sum()
 
-    # What was looked at ---------------------------------------------------------------------------
+    # Attention ------------------------------------------------------------------------------------
 
     def attention(self, state: State) -> tuple[torch.Tensor, torch.Tensor]:
         if not self.has_attention:
@@ -233,7 +233,7 @@ class EncoderDecoder(NeuralModel):
         return DecoderState(*progress).weights, Encoded(*encoded).real
 
     def alignments(self, targets: torch.Tensor, source: Source) -> torch.Tensor:
-        """How much each place of the source counted for each target id (B, T), (B, T, S)."""
+        """The attention of each target id (B, T) to each source position, (B, T, S)."""
         first = torch.full((len(targets), 1), self.eos_id)
         ids = torch.cat([first, targets.cpu()], dim=1)[:, :-1].to(self.counts.device)
         return self._decode(ids, self.begin(len(targets), source)[0]).weights
@@ -243,13 +243,13 @@ class EncoderDecoder(NeuralModel):
         looked_up = 0 if table is None else table.numel()
         return super().multiplications(step_tokens, learning=learning) - looked_up
 
-    # What a run folder keeps ----------------------------------------------------------------------
+    # Saving and loading ---------------------------------------------------------------------------
 
     @staticmethod
     def renew_settings(model: dict[str, Any], weights: Collection[str]) -> dict[str, Any]:
-        """The settings of a run, as this version names them.
+        """The settings of an older run under their current names.
 
-        In 0.1.0, dot products put a matrix between vectors of different sizes: that is bilinear.
+        In 0.1.0, dot products used a matrix between vectors of different sizes, now `bilinear`.
         """
         options = _DOT_WITH_MATRIX.get(model.get("attention", ""))
         if options is None or "decoder.attention.key.weight" not in weights:

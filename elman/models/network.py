@@ -1,11 +1,10 @@
-"""The network inside a neural model: vectors of words in, an encoder, an output; and its loss.
+"""The network inside a neural model: word vectors, an encoder, an output layer, and the loss.
 
     ids ── input ── encode ── hidden (B, T, size) ── output.gather ── evidence ── log probabilities
-                      └── what it carries along          └── its memory
+                      └── recurrent state                └── its memory
 
-A family says how it turns ids into hidden vectors (`encode`). The evidence after an id is what the
-next id is predicted from. Training calls `begin` and `loss`; `neural.py` makes a language model of
-the rest.
+Each family defines how ids become hidden vectors (`encode`). The evidence after an id predicts the
+next id. Training calls `begin` and `loss`; `neural.py` turns the network into a language model.
 """
 
 from __future__ import annotations
@@ -35,20 +34,20 @@ INITIALISERS = ("default", "uniform", "normal")
 
 @dataclass(kw_only=True)
 class NeuralConfig:
-    """What all neural models have."""
+    """Settings of all neural models."""
 
     contexts: ClassVar[tuple[str, ...]] = ("stream", "line")
 
-    context: str = "stream"  # stream: the text runs on; line: every line by itself
+    context: str = "stream"  # stream: carry the state across lines; line: reset it at every line
     input: str = "words"  # elman list inputs
-    input_options: dict[str, Any] = field(default_factory=dict)  # of the input, like highways = 2
+    input_options: dict[str, Any] = field(default_factory=dict)  # like highways = 2
     embedding_size: int = 200  # numbers per word vector
-    tied: bool = True  # word vectors serve as the output's weights too (Press and Wolf 2017)
+    tied: bool = True  # share word vectors with the output weights (Press and Wolf 2017)
     output: str = "full"  # elman list outputs
-    output_options: dict[str, Any] = field(default_factory=dict)  # of the output: samples = 1000
-    dropout_words: float = 0.0  # whole words, everywhere in a window
-    init: str = "default"  # of all weights: default (each part's own), uniform or normal
-    init_scale: float = 0.1  # bound of the uniform, standard deviation of the normal one
+    output_options: dict[str, Any] = field(default_factory=dict)  # like samples = 1000
+    dropout_words: float = 0.0  # dropout of whole words, everywhere in a window
+    init: str = "default"  # initial weights: default (of each part), uniform or normal
+    init_scale: float = 0.1  # bound of uniform, standard deviation of normal
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -58,17 +57,17 @@ class NeuralConfig:
         choose(dict.fromkeys(self.contexts), self.context, "context")
         check_rate(self.dropout_words, "dropout_words")
         at_least(self.embedding_size, 1, "embedding_size")
-        if not self.init_scale >= 0:  # nor is it NaN
+        if not self.init_scale >= 0:  # also refuses NaN
             raise InputError(f"init_scale={self.init_scale}: must not be negative")
 
 
 class Network(Kept, ABC):
-    """What is learned by gradients: an input, what a family encodes with, and an output."""
+    """The trained part of a neural model: an input, the encoder of its family, and an output."""
 
     def __init__(self, config: NeuralConfig, material: Material) -> None:
         super().__init__()
         self.config = config
-        # What inputs and outputs make of the counts can be made again, so only these are kept.
+        # Inputs and outputs can be rebuilt from the counts, so only the counts are saved.
         self.register_buffer("counts", material.counts)
         make_input: Any = INPUTS[config.input]
         self.input = make_input(
@@ -86,7 +85,7 @@ class Network(Kept, ABC):
     counts: torch.Tensor
 
     def add_output(self, hidden_size: int) -> None:
-        """Put the output on hidden vectors of this size; the last act of building a model."""
+        """Add the output for hidden vectors of this size; the last step of building a model."""
         config = self.config
         self.output = self.make_output(hidden_size)
         if config.init != "default":
@@ -97,29 +96,29 @@ class Network(Kept, ABC):
                     nn.init.normal_(parameter, std=config.init_scale)
 
     def make_output(self, hidden_size: int) -> Output:
-        """A fresh output for hidden vectors of this size."""
+        """A new output for hidden vectors of this size."""
         make: Any = OUTPUTS[self.config.output]
         sizes = {"embedding_size": self.config.embedding_size, "tied": self.config.tied}
         return make(hidden_size, self.counts, **sizes, **self.config.output_options)
 
     @abstractmethod
     def begin_encoding(self, batch_size: int) -> State:
-        """What the encoder carries along before anything was read."""
+        """The initial state of the encoder."""
 
     @abstractmethod
     def encode(
         self, ids: torch.Tensor, carried: State, lengths: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, State, torch.Tensor | float]:
-        """A hidden vector after each id, (B, T, size), what is carried on, and a penalty."""
+        """The hidden vector after each id, (B, T, size), the new state, and a penalty."""
 
     def begin(self, batch_size: int, source: Any = None) -> State:
-        """What is carried along before anything was read; most models have no source."""
+        """The initial state; most models have no source."""
         return self.begin_encoding(batch_size), self.output.begin(batch_size)
 
     def gather(
         self, ids: torch.Tensor, carried: State, lengths: torch.Tensor | None = None
     ) -> tuple[Evidence, State, torch.Tensor | float]:
-        """The evidence after each id, (B, T, …), what is carried on, and a penalty."""
+        """The evidence after each id, (B, T, …), the new state, and a penalty."""
         draw_masks_anew()
         inner, memory = carried
         hidden, inner, penalty = self.encode(ids, inner, lengths)
@@ -127,7 +126,7 @@ class Network(Kept, ABC):
         return evidence, (inner, memory), penalty
 
     def loss(self, batch: Batch, carried: State | None) -> tuple[Loss, State]:
-        """Predict each target from what stands before it; `carried` is None at a fresh start."""
+        """The loss of predicting each target; `carried` is the state, None at the start."""
         if carried is None:
             carried = self.begin(len(batch.inputs), batch.source)
         evidence, carried, penalty = self.gather(batch.inputs, carried, batch.lengths)
@@ -161,8 +160,8 @@ class Network(Kept, ABC):
     def multiplications(self, step_tokens: int, *, learning: bool = True) -> int:
         """Multiply-adds per token of the matrix products, forward only.
 
-        step_tokens: how many tokens a step has; of consequence where the output looks at a part of
-        the vocabulary in learning, or where the input is computed once per distinct word.
+        step_tokens: the number of tokens per step. It matters if the output trains on a sample of
+        the vocabulary, or if the input is computed once per distinct word.
         """
         inside = sum(
             parameter.numel()
@@ -174,7 +173,7 @@ class Network(Kept, ABC):
         return inside + round(self.input.multiplications(step_tokens) + above)
 
     def shared_table(self) -> torch.Tensor | None:
-        """The word vectors, where the output is tied to them."""
+        """The word vectors, if the output is tied to them."""
         return self.input.table if self.config.tied else None
 
 

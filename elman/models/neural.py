@@ -1,7 +1,7 @@
-"""Neural language models: a network behind the contract, and what a run folder keeps of it.
+"""Neural language models: a network with the contract of language models; saving and loading.
 
-The network (`network.py`) gives the evidence after each id. So the state is the last evidence, from
-which the next id is predicted, and what encoder and output carry along.
+The network (`network.py`) gives the evidence after each id. The state is the last evidence, which
+predicts the next id, and the states of encoder and output.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from elman.state import State, replace_rows
 
 
 class NeuralModel(Network, LanguageModel):
-    """A language model that is learned by gradients."""
+    """A language model that is trained by gradients."""
 
     about: ClassVar[str]
     task: ClassVar[str] = "language-modelling"
@@ -77,12 +77,12 @@ class NeuralModel(Network, LanguageModel):
         return evidence, (tuple(part[:, -1] for part in evidence), carried)
 
     def renew(self, ended: torch.Tensor, carried: State) -> State:
-        """What is carried along, but as at the beginning in the rows (B,) where a line ended."""
+        """The state, reset in the rows (B,) where a line ended."""
         return replace_rows(ended, self.begin(len(ended)), carried)
 
     def _pieces(self, ids: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor | None]]:
-        """The ids in one piece; or, if lines stand by themselves, a new piece wherever a line ends,
-        with the rows (B,) in which it does: those begin anew.
+        """The ids in one piece; or, if the state is reset at lines, a new piece at every line end,
+        with the rows (B,) in which a line ends: these are reset.
         """
         if not self.resets_at_lines:
             yield ids, None
@@ -100,16 +100,16 @@ class NeuralModel(Network, LanguageModel):
         evidence, after = self.advance(ids, state[1])
         return _along_time(last, tuple(part[:, :-1] for part in evidence)), after
 
-    # What a run folder keeps ----------------------------------------------------------------------
+    # Saving and loading ---------------------------------------------------------------------------
 
     @classmethod
     def build(cls, config: Any, ids: np.ndarray, tokens: Sequence[str], eos_id: int) -> NeuralModel:
-        """A fresh model for a vocabulary, from the ids of the training text."""
+        """A new model for a vocabulary, from the ids of the training text."""
         counts = torch.from_numpy(np.bincount(ids, minlength=len(tokens)))
         return cls(config, Material(counts, eos_id, tokens, ids))
 
     def facts(self) -> dict[str, Any]:
-        """What was learned besides arrays: small enough to read."""
+        """Everything except the arrays that a run folder needs, as plain data."""
         return {
             "vocabulary_size": self.vocabulary_size,
             "eos_id": self.eos_id,
@@ -120,14 +120,14 @@ class NeuralModel(Network, LanguageModel):
     def restore(
         cls, config: Any, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]
     ) -> NeuralModel:
-        """The model that gave these arrays and facts, ready to be used."""
+        """Restore the model from its arrays and facts."""
         if "counts" not in arrays:
-            raise ValueError("counts of the tokens are missing")
+            raise ValueError("the token counts are missing")
         counts = check_counts(torch.from_numpy(arrays["counts"]).clone())
         if not 0 <= facts["eos_id"] < len(counts):
-            raise ValueError(f"there is no token {facts['eos_id']} to end a line")
+            raise ValueError(f"the end-of-line token {facts['eos_id']} is not in the vocabulary")
         material = Material(counts, facts["eos_id"])
-        with torch.random.fork_rng(devices=[]):  # fresh weights, soon gone, leave no trace
+        with torch.random.fork_rng(devices=[]):  # initial weights are replaced at once
             model = cls(config, material)
         model.load_arrays(arrays)
         if is_packed(arrays):
@@ -136,10 +136,10 @@ class NeuralModel(Network, LanguageModel):
         return model
 
     def check_prediction(self) -> None:
-        """Raise NotFinite if the first prediction is NaN, as with finite weights of any size."""
+        """Raise NotFinite if the first prediction is NaN; large finite weights can cause that."""
         with torch.inference_mode():
             if torch.isnan(self.predict(self.start(1))).any():
-                raise NotFinite("what the model predicts is")
+                raise NotFinite("the predictions of the model are")
 
     def describe(self) -> dict[str, Any]:
         return self.facts()

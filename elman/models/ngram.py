@@ -1,10 +1,10 @@
-"""The n-gram language model: counts, smoothed, behind the contract.
+"""The n-gram language model: smoothed counts with the contract of language models.
 
-A state is the last order - 1 ids of each row, (B, order - 1), -1 where nothing was read. Nothing
-read yet means: at the start of a line, so the last id is `<eos>`.
+A state is the last order - 1 ids of each row, (B, order - 1), with -1 for positions not filled. The
+initial state is the start of a line, so its last id is `<eos>`.
 
-torch is imported when the contract is first used, not before: fitting and saving are numpy only,
-and importing torch takes longer than training this model on the Penn Treebank.
+torch is imported only when the contract is first used: fitting and saving use numpy alone, and
+importing torch takes longer than training this model on the Penn Treebank.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 class NGram(LanguageModel):
-    """Words predicted from the last few words, by counting (Shannon 1948)."""
+    """Predict words from the last few words, by counts (Shannon 1948)."""
 
     config_class: ClassVar[type] = NgramConfig
     task: ClassVar[str] = "counting"
-    about: ClassVar[str] = "counts of word sequences, smoothed"
+    about: ClassVar[str] = "smoothed counts of word sequences"
 
     def __init__(self, tables: Tables, config: NgramConfig) -> None:
         self.tables = tables
@@ -40,7 +40,7 @@ class NGram(LanguageModel):
         self.start_context = np.full(self.context_size, NOTHING)
         self.start_context[-1] = tables.eos_id
         smoother = SMOOTHERS.get(config.smoothing)
-        cut = any(count > 1 for count in config.cutoffs)  # what was cut off is backed off from
+        cut = any(count > 1 for count in config.cutoffs)  # cut contexts back off
         smoothed = smoother is None or smoother.defined_if_unseen
         self.always_defined = smoothed or tables.order == 1 or cut
 
@@ -54,19 +54,19 @@ class NGram(LanguageModel):
         eos_id: int,
         progress: Callable[[str], None] = lambda what: None,
     ) -> NGram:
-        """The model of a text."""
+        """Train the model on a text."""
         tables = estimate(
             ids, config, vocabulary_size=vocabulary_size, eos_id=eos_id, progress=progress
         )
         return cls(tables, config)
 
     def log_probs(self, ids: np.ndarray) -> np.ndarray:
-        """Log probability of every id of a text, from the start state, without torch."""
+        """Log probability of every id of a text from the initial state, without torch."""
         rows = np.concatenate([self.start_context, ids])[None]
         return self._score(rows)[0]
 
     def _score(self, rows: np.ndarray) -> np.ndarray:
-        """Log probabilities of the words after the context that each row begins with."""
+        """Log probabilities of the words after the context at the start of each row."""
         log_probs = self.tables.score(rows)[:, self.context_size - 1 :]
         if not self.always_defined:
             log_probs[self._unseen(rows)] = -np.inf
@@ -127,10 +127,10 @@ class NGram(LanguageModel):
         log_probs = self.predict(contexts.reshape(-1, self.context_size))
         return log_probs.view(*ids.shape, self.vocabulary_size), self.read(ids, state)
 
-    # What a run folder keeps ----------------------------------------------------------------------
+    # Saving and loading ---------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Everything that was learned, by name."""
+        """All trained arrays, by name."""
         named = {}
         for order, table in enumerate(self.tables.tables, start=1):
             named[f"order{order}.log_probs"] = table.log_probs
@@ -144,7 +144,7 @@ class NGram(LanguageModel):
         return named
 
     def facts(self) -> dict[str, Any]:
-        """What was learned besides arrays: small enough to read."""
+        """Everything except the arrays that a run folder needs, as plain data."""
         return {
             "vocabulary_size": self.vocabulary_size,
             "eos_id": self.tables.eos_id,
@@ -157,7 +157,7 @@ class NGram(LanguageModel):
     def restore(
         cls, config: NgramConfig, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]
     ) -> NGram:
-        """The model that gave these arrays and facts."""
+        """Restore the model from its arrays and facts."""
         size = facts["vocabulary_size"]
         if not facts["ngrams"] or facts["ngrams"][0] != size or not 0 <= facts["eos_id"] < size:
             raise ValueError(f"a vocabulary of {size:,} has other n-grams of order 1")
@@ -186,7 +186,7 @@ class NGram(LanguageModel):
 
     @staticmethod
     def renew_settings(model: dict[str, Any], weights: Collection[str]) -> dict[str, Any]:
-        """The settings of a run, as this version names them: early ones had options beside them."""
+        """The settings of an older run under their current names."""
         if NgramConfig.moved.keys().isdisjoint(model):
             return model
         smoother = SMOOTHERS.get(model.get("smoothing", ""))
@@ -206,16 +206,16 @@ class NGram(LanguageModel):
 
 
 def _check_table(table: OrderTable, size: int, below: OrderTable | None) -> None:
-    """A ValueError if the numbers of an order do not hang together; `below` is the one under it."""
+    """Raise a ValueError if the arrays of an order are inconsistent; `below` is the lower order."""
     for values in (table.log_probs, table.log_backoffs):
         if values.dtype.kind != "f" or len(values) != len(table) or np.isnan(values).any():
-            raise ValueError("log probabilities are not numbers")
+            raise ValueError("log probabilities are missing or NaN")
     if table.counts is not None and table.counts.dtype.kind not in "iuf":
-        raise ValueError("counts of n-grams are not numbers")
+        raise ValueError("counts of n-grams are not numeric")
     if below is None or not len(table):
         return
     if table.words.min() < 0 or table.words.max() >= size:
         raise ValueError("an n-gram has a word that is not in the vocabulary")
     first, last = table.prefixes[0], table.prefixes[-1]
     if first < 0 or last >= len(below) or (np.diff(table.prefixes) < 0).any():
-        raise ValueError("an n-gram has a beginning that is not there")
+        raise ValueError("the beginning of an n-gram is missing from the lower order")

@@ -1,7 +1,7 @@
 """The recurrent language model: a stack of any cell over word vectors (Mikolov et al. 2010).
 
-Carries the state of the stack along. With an Elman cell it is the RNNLM, with LSTMs that of
-Zaremba et al. (2014), with all of its dropouts and penalties AWD-LSTM (Merity et al. 2018).
+The state is that of the stack. With an Elman cell it is the RNNLM; with LSTMs the model of Zaremba
+et al. (2014); with all dropouts and penalties AWD-LSTM (Merity et al. 2018).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from elman.state import State
 
 @dataclass(kw_only=True)
 class RecurrentConfig(NeuralConfig, StackConfig):
-    """A stack of recurrent layers between word vectors and a softmax."""
+    """Settings of a stack of recurrent layers between word vectors and a softmax."""
 
-    parameters: int = 0  # choose hidden_size and embedding_size for so many; 0: as they are given
-    topics: int = 0  # of the last words, as further input and output (Mikolov and Zweig 2012)
-    topic_words: int = 50  # how many are the last
-    topic_lines: int = 10  # of training text that have their topics in common
+    parameters: int = 0  # choose hidden_size and embedding_size for this total; 0: keep them
+    topics: int = 0  # of recent words, added to input and output (Mikolov and Zweig 2012)
+    topic_words: int = 50  # number of recent words
+    topic_lines: int = 10  # lines of training text that form one document
     activation_penalty: float = 0.0  # α of AR: on the outputs, after dropout
-    temporal_penalty: float = 0.0  # β of TAR: on how much they change, before dropout
+    temporal_penalty: float = 0.0  # β of TAR: on the change of outputs, before dropout
 
     def __post_init__(self) -> None:
         NeuralConfig.__post_init__(self)
@@ -48,7 +48,7 @@ class RecurrentConfig(NeuralConfig, StackConfig):
 
 
 class RecurrentModel(NeuralModel):
-    """Everything read so far, in a state that a recurrence carries along."""
+    """A language model whose recurrent state summarises everything read so far."""
 
     about = "a stack of recurrent layers over word vectors"
     config_class = RecurrentConfig
@@ -69,8 +69,8 @@ class RecurrentModel(NeuralModel):
     def encode(
         self, ids: torch.Tensor, carried: State, lengths: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, State, torch.Tensor | float]:
-        # Padding comes last, so without lengths, which would cost the fused kernels, it can reach
-        # no real token; what becomes of it is not counted.
+        # Padding comes last, so it cannot affect real tokens, and its outputs are not counted.
+        # Lengths are not passed: they would prevent the use of fused kernels.
         if self.topics is None:
             run = self.stack(self.input(ids), carried)
             return run.outputs, run.state, self._penalty(run, lengths)
@@ -105,7 +105,7 @@ class RecurrentModel(NeuralModel):
 
 
 def _sized(config: RecurrentConfig, material: Material) -> RecurrentConfig:
-    """With the largest sizes that have at most `parameters`, hidden and embedding size alike."""
+    """Choose the largest hidden size, equal to the embedding size, with at most `parameters`."""
 
     def of_size(size: int) -> RecurrentConfig:
         return replace(config, parameters=0, hidden_size=size, embedding_size=size)
@@ -123,13 +123,13 @@ def _sized(config: RecurrentConfig, material: Material) -> RecurrentConfig:
         low, high = (middle, high) if count(middle) <= config.parameters else (low, middle)
     if low == 0:
         raise InputError(
-            f"model.parameters={config.parameters}: this model has {count(1)} with one unit"
+            f"model.parameters={config.parameters}: too few; with one unit the model has {count(1)}"
         )
     return of_size(low)
 
 
 def _topic_context(config: RecurrentConfig, material: Material) -> TopicContext:
-    """Topics that were learned from the training text; before they are loaded, even ones."""
+    """Topics trained on the training text; uniform ones before they are loaded."""
     in_topics = torch.full((material.vocabulary_size, config.topics), 1 / material.vocabulary_size)
     share = torch.full((config.topics,), 1 / config.topics)
     if material.ids is not None:
@@ -152,7 +152,7 @@ def activation_penalty(outputs: torch.Tensor, mask: torch.Tensor | None = None) 
 
         α · activation_penalty(dropped outputs) + β · temporal_penalty(raw outputs)    α = 2, β = 1
 
-    so AR sees what the output layer sees, and TAR what the recurrence did, free of dropout's noise.
+    so AR uses the input of the output layer, and TAR the recurrent outputs without dropout noise.
     """
     return _mean(outputs.square(), mask)
 
@@ -160,8 +160,8 @@ def activation_penalty(outputs: torch.Tensor, mask: torch.Tensor | None = None) 
 def temporal_penalty(outputs: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
     """TAR: the mean squared difference of neighbouring steps of outputs (B, T, size).
 
-    Keeps the state from changing quickly. With a mask, both neighbours must be real tokens; where
-    there are no neighbours it is zero.
+    Penalises fast changes of the state. With a mask, both neighbours must be real tokens; without
+    any neighbours the penalty is zero.
     """
     differences = outputs[:, 1:] - outputs[:, :-1]  # (B, T - 1, size)
     both = None if mask is None else mask[:, 1:] & mask[:, :-1]  # (B, T - 1)
@@ -169,7 +169,7 @@ def temporal_penalty(outputs: torch.Tensor, mask: torch.Tensor | None = None) ->
 
 
 def _mean(values: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
-    """The mean of values (B, T, size) where the mask (B, T) is true; zero if it is nowhere."""
+    """The mean of values (B, T, size) where the mask (B, T) is true; zero if it is never true."""
     if mask is None:
         return values.sum() / max(values.numel(), 1)
     kept = torch.where(mask.unsqueeze(-1), values, 0)

@@ -1,4 +1,4 @@
-"""A tag for every word of a sentence: an encoder of words, and an output over tags.
+"""Sequence tagging: an encoder of words and an output over tags.
 
     sentences ── word features ── encoder ── hidden (B, T, size) ── scores (B, T, K) ── tags
 
@@ -30,7 +30,7 @@ class TaggerConfig(EncoderConfig):
     """A tagger."""
 
     output: str = "crf"  # elman list tag-outputs
-    feature_size: int = 25  # numbers per vector of a feature, one for every column of text.features
+    feature_size: int = 25  # size of each feature vector; one feature per column of text.features
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -39,9 +39,9 @@ class TaggerConfig(EncoderConfig):
 
 
 class Tagger(SentenceModel):
-    """Words to tags."""
+    """Predict a tag for every word of a sentence."""
 
-    about: ClassVar[str] = "a tag for every word of a sentence"
+    about: ClassVar[str] = "predicts a tag for every word of a sentence"
     task: ClassVar[str] = "tagging"
     text_class: ClassVar[type] = TaggedConfig
     config_class: ClassVar[type] = TaggerConfig
@@ -54,8 +54,8 @@ class Tagger(SentenceModel):
         language_model: Any = None,
         columns: Sequence[torch.Tensor] = (),
     ) -> None:
-        """`language_model`: a trained `BidirectionalModel`, as further features of words;
-        `columns`: of each that is read beside the words, how often its values came in training.
+        """`language_model`: a trained `BidirectionalModel` whose layers are word features;
+        `columns`: for each further column, the counts of its values in the training data.
         """
         super().__init__()
         self.config = config
@@ -67,20 +67,20 @@ class Tagger(SentenceModel):
         self.output = TAG_OUTPUTS[config.output](tags)
 
     def loss(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:
-        """Nats of the right tags."""
+        """Nats of the correct tags."""
         (sentences,) = batch.inputs
         nats = self.output.loss(self._score(sentences), batch.targets, sentences.lengths)
         return Loss(nats, batch.tokens, self.encoder.penalty()), ()
 
     def errors(self, batch: ExampleBatch) -> int:
-        """How many tags are wrong."""
+        """The number of wrong tags."""
         (sentences,) = batch.inputs
         wrong = (self.best(sentences) != batch.targets) & sentences.real()
         return int(wrong.sum())
 
     @torch.no_grad()
     def best(self, sentences: Sentences) -> torch.Tensor:
-        """The likeliest tags, (B, T)."""
+        """The most probable tags, (B, T)."""
         return self.output.best(self._score(sentences), sentences.lengths)
 
     def _score(self, sentences: Sentences) -> torch.Tensor:

@@ -1,15 +1,14 @@
-"""Weights of networks: as arrays of a run folder, in eight bits, and their shapes before all is
-built.
+"""Weights of networks: saving and loading, 8-bit quantisation, and checking shapes before building.
 
-Weights of eight bits: a quarter of the bytes on disk, and less to read per generated token.
+Eight-bit weights take a quarter of the bytes on disk and less memory bandwidth per generated token.
 
-A matrix W becomes whole numbers from -127 to 127 and a scale per row (`quantise_rows`):
+A matrix W becomes integers from -127 to 127 and a scale per row (`quantise_rows`):
 
     W[i, j] ≈ scale[i] · number[i, j],      scale[i] = max_j |W[i, j]| / 127
 
-Vectors (biases, gains) and counts stay as they are. `pack` is called by `elman quantise`, `unpack`
-by whatever loads weights. A network whose weights came in eight bits computes whole texts with the
-unpacked numbers; single steps, as in generating, multiply by the eight bits (`step_in_eight_bits`).
+Vectors (biases, gains) and counts are not quantised. `elman quantise` calls `pack`; loading calls
+`unpack`. A quantised network reads whole texts with unpacked float weights; single steps, as in
+generation, use the eight-bit weights (`step_in_eight_bits`).
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _SCALES = ".scales"
 
 
 def pack(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The same arrays, every matrix of real numbers in eight bits, with its scales beside it."""
+    """Quantise every float matrix to eight bits and add its scales; keep the other arrays."""
     packed: dict[str, np.ndarray] = {}
     for name, array in arrays.items():
         if array.ndim == 2 and np.issubdtype(array.dtype, np.floating):
@@ -43,12 +42,12 @@ def pack(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def is_packed(arrays: Mapping[str, np.ndarray]) -> bool:
-    """Whether any of these are in eight bits."""
+    """Whether any of these arrays is quantised."""
     return any(name.endswith(_SCALES) for name in arrays)
 
 
 def unpack(arrays: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
-    """The arrays as a network has them; those that are not packed are given back untouched."""
+    """Restore the arrays of a network; arrays that are not quantised are returned unchanged."""
     if not is_packed(arrays):
         return arrays
     unpacked = {}
@@ -63,7 +62,7 @@ def unpack(arrays: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
 
 
 def step_in_eight_bits(network: nn.Module, table: torch.Tensor | None) -> None:
-    """Let single steps use eight-bit products; `table`: the word vectors, if the output is tied."""
+    """Use eight-bit products in single steps; `table`: the word vectors of a tied output."""
     for module in network.modules():
         if isinstance(module, Recurrent):
             module.step_in_eight_bits()
@@ -72,7 +71,7 @@ def step_in_eight_bits(network: nn.Module, table: torch.Tensor | None) -> None:
 
 
 class NotFinite(ElmanError):
-    """Weights with which nothing can be computed, as a training that diverged leaves them."""
+    """Weights with NaN or infinity, usually from a training that diverged."""
 
     def __init__(self, what: str) -> None:
         super().__init__(
@@ -82,18 +81,18 @@ class NotFinite(ElmanError):
 
 
 class Kept(nn.Module):
-    """A module whose weights go to disk and come back."""
+    """A module whose weights can be saved and loaded."""
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Everything that was learned, by name."""
+        """All trained arrays, by name."""
         return {name: value.numpy(force=True) for name, value in self.state_dict().items()}
 
     def load_arrays(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Take over arrays; every name and shape must fit."""
+        """Load arrays; every name and shape must match."""
         own, arrays = self.state_dict(), unpack(arrays)
         if own.keys() != arrays.keys():
             different = ", ".join(sorted(own.keys() ^ arrays.keys()))
-            raise ValueError(f"these weights are not the model's: {different}")
+            raise ValueError(f"the weights do not match the model: {different}")
         for name, value in own.items():
             if value.shape != arrays[name].shape:
                 raise ValueError(f"{name} is {arrays[name].shape}, not {tuple(value.shape)}")
@@ -102,16 +101,16 @@ class Kept(nn.Module):
             value.copy_(torch.from_numpy(arrays[name]))
 
     def count_parameters(self) -> int:
-        """How many numbers it has."""
+        """The number of parameters."""
         return sum(parameter.numel() for parameter in self.parameters())
 
 
 Shapes = dict[str, tuple[int, ...]]
-_MOST_OPERATIONS = 20_000  # of building; our deepest model takes some hundreds
+_MOST_OPERATIONS = 20_000  # of building; the deepest recipe needs some hundreds
 
 
 class _Counted(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Ends what would go on for ever, like a million layers."""
+    """Stop building a model with far too many parts, such as a million layers."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -127,10 +126,10 @@ class _Counted(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def outline(build: Callable[[], nn.Module]) -> nn.Module | None:
-    """A model without numbers; None if it cannot be built without them.
+    """A model with shapes but no values; None if it cannot be built that way.
 
-    It is made on torch's device `meta`, where tensors have shapes and no numbers. So settings that
-    ask for terabytes cost nothing, and those of a run folder can be compared with its file first.
+    It is built on the torch device `meta`, where tensors have no storage. Settings that need
+    terabytes cost nothing there, and the shapes of a run folder can be checked before loading.
     """
     try:
         with torch.random.fork_rng(devices=[]), torch.device("meta"), _Counted():
@@ -138,27 +137,27 @@ def outline(build: Callable[[], nn.Module]) -> nn.Module | None:
     except (RuntimeError, TypeError, OverflowError) as error:
         if "overflow" in str(error).lower():
             raise InputError("the model is too large for any machine; lower its sizes") from None
-        if isinstance(error, RuntimeError):  # a part that computes with its numbers at once
+        if isinstance(error, RuntimeError):  # a part computes with its values while it is built
             return None
         raise
 
 
 def compare_shapes(model: nn.Module, found: Mapping[str, tuple[int, ...]]) -> None:
-    """A ValueError if arrays of these shapes are not those of a model."""
+    """Raise a ValueError if these shapes do not match those of a model."""
     own = {name: tuple(value.shape) for name, value in model.state_dict().items()}
     names = {name for name in found if not name.endswith(_SCALES)}
     if own.keys() != names:
         different = sorted(own.keys() ^ names)
         more = f" and {len(different) - 3:,} more" if len(different) > 3 else ""
-        raise ValueError(f"these weights are not the model's: {', '.join(different[:3])}{more}")
+        raise ValueError(f"the weights do not match the model: {', '.join(different[:3])}{more}")
     for name, shape in own.items():
         if found[name] != shape:
             raise ValueError(f"{name} is {found[name]} in the file, but {shape} in the settings")
 
 
 def check_counts(counts: torch.Tensor) -> torch.Tensor:
-    """Counts of the tokens (V,), or a ValueError if they are something else."""
+    """The token counts (V,); raise a ValueError if they are invalid."""
     right = counts.dtype == torch.int64 and counts.dim() == 1 and len(counts) > 0
     if not right or int(counts.min()) < 0 or int(counts.max()) > 2**62 // len(counts):
-        raise ValueError("the counts of the tokens are not counts")
+        raise ValueError("the token counts are invalid")
     return counts

@@ -1,4 +1,4 @@
-"""Models of the last few words: the feed-forward and the log-bilinear language model."""
+"""Models of a fixed window of words: the feed-forward and the log-bilinear language model."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from elman.state import State
 
 @dataclass(kw_only=True)
 class WindowConfig(NeuralConfig):
-    """A model of the last few words."""
+    """Settings of models with a fixed window of words."""
 
-    order: int = 5  # n: the last n - 1 words are seen
-    dropout: float = 0.0  # of what goes into the softmax and, where there is one, the hidden layer
+    order: int = 5  # n: the model sees the last n - 1 words
+    dropout: float = 0.0  # dropout before the softmax and before the hidden layer, if any
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -33,7 +33,7 @@ class WindowConfig(NeuralConfig):
 
 
 class WindowModel(NeuralModel):
-    """A family of models that see the last `order` - 1 words."""
+    """Base class of models that see the last `order` - 1 words."""
 
     config: WindowConfig
 
@@ -52,7 +52,7 @@ class WindowModel(NeuralModel):
     def encode(
         self, ids: torch.Tensor, carried: State, lengths: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, State, torch.Tensor | float]:
-        # Without the oldest word that is carried: the new ids take its place.
+        # Drop the oldest carried word: the new ids take its place.
         known = torch.cat([cast("torch.Tensor", carried)[:, 1:], ids], dim=1)
         vectors = self.input(known).unfold(1, self.seen, 1)  # (B, T, size, n)
         windows = vectors.transpose(2, 3).flatten(2)
@@ -65,7 +65,7 @@ class WindowModel(NeuralModel):
 
 @dataclass(kw_only=True)
 class FeedForwardConfig(WindowConfig):
-    """Bengio's model: a hidden layer over the word vectors of a window."""
+    """Settings of the feed-forward language model."""
 
     tied: bool = False
     hidden_size: int = 100  # units of the hidden layer
@@ -76,7 +76,7 @@ class FeedForwardConfig(WindowConfig):
         at_least(self.hidden_size, 1, "model.hidden_size")
         if self.direct and self.tied:
             raise InputError(
-                "model.direct=true: the output reads more than word vectors; tied=false"
+                "model.direct=true: the output exceeds the word vectors; set model.tied=false"
             )
 
 
@@ -114,23 +114,23 @@ class FeedForward(WindowModel):
 
 @dataclass(kw_only=True)
 class LogBilinearConfig(WindowConfig):
-    """A prediction of the next word's vector."""
+    """Settings of the log-bilinear language model."""
 
     embedding_size: int = 100
     order: int = 6
-    diagonal: bool = False  # one number per dimension and place, instead of a matrix per place
+    diagonal: bool = False  # one weight per dimension and position instead of a matrix per position
 
 
 class LogBilinear(WindowModel):
     """The log-bilinear language model (Mnih and Hinton 2007): a window without a hidden layer.
 
         r̂ = Σ_i C_i r_{w_i}                    the vector of the next word, from those of the last n
-        p(w) ∝ exp(r̂ · r_w + b_w)              how well each word's vector fits
+        p(w) ∝ exp(r̂ · r_w + b_w)              similarity to the vector of each word
 
-    The C_i are matrices, or vectors of weights (`diagonal`), which is far fewer to learn.
+    The C_i are matrices, or with `diagonal` vectors, which have far fewer parameters.
     """
 
-    about = "the next word's vector as a sum of the last few (Mnih and Hinton 2007)"
+    about = "predicts the next word vector from the last few (Mnih and Hinton 2007)"
     config_class = LogBilinearConfig
     config: LogBilinearConfig
 

@@ -32,17 +32,17 @@ _OPTIONS_OF = {
 
 @dataclass(frozen=True, kw_only=True)
 class RunConfig:
-    """Everything that decides how a run comes out."""
+    """Everything that determines a run."""
 
     recipe: str
     seed: int
-    text: Any  # TextConfig; of a task, the settings that its model names
+    text: Any  # TextConfig, or the text settings of a task
     kind: str  # of the model: a name in MODELS
     model: Any  # the settings of that kind
-    training: Any = None  # TrainingConfig of a model that is learned by gradients
+    training: Any = None  # TrainingConfig of a model that is trained by gradients
 
     def to_data(self) -> dict[str, Any]:
-        """Plain data, as the run folder keeps it."""
+        """Plain data, as stored in the run folder."""
         data = {
             "recipe": self.recipe,
             "seed": self.seed,
@@ -55,15 +55,15 @@ class RunConfig:
 
 
 def recipe_names() -> dict[str, str]:
-    """Shipped recipes and what they are for."""
+    """The shipped recipes and their descriptions."""
     return {path.stem: read_toml(path)["about"] for path in sorted(_FOLDER.glob("*.toml"))}
 
 
 def load_recipe(recipe: str, overrides: Iterable[str] = (), seed: int | None = None) -> RunConfig:
-    """The settings of a recipe with overrides put in; a seed that is given wins over all."""
+    """The settings of a recipe with overrides applied; a given seed has the last word."""
     names = recipe_names()
     path = _FOLDER / f"{recipe}.toml" if recipe in names else Path(recipe)
-    if not os.path.isfile(path):  # unlike Path.is_file, at ease with names too long for a file
+    if not os.path.isfile(path):  # unlike Path.is_file, accepts names that are too long for a file
         raise InputError(f"unknown recipe {recipe!r}; {nearest(recipe, names)}")
     tree = read_toml(path)
     tree.pop("about", None)
@@ -77,8 +77,8 @@ def load_recipe(recipe: str, overrides: Iterable[str] = (), seed: int | None = N
 
 
 def _without_options(tree: dict[str, Any], overrides: list[str]) -> dict[str, Any]:
-    """A recipe without the options of what is overridden: another cell has others, and so many
-    epochs are so many, whatever the recipe has as the least number of steps.
+    """A recipe without the options of an overridden component: another cell has others. Given
+    epochs or a given batch size also cancel the minimum in the recipe.
     """
     tree = {name: dict(part) if isinstance(part, dict) else part for name, part in tree.items()}
     for override in overrides:
@@ -89,7 +89,7 @@ def _without_options(tree: dict[str, Any], overrides: list[str]) -> dict[str, An
 
 
 def config_from_data(data: dict[str, Any]) -> RunConfig:
-    """Settings from plain data, checked."""
+    """Build and check the settings from plain data."""
     for name in data:
         if name not in (*_SECTIONS, "recipe", "seed"):
             raise InputError(f"unknown section {name!r}; {nearest(name, _SECTIONS)}")
@@ -111,26 +111,28 @@ def config_from_data(data: dict[str, Any]) -> RunConfig:
 
 
 def saved_config(data: dict[str, Any], weights: Collection[str] = ()) -> RunConfig:
-    """The settings that a run folder keeps, also of an older run, which has fewer of them.
+    """The settings of a run folder, including those of older runs, which have fewer.
 
-    `weights`: the names of its arrays.
+    `weights`: the names of the arrays of the run.
     """
     text, model = data.get("text", {}), data.get("model")
     if isinstance(text, dict) and isinstance(model, dict) and model.get("kind", "ngram") in MODELS:
         family = MODELS[model.get("kind", "ngram")]
-        older = {"normalise": "none"}  # version 0.1 took text as it is
+        older = {"normalise": "none"}  # version 0.1 did not normalise text
         if hasattr(getattr(family, "text_class", None), "split"):
-            older["split"] = ORDERED  # and split examples in their order
+            older["split"] = ORDERED  # and split examples in order
         renew = getattr(family, "renew_settings", lambda settings, weights: settings)
         data = {**data, "text": {**older, **text}, "model": renew(model, weights)}
     return config_from_data(data)
 
 
 def _training_settings(family: Any, data: Any) -> Any:
-    """The settings of the loop, for models that it trains."""
+    """The settings of the training loop, for neural models."""
     if not hasattr(family, "loss"):
         if data is not None:
-            raise InputError("section 'training': a count model is not trained in steps; remove it")
+            raise InputError(
+                "section 'training': count models have no training settings; remove it"
+            )
         return None
     from elman.training.settings import TrainingConfig
 

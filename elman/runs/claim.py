@@ -1,13 +1,13 @@
-"""A name claimed for a run: one process makes the run beside its place, then puts it there.
+"""Claim a name for a run: one process builds the run beside its place, then publishes it.
 
-    runs/.mine.lock            held while a run of this name is made
+    runs/.mine.lock            held while a run of this name is built
     runs/.mine.4711.partial    the run, until it is complete
-    runs/.mine.4711.old        what had the name before, for a moment
+    runs/.mine.4711.old        the previous run of this name, for a moment
 
-`Claim.publish` gives the new run its name. Where there was nothing, a rename does it, and fails if
-something has come there. Where there was a run, which the claim holds locked, the two change places
-in one stroke; on systems that cannot do that it takes two renames, and a reader who comes between
-them waits (`recover`). What killed processes left behind goes at the next claim of the name.
+`Claim.publish` gives the new run its name. If the name is free, a rename does it, and fails if
+another process took the name meanwhile. If there is a run, which the claim holds locked, the two
+are exchanged atomically; systems without that need two renames, and a reader who comes between
+them waits (`recover`). The next claim of the name removes leftovers of killed processes.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ MANIFEST = "manifest.json"
 
 
 class Claim:
-    """A run that is being made, and the only right to its name."""
+    """A run that is being built, with the exclusive right to its name."""
 
     def __init__(self, path: Path, folder: Path, lock: Lock, replaced: Lock | None) -> None:
         self.path = path
-        self.folder = folder  # where it is now: beside its place, or in it once it is published
+        self.folder = folder  # its current path: beside its place, or in place once published
         self.lock = lock  # of the folder
         self.published = False
         self._replaced = replaced  # the lock of the run that had the name before, if any
 
     @property
     def replaces(self) -> bool:
-        """Whether there is a run of that name already."""
+        """Whether a run of that name already exists."""
         return self._replaced is not None
 
     def publish(self) -> None:
-        """Put the run in its place; what was there before goes when this is on the disk."""
+        """Put the run in its place; the previous run is removed once this is on the disk."""
         self.lock.check()
         old = None
         if self._replaced is None:
@@ -65,13 +65,13 @@ class Claim:
 
 @contextmanager
 def claimed(path: Path, *, overwrite: bool = False) -> Iterator[Claim]:
-    """The right to make a run of this name, with a fresh folder beside its place to fill.
+    """Claim the right to build a run of this name, with a new folder beside its place.
 
-    The folder is removed at the end if it was not published.
+    The folder is removed at the end unless it was published.
     """
     refuse_existing(path, overwrite)
     if path.is_symlink():
-        path = Path(os.path.realpath(path))  # the folder is replaced, not the link to it
+        path = Path(os.path.realpath(path))  # replace the folder, not a link to it
     with ExitStack() as held:
         try:
             claim = _claim(path, overwrite, held)
@@ -84,7 +84,7 @@ def _claim(path: Path, overwrite: bool, held: ExitStack) -> Claim:
     held.callback(_remove_empty, _make_parents(path))
     held.callback(_name_lock(path).release)
     _recover(path)
-    refuse_existing(path, overwrite)  # again, now that nobody else can make it
+    refuse_existing(path, overwrite)  # again, now that no other process can create it
     replaced = None
     if os.path.isdir(path) and os.listdir(path):
         replaced = lock_folder(path)
@@ -92,25 +92,25 @@ def _claim(path: Path, overwrite: bool, held: ExitStack) -> Claim:
     _sweep(path)
     folder = path.with_name(f".{path.name}.{os.getpid()}.partial")
     folder.mkdir()
-    held.callback(shutil.rmtree, folder, ignore_errors=True)  # whatever has that name then
+    held.callback(shutil.rmtree, folder, ignore_errors=True)  # whatever has that name by then
     lock = lock_folder(folder)
     held.callback(lock.release)
     return Claim(path, folder, lock, replaced)
 
 
 def cannot_write(path: Path, error: OSError, needed: int = 0) -> ElmanError:
-    """What the disk refuses, in one line; `needed`: bytes, if it is known how many."""
+    """The one-line error for a failed write; `needed`: bytes, if known."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         room = f"about {needed / 1e6:,.1f} MB are needed. " if needed else ""
-        return DiskFull(f"{path}: the disk is full; {room}What was saved before is whole")
+        return DiskFull(f"{path}: the disk is full; {room}Everything saved before is intact")
     return InputError(f"{path}: cannot be written ({error.strerror}); choose another --out")
 
 
 def refuse_existing(path: Path, overwrite: bool) -> None:
-    """An error if the place is taken: nothing is overwritten unless asked."""
+    """Refuse a name that is taken, unless overwriting is requested."""
     if path.name in ("", ".."):
-        raise InputError(f"{path}: name a folder of its own for the run, as in --out runs/mine")
-    # os.path, unlike Path.exists, is at ease with names too long for a file.
+        raise InputError(f"{path}: name a separate folder for the run, as in --out runs/mine")
+        # os.path, unlike Path.exists, accepts names that are too long for a file.
     try:
         if not os.path.lexists(path) or (os.path.isdir(path) and not os.listdir(path)):
             return
@@ -121,7 +121,7 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
     if not overwrite:
         raise InputError(f"{path}: exists already; choose another --out or add --overwrite")
     if not (path / MANIFEST).exists():
-        raise InputError(f"{path}: is not a run of elman, so it is not overwritten")
+        raise InputError(f"{path}: is not an elman run, so it is not overwritten")
     if is_being_trained(path):
         raise InputError(
             f"{path}: is being trained by another process, so it is not overwritten; "
@@ -130,10 +130,10 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
 
 
 def recover(path: Path) -> bool:
-    """Put back a run whose overwriting was cut short; False if that cannot be done now.
+    """Restore a run whose replacement was interrupted; False if that is not possible now.
 
-    For a reader who finds nothing where a run was: either it is being overwritten at this moment,
-    or the process that did so was killed between two renames.
+    For a reader who finds no run where one was: either it is being overwritten right now, or the
+    process that did so was killed between two renames.
     """
     try:
         lock = take_lock(_name_lock_file(path))
@@ -149,7 +149,7 @@ def recover(path: Path) -> bool:
 
 
 def left_behind(path: Path) -> list[Path]:
-    """The runs that had this name and were moved aside, if any."""
+    """The previous runs of this name that were moved aside, if any."""
     return [folder for folder in _beside(path) if folder.name.endswith(".old")]
 
 
@@ -176,7 +176,7 @@ def _name_lock(path: Path) -> Lock:
 
 
 def _beside(path: Path) -> list[Path]:
-    """Folders that writers of this name have made beside it."""
+    """The folders that writers of this name created beside it."""
     ours = re.compile(rf"\.{re.escape(path.name)}\.\d+\.(partial|old)")
     try:
         names = sorted(os.listdir(path.parent))
@@ -186,7 +186,7 @@ def _beside(path: Path) -> list[Path]:
 
 
 def _sweep(path: Path) -> None:
-    """Remove what killed processes left beside the place; never what a living one uses, and never
+    """Remove the leftovers of killed processes; never the folder of a running process, and never
     the only copy of a run.
     """
     for folder in _beside(path):
@@ -196,14 +196,14 @@ def _sweep(path: Path) -> None:
 
 
 def _in_use(folder: Path) -> bool:
-    """Whether a process works with a folder: it holds its lock or, before it has one, its name."""
+    """Whether a running process uses a folder: it holds the lock or, before that, the name."""
     if (folder / LOCK).exists():
         return is_being_trained(folder)
     number = int(folder.name.split(".")[-2])
     if number == os.getpid():
-        return False  # of a killed process that had our number
+        return False  # of a killed process that had the same process id
     if os.name == "nt":
-        return True  # cannot be asked without ending it
+        return True  # Windows cannot check a process without ending it
     try:
         os.kill(number, 0)
     except (ProcessLookupError, OverflowError):
@@ -214,13 +214,13 @@ def _in_use(folder: Path) -> bool:
 
 
 def _rename_onto_nothing(folder: Path, path: Path) -> None:
-    """Give a folder a name that nothing has, or an empty folder: POSIX replaces no other."""
+    """Rename a folder to a free name, or over an empty folder: POSIX replaces no other."""
     try:
         folder.rename(path)
     except OSError as error:
         if not os.path.lexists(path):
             raise
-        if os.name == "nt":  # where even an empty folder is in the way
+        if os.name == "nt":  # where even an empty folder blocks the name
             with suppress(OSError):
                 path.rmdir()
                 folder.rename(path)
@@ -231,7 +231,7 @@ def _rename_onto_nothing(folder: Path, path: Path) -> None:
 
 
 def _change_places(folder: Path, path: Path) -> Path:
-    """Give a folder the name of another one; where that other one is now."""
+    """Rename a folder over another one; return the new path of that other one."""
     if exchange(folder, path):
         return folder
     old = path.with_name(f".{path.name}.{os.getpid()}.old")
@@ -245,7 +245,7 @@ def _change_places(folder: Path, path: Path) -> Path:
 
 
 def _make_parents(path: Path) -> list[Path]:
-    """Make the folders above a place; those that were not there, the deepest first."""
+    """Create the parent folders of a path; return the new ones, the deepest first."""
     missing = []
     for parent in path.parents:
         if os.path.lexists(parent):
@@ -266,7 +266,7 @@ _EXCHANGE = 2  # RENAME_EXCHANGE
 
 
 def exchange(first: Path, second: Path) -> bool:
-    """Let two folders change names at one moment; False, and nothing done, if that cannot be."""
+    """Exchange two folders atomically; False, with nothing changed, if that is not possible."""
     rename = _renameat2()
     if rename is None:
         return False
@@ -277,7 +277,7 @@ def exchange(first: Path, second: Path) -> bool:
 def _renameat2() -> Callable[..., int] | None:
     try:
         function = ctypes.CDLL(None).renameat2
-    except (OSError, TypeError, AttributeError):  # not this system, or an old one
+    except (OSError, TypeError, AttributeError):  # not supported by this system
         return None
     name = (ctypes.c_int, ctypes.c_char_p)
     function.argtypes = [*name, *name, ctypes.c_uint]

@@ -1,12 +1,12 @@
-"""Run folders on disk: written whole or not at all, and checked when read.
+"""Run folders on disk: written atomically, and checked when read.
 
 Takes named pieces of data, gives a folder with a manifest that holds the SHA-256 of every file.
-A folder is written under a temporary name, flushed to disk, and renamed: it is there whole or not
-at all (`claim.py`). Reading refuses what was damaged, and waits while a run is being overwritten.
+A folder is written under a temporary name, flushed to disk, and renamed: it is complete or absent
+(`claim.py`). Reading refuses damaged files, and waits while a run is being overwritten.
 
 A run that is still being trained is updated in place: new parts are written beside the old ones
-under new names (`last.7.safetensors`), then the manifest, which says which file holds which part,
-is replaced in one rename. Killed at any moment, the folder holds the old parts or the new ones.
+under new names (`last.7.safetensors`), then the manifest, which maps parts to files, is replaced in
+one rename. If the process is killed at any moment, the folder holds the old parts or the new ones.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def write_run(path: Path, contents: Mapping[str, Content], *, overwrite: bool = 
 
 @contextmanager
 def explained(path: Path, contents: Mapping[str, Content]) -> Iterator[None]:
-    """Tell in one line what the disk refuses while these contents are written."""
+    """Turn write errors for these contents into one-line errors."""
     try:
         yield
     except OSError as error:
@@ -48,7 +48,7 @@ def explained(path: Path, contents: Mapping[str, Content]) -> Iterator[None]:
 
 
 def fill(folder: Path, contents: Mapping[str, Content]) -> None:
-    """Write the parts of a run and its manifest into a folder that is not in its place yet."""
+    """Write the parts of a run and its manifest into a folder that is not yet in its place."""
     for name, content in contents.items():
         write_part(folder / name, content)
     files = {name: fingerprint(folder / name) for name in sorted(contents)}
@@ -59,10 +59,10 @@ def fill(folder: Path, contents: Mapping[str, Content]) -> None:
 def update_run(path: Path, contents: Mapping[str, Content], lock: Lock | None = None) -> None:
     """Replace or add parts of a run folder: all of them or, if that fails, none.
 
-    `lock`: of the folder, if it is held already.
+    `lock`: the lock of the folder, if it is already held.
     """
     if lock is None:
-        read_manifest(path)  # is refused if there is no run
+        read_manifest(path)  # refuses a folder that is not a run
         with only_writer(path) as lock:
             _update(path, contents, lock)
     else:
@@ -92,25 +92,25 @@ def _update(path: Path, contents: Mapping[str, Content], lock: Lock) -> None:
     try:
         flush(path)
     except OSError as error:
-        # The new parts may or may not outlive a power failure, so the old ones stay as well.
+        # The new parts may not survive a power failure, so the old ones stay as well.
         raise _cannot_write(path, error, contents) from None
     _remove_others(path, files)
 
 
 def _remove_others(path: Path, files: Mapping[str, Entry]) -> None:
-    """Remove parts that the manifest no longer names, also those of an update that was killed."""
+    """Remove parts that the manifest no longer names, including those of a killed update."""
     used = {entry.get("stored", name) for name, entry in files.items()}
     ours = [
         rf"{re.escape(Path(name).stem)}(\.\d+)?{re.escape(Path(name).suffix)}" for name in files
     ]
     ours.append(rf"\.{re.escape(MANIFEST)}(\.\d+)?\.partial")
-    with suppress(OSError):  # what could not be removed will be after the next update
+    with suppress(OSError):  # the next update tries again
         for file in sorted(path.iterdir()):
             if file.name not in used and any(re.fullmatch(name, file.name) for name in ours):
                 file.unlink()
 
 
-# Called before the arrays of a part are read: its name, its file, and all parts without arrays.
+# Called before the arrays of a part are read: its name, its file, and the parts without arrays.
 Check = Callable[[str, Path, dict[str, Any]], None]
 
 
@@ -119,9 +119,9 @@ def read_run(
     names: Iterable[str] | None = None,
     check: Check = lambda name, file, contents: None,
 ) -> dict[str, Any]:
-    """What is in a run folder, or some of it, by name; each file is checked with the manifest.
+    """Read the parts of a run folder, or some of them, by name; each is checked by the manifest.
 
-    `check` may refuse arrays by their shapes, before they are in memory.
+    `check` may refuse arrays by their shapes, before they are loaded into memory.
     """
     wanted = None if names is None else list(names)
     manifest = read_manifest(path)
@@ -131,7 +131,7 @@ def read_run(
             return _read_parts(path, manifest, parts, check)
         except InputError:
             before, manifest = manifest, read_manifest(path)
-            if manifest == before:  # else it was being updated while it was read
+            if manifest == before:  # else the run was updated during the reading
                 raise
 
 

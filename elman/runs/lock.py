@@ -1,9 +1,9 @@
-"""One process at a time writes to a run folder, or to the name of one that is being made.
+"""Locks: one process at a time writes to a run folder, or to a name that is being built.
 
-A lock is a small file that a process holds with `flock`; it goes when the process does, however
-that ends. The holder removes the file when it is done, so a process that has locked a file looks
-whether it still has that name. `Lock.check` looks again at every update: a folder that was moved
-away or replaced meanwhile is not written to.
+A lock is a small file that a process holds with `flock`; it is released when the process ends, in
+whatever way. The holder removes the file when it is done, so a process that has locked a file
+checks that the file still has that name. `Lock.check` repeats this at every update: a folder that
+was moved or replaced meanwhile is not written to.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ class Lock:
             return False
 
     def check(self) -> None:
-        """An error if the folder has been moved away or replaced since it was locked."""
+        """Raise an error if the folder was moved or replaced since it was locked."""
         if not self.held():
             raise ElmanError(
-                f"{self.file.parent}: was moved, replaced or unlocked by somebody else while it was"
-                " being written; nothing was changed there"
+                f"{self.file.parent}: was moved, replaced or unlocked by another process during"
+                " writing; nothing was changed there"
             )
 
     def follow(self, folder: Path) -> None:
-        """The folder of the locked file has another name now."""
+        """Note that the folder of the locked file was renamed."""
         self.file = folder / self.file.name
 
     def release(self) -> None:
-        """Let others in; the file goes too."""
+        """Release the lock and remove the file."""
         if self.held():
             with suppress(OSError):
                 os.unlink(self.file)
@@ -57,7 +57,7 @@ class Lock:
 
 
 def take_lock(file: Path) -> Lock | None:
-    """Lock a file, which is made if it is not there; None if another process holds it."""
+    """Lock a file, creating it if needed; None if another process holds it."""
     latest = time.monotonic() + _PATIENCE
     while True:
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | _NONBLOCK, 0o666)
@@ -70,17 +70,17 @@ def take_lock(file: Path) -> Lock | None:
         if taken and lock.held():
             return lock
         os.close(descriptor)
-        if not taken:  # else its holder has just removed it: make another
+        if not taken:  # else its holder has just removed it: create another
             if time.monotonic() > latest:
                 return None
             time.sleep(0.01)
 
 
-_NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # whatever lies there under that name
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # the name may belong to a FIFO
 
 
 def _flock(descriptor: int) -> bool:
-    """Whether the file is locked now; always, where there are no such locks (Windows)."""
+    """Lock the file if possible; always True on systems without such locks (Windows)."""
     try:
         import fcntl
     except ImportError:
@@ -95,7 +95,7 @@ def _flock(descriptor: int) -> bool:
 
 
 def is_being_trained(path: Path) -> bool:
-    """Whether a process writes to this run at this moment."""
+    """Whether a process is writing to this run."""
     try:
         import fcntl
     except ImportError:
@@ -126,7 +126,7 @@ def lock_folder(path: Path) -> Lock:
 
 @contextmanager
 def only_writer(path: Path) -> Iterator[Lock]:
-    """While inside, no other process writes to this run folder."""
+    """Inside this context, no other process writes to this run folder."""
     lock = lock_folder(path)
     try:
         yield lock

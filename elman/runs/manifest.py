@@ -1,7 +1,7 @@
-"""The manifest of a run: which file holds which part, with the size and the SHA-256 of each.
+"""The manifest of a run: the file of each part, with its size and SHA-256.
 
-Takes a folder, gives its manifest as plain data, and the other way round. It holds the SHA-256 of
-itself too, so that every changed byte of a run is seen. Called by `folder.py`.
+Reads and writes the manifest of a folder as plain data. It also holds its own SHA-256, so that
+every changed byte of a run is detected. Called by `folder.py`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from elman.runs.parts import as_json, open_regular, parse_json, read_text
 from elman.version import __version__
 
 _FORMAT = {"format": "elman run", "version": 1}
-_PATIENCE = 5.0  # seconds for which a reader waits for a run that is being overwritten
+_PATIENCE = 5.0  # seconds that a reader waits for a run that is being overwritten
 
-Entry = dict[str, Any]  # of one file: bytes, sha256 and, after an update, the name it is stored by
+Entry = dict[str, Any]  # of one file: bytes, sha256 and, after an update, its stored name
 
 
 def fingerprint(path: Path) -> Entry:
-    """What a file must be: its size and its SHA-256."""
+    """The expected size and SHA-256 of a file."""
     with open_regular(path) as file:
         return _fingerprint(file)
 
@@ -40,7 +40,7 @@ def _fingerprint(file: BinaryIO) -> Entry:
 
 
 def write_manifest(folder: Path, files: dict[str, Entry], generation: int = 0) -> None:
-    """Say what a folder holds after so many updates; the manifest before it is replaced."""
+    """Write the manifest of a folder after so many updates, replacing the previous one."""
     updates = {"generation": generation} if generation else {}
     manifest = {**_FORMAT, "elman": __version__, **updates, "files": files}
     with replacing(folder / MANIFEST) as temporary:
@@ -48,12 +48,12 @@ def write_manifest(folder: Path, files: dict[str, Entry], generation: int = 0) -
 
 
 def _sealed(manifest: dict[str, Any]) -> str:
-    """As text, with its own SHA-256, since no other file holds it."""
+    """The manifest as text, with its own SHA-256, since no other file holds it."""
     return as_json({**manifest, "sha256": hashlib.sha256(as_json(manifest).encode()).hexdigest()})
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """The manifest of a run folder, or an InputError that says what the folder is instead."""
+    """The manifest of a run folder, or an InputError with the reason."""
     if not os.path.exists(path):
         _wait_for(path)
     try:
@@ -64,14 +64,14 @@ def read_manifest(path: Path) -> dict[str, Any]:
         ours = False
     if not ours:
         raise InputError(
-            f"{path}: not a run folder of elman (it has no readable {MANIFEST}); "
+            f"{path}: not an elman run folder (it has no readable {MANIFEST}); "
             "name the folder that elman train wrote with --out"
         )
     version = manifest.get("version")
     if version != _FORMAT["version"]:
         raise InputError(
-            f"{path}: is of run format {version}, but this elman reads "
-            f"{_FORMAT['version']}; use the elman that wrote it"
+            f"{path}: has run format {version}, but this version of elman reads "
+            f"{_FORMAT['version']}; use the version that wrote it"
         )
     manifest.pop("sha256", None)
     if text != _sealed(manifest) or not _names_files(manifest.get("files")):
@@ -80,8 +80,8 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 
 def _wait_for(path: Path) -> None:
-    """Wait for a run that is being overwritten, or put it back if that was cut short; an InputError
-    if there is none.
+    """Wait for a run that is being overwritten, or restore it if that was interrupted; an
+    InputError if there is no run.
     """
     latest = time.monotonic() + _PATIENCE
     while not os.path.exists(path):
@@ -94,13 +94,13 @@ def _wait_for(path: Path) -> None:
             return
         if time.monotonic() > latest:
             raise InputError(
-                f"{path}: was being overwritten; the old run is whole: mv {aside[0]} {path}"
+                f"{path}: overwriting was interrupted; restore the old run: mv {aside[0]} {path}"
             )
         time.sleep(0.02)
 
 
 def _names_files(files: Any) -> bool:
-    """Whether this is a table of files with the size and the SHA-256 of each."""
+    """Whether this maps files to their size and SHA-256."""
     return isinstance(files, dict) and all(
         isinstance(entry, dict)
         and entry.keys() - {"stored"} == {"bytes", "sha256"}
@@ -113,8 +113,8 @@ def _names_files(files: Any) -> bool:
 
 @contextmanager
 def checked_file(path: Path, expected: Entry) -> Iterator[None]:
-    """Refuse a file that is not what the manifest says it is, or not the same file in the end: the
-    run may have been overwritten while it was read.
+    """Refuse a file that does not match the manifest, or that was replaced during the reading: the
+    run may have been overwritten meanwhile.
     """
     try:
         with open_regular(path) as file:
@@ -127,7 +127,7 @@ def checked_file(path: Path, expected: Entry) -> Iterator[None]:
                 )
             yield
             if not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
-                raise InputError(f"{path}: was overwritten while it was read; try again")
+                raise InputError(f"{path}: was overwritten during the reading; try again")
     except OSError as error:
         raise InputError(
             f"{path}: cannot be read ({error.strerror}); the run is incomplete"

@@ -1,7 +1,7 @@
 """The parts of a run as files: `.json` from data, `.safetensors` from arrays, the rest from text.
 
-Takes and gives the contents of one file; the ending of its name says of which kind it is. Nothing
-is pickled. Called by `folder.py`.
+Reads and writes the contents of one file; the file extension decides the format. Nothing is
+pickled. Called by `folder.py`.
 """
 
 from __future__ import annotations
@@ -26,21 +26,20 @@ _BOUNDS = {
     "ELMAN_MAX_WEIGHTS_GB": (16, 10**9),
 }
 _LONG = ("tokenizer", "vocabulary")
-_DEEPEST = 50  # of JSON; ours needs less than ten
-_NONBLOCK = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a FIFO does not block us
+_DEEPEST = 50  # nesting of JSON; elman's files need less than ten
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # do not block on a FIFO
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """A file of a run folder, opened for reading: a regular one, and not larger than the bound.
+    """Open a file of a run folder for reading: a regular file, not larger than the bound.
 
-    A run folder may come from anybody. A FIFO or a device in it would never end; a file of a
-    terabyte takes no room on a disk if it is empty. What is larger than the bound is refused before
-    it is read.
+    A run folder may come from anybody. A FIFO or a device in it would never end; a sparse file of a
+    terabyte takes no space on the disk. Larger files are refused before they are read.
 
-        ELMAN_MAX_JSON_MB       of a vocabulary (default 32); other JSON may have an eighth of it
-        ELMAN_MAX_WEIGHTS_GB    of a part that holds arrays (default 16)
+        ELMAN_MAX_JSON_MB       size of a vocabulary (default 32); an eighth of it for other JSON
+        ELMAN_MAX_WEIGHTS_GB    size of a part with arrays (default 16)
 
-    An OSError if it cannot be opened, an InputError if it is something else.
+    Raises an OSError if it cannot be opened, an InputError if it is refused.
     """
     descriptor = os.open(path, os.O_RDONLY | _NONBLOCK)
     try:
@@ -66,18 +65,18 @@ def _refuse_large(path: Path, size: int) -> None:
     if size > most * unit:
         raise InputError(
             f"{path}: has {size:,} bytes, more than {most:g} {name[-2:]}; if you trust the run, "
-            f"raise the bound with the environment variable {name}"
+            f"raise the limit with the environment variable {name}"
         )
 
 
 def read_text(path: Path) -> str:
-    """The text in a regular file; an OSError or a ValueError if there is none."""
+    """The text of a regular file; raises an OSError or a ValueError."""
     with open_regular(path) as file:
         return file.read().decode("utf-8")
 
 
 def parse_json(text: str) -> Any:
-    """Data of bounded depth; a ValueError if it is not JSON."""
+    """Parse JSON of bounded depth; raises a ValueError if it is not JSON."""
     try:
         data = json.loads(text)
     except RecursionError:
@@ -96,8 +95,8 @@ def parse_json(text: str) -> Any:
 
 
 Shapes = dict[str, tuple[int, ...]]
-_LONGEST_HEADER = 10_000_000  # bytes; a name and a shape take some 120
-_TYPES = {  # as they follow each other in a file: the widest first, so that arrays are aligned
+_LONGEST_HEADER = 10_000_000  # bytes; a name and a shape take about 120
+_TYPES = {  # in the order of a file: the widest first, so that arrays are aligned
     "U64": np.uint64, "I64": np.int64, "F64": np.float64,
     "F32": np.float32, "U32": np.uint32, "I32": np.int32,
     "F16": np.float16, "U16": np.uint16, "I16": np.int16,
@@ -114,27 +113,25 @@ class _Entry:
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """All arrays in a file.
-
-    Arrays out of a safetensors file, with everything checked before anything is allocated.
+    """Read all arrays of a safetensors file; everything is checked before memory is allocated.
 
         8 bytes     the length of the header, little-endian
         header      JSON: name → dtype, shape, where its numbers begin and end
         numbers     one array after the other, without gaps
 
-    The library's own reader panics when memory ends; this one raises MemoryError. A file that is
-    not as described is a ValueError.
+    The reader of the library panics when memory runs out; this one raises MemoryError. A malformed
+    file is a ValueError.
     """
     with open_regular(path) as file:
         return {name: _read(file, entry) for name, entry in _entries(file).items()}
 
 
 def _entries(file: BinaryIO) -> dict[str, _Entry]:
-    """Where every array of a file is; a ValueError if they do not fill it exactly."""
+    """The position of every array in a file; raises a ValueError if they do not fill it exactly."""
     size = os.fstat(file.fileno()).st_size
     length = int.from_bytes(file.read(8), "little")
     if length > min(_LONGEST_HEADER, size - 8):
-        raise ValueError(f"a header of {length:,} bytes in a file of {size:,}")
+        raise ValueError(f"the header claims {length:,} bytes in a file of {size:,}")
     header = parse_json(file.read(length).decode("utf-8"))
     if not isinstance(header, dict):
         raise ValueError("the header is not a table of arrays")
@@ -156,7 +153,7 @@ def _entry(name: str, written: Any, start: int) -> _Entry:
         raise ValueError(f"{name} has numbers of the unknown type {kind!r}")
     numbers = [*shape, *offsets]
     if len(offsets) != 2 or any(type(n) is not int or not 0 <= n < 2**60 for n in numbers):
-        raise ValueError(f"{name} has no shape or no place in the file")
+        raise ValueError(f"{name} has no valid shape or position in the file")
     kept = np.dtype(_TYPES[kind])
     size = math.prod(shape) * kept.itemsize
     if offsets[1] - offsets[0] != size:
@@ -168,7 +165,7 @@ def _read(file: BinaryIO, entry: _Entry) -> np.ndarray:
     array = np.empty(math.prod(entry.shape), entry.kind)
     file.seek(entry.begin)
     if entry.size and file.readinto(array.view(np.uint8)) != entry.size:  # type: ignore[attr-defined]
-        raise ValueError("the file is shorter than it was")
+        raise ValueError("the file was shortened during the reading")
     return array.reshape(entry.shape)
 
 
@@ -176,7 +173,7 @@ Content = dict[str, Any] | Mapping[str, np.ndarray] | str
 
 
 def write_part(path: Path, content: Content) -> None:
-    """Write a part; it is on the disk afterwards."""
+    """Write a part and flush it to disk."""
     if path.suffix == ".safetensors":
         _write_arrays(path, content)  # type: ignore[arg-type]
     elif path.suffix == ".json":
@@ -187,7 +184,7 @@ def write_part(path: Path, content: Content) -> None:
 
 
 def _write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write the bytes that the safetensors library would, without a copy of them in memory."""
+    """Write the same bytes as the safetensors library, without a copy in memory."""
     kinds = {np.dtype(kind): (place, name) for place, (name, kind) in enumerate(_TYPES.items())}
     found = [(*kinds[array.dtype], name, array) for name, array in arrays.items()]
     found.sort(key=lambda entry: entry[:3])
@@ -204,7 +201,7 @@ def _write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 def read_part(path: Path) -> Any:
-    """What was written, or an InputError."""
+    """Read a part back, or raise an InputError."""
     with understood(path):
         if path.suffix == ".safetensors":
             return read_arrays(path)
@@ -213,7 +210,7 @@ def read_part(path: Path) -> Any:
 
 
 def part_shapes(path: Path) -> Shapes:
-    """The shapes of the arrays in a part, without the arrays, or an InputError."""
+    """The shapes of the arrays in a part, without reading the arrays, or an InputError."""
     with understood(path), open_regular(path) as file:
         return {name: entry.shape for name, entry in _entries(file).items()}
 
@@ -226,27 +223,27 @@ def part_array(path: Path, name: str) -> np.ndarray:
 
 @contextmanager
 def understood(path: Path) -> Iterator[None]:
-    """Tell in one line why a file cannot be read."""
+    """Turn read errors into one-line errors."""
     try:
         yield
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except (ValueError, TypeError, KeyError) as error:
-        raise InputError(f"{path}: cannot be understood ({error})") from None
+        raise InputError(f"{path}: cannot be parsed ({error})") from None
 
 
 def size_of(name: str, content: Content) -> int:
-    """About how many bytes a part takes."""
+    """The approximate size of a part in bytes."""
     if name.endswith(".safetensors"):
         return sum(array.nbytes for array in content.values())  # type: ignore[union-attr, misc]
     return len(as_json(content))
 
 
 def as_json(data: Any) -> str:
-    """Data as it is written in files of a run.
+    """Data as JSON text for the files of a run.
 
-    A file name that is not UTF-8 has half characters (lone surrogates) for its odd bytes; these
-    are written as escapes, `\\udcff`, and read back as they were.
+    A file name that is not UTF-8 has half characters (lone surrogates) for its invalid bytes. They
+    are written as escapes, `\\udcff`, and read back unchanged.
     """
     text = json.dumps(data, ensure_ascii=False, indent=1) + "\n"
     return text.encode(errors="backslashreplace").decode()

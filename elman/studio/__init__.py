@@ -1,5 +1,5 @@
-"""The studio: trained models behind HTTP, and the page where they are tried side by side.
+"""The studio: serve trained models over HTTP, with a page to try them side by side.
 
-`app.py` puts it together, `serving.py` runs it; docs/api.md has the routes. Models are asked
-through `elman.tasks`; continuations are written by `batching.py`, all those of a model together.
+`app.py` builds the application and `serving.py` runs it; docs/api.md describes the routes. Requests
+reach the models through `elman.tasks`. `batching.py` generates all completions of a model together.
 """

@@ -1,6 +1,7 @@
 """The application: every route, with the models behind it and the checks around it.
 
-`build` takes what is served and gives an ASGI application; `serving.py` runs it, tests call it.
+`build` takes the served models and returns an ASGI application; `serving.py` runs it, tests call
+it.
 """
 
 from collections.abc import AsyncIterator
@@ -40,7 +41,7 @@ from elman.version import __version__
 
 
 class Studio:
-    """What the routes share: models, their batchers, threads, limits."""
+    """The objects that routes share: models, their batchers, threads, limits."""
 
     def __init__(self, served: Served, limits: Limits, runs: TrainingRuns) -> None:
         self.served = served
@@ -55,13 +56,13 @@ class Studio:
         self.metrics = Metrics({name: batcher.meter for name, batcher in self.batchers.items()})
 
     def is_full(self, path: str) -> bool:
-        """Whether a request for continuations would be refused, whatever it asks for."""
+        """Whether any completion request would be refused now."""
         if path != "/v1/completions" or not self.batchers:
             return False
         return all(batcher.is_full for batcher in self.batchers.values())
 
     def cut(self) -> None:
-        """End everything that is being done, with an error that says why."""
+        """End all running work with an error that gives the reason."""
         self.jobs.cut()
         for batcher in self.batchers.values():
             batcher.cut()
@@ -72,7 +73,7 @@ class Studio:
             batcher.close()
 
     def counts(self) -> dict[str, Any]:
-        """What is being done at this moment."""
+        """How much work is running and waiting now."""
         models = {name: batcher.counts() for name, batcher in self.batchers.items()}
         return {**self.jobs.counts(), "models": models}
 
@@ -84,7 +85,7 @@ def build(
     limits: Limits | None = None,
     runs: Path | None = None,
 ) -> Guard:
-    """The whole application, behind its checks; `runs`: a folder of trainings to show."""
+    """Build the application behind its checks; `runs` is a folder of trainings to show."""
     studio = Studio(served, limits or Limits(), TrainingRuns.beside(runs, served))
 
     @asynccontextmanager
@@ -127,7 +128,7 @@ def build(
 def _add_metrics(app: FastAPI, studio: Studio, guard: Guard) -> None:
     @app.get("/metrics", response_class=PlainTextResponse)
     async def metrics() -> Response:
-        """Counts for Prometheus, in its text form."""
+        """Metrics in the text format of Prometheus."""
         rows = {name: batcher.counts() for name, batcher in studio.batchers.items()}
         jobs = studio.jobs.counts()["jobs"]
         text = studio.metrics.text(rows, jobs, guard.open_requests)
@@ -138,45 +139,45 @@ def _add_models(app: FastAPI, studio: Studio) -> None:
     @app.head("/health", include_in_schema=False)
     @app.get("/health")
     async def health(request: Request) -> dict[str, Any]:
-        """Whether the server is there; to those who know the token, also what it does now."""
+        """Report that the server is up. Requests with the token also get its current load."""
         details = studio.counts() if request.scope.get("knows_token") else {}
         return {"status": "ok", **details}
 
     @app.get("/v1/limits")
     async def limits() -> dict[str, Any]:
-        """What a request may ask for."""
+        """The limits of this server."""
         return asdict(studio.limits)
 
     @app.get("/v1/transforms")
     async def transforms() -> dict[str, Any]:
-        """The transforms of the next token's distribution, as the page's controls show them."""
+        """The transforms of the next-token distribution, with the fields that the page shows."""
         data = [transform.to_data(name) for name, transform in TRANSFORMS.items()]
         return {"object": "list", "data": data}
 
     @app.get("/v1/models")
     async def models() -> Response:
-        """Every served model, with its tasks."""
+        """List the served models with their tasks."""
         data = [model.describe() for model in studio.served]
         return JSONResponse(json_safe({"object": "list", "data": data}))
 
     @app.get("/v1/models/{name}")
     async def model(name: str) -> Response:
-        """One of the models."""
+        """Describe one model."""
         return JSONResponse(json_safe(studio.served.find(name).describe()))
 
     @app.post("/v1/completions")
     async def completions(request: Request, asked: CompletionRequest) -> Response:
-        """Continuations of a prompt."""
+        """Continue a prompt."""
         model = studio.served.find_for("completions", asked.model)
         return await complete(request, asked, model, studio.batchers[model.id], studio.limits)
 
 
 def _add_chat(app: FastAPI) -> None:
     async def chat() -> Response:
-        """Not here, and what there is instead."""
+        """Refuse chat requests and name the route to use instead."""
         raise Refused(
             404,
-            "these models continue text and know no chat roles; POST /v1/completions with a prompt",
+            "chat is not supported: these models continue text; POST /v1/completions with a prompt",
             code="unsupported_route",
         )
 
@@ -187,13 +188,13 @@ def _add_chat(app: FastAPI) -> None:
 def _add_runs(app: FastAPI, studio: Studio) -> None:
     @app.get("/v1/runs")
     def runs() -> Response:
-        """Trainings in the folder that was given with --runs."""
+        """List the trainings in the folder given with --runs."""
         data = [run.describe() for run in studio.runs.list()]
         return JSONResponse(json_safe({"object": "list", "data": data}))
 
     @app.get("/v1/runs/{name:path}")
     def run(name: str, since: Annotated[int, Query(ge=0)] = 0) -> Response:
-        """The history of a training, from a record on."""
+        """The history of a training, starting at record `since`."""
         found = studio.runs.find(name)
         training, records = found.is_training, found.history()
         data = {
@@ -206,12 +207,12 @@ def _add_runs(app: FastAPI, studio: Studio) -> None:
 
     @app.get("/v1/ladder")
     def ladder() -> Response:
-        """What is served and what was trained, in groups that may be compared."""
+        """The served models and the trainings, in groups that can be compared."""
         return JSONResponse(json_safe({"groups": rungs(studio.served, studio.runs.list())}))
 
     @app.get("/v1/inspect")
     async def inspect_views(model: str | None = None) -> dict[str, Any]:
-        """What can be looked at in neural models, or in one of them."""
+        """The views of neural models, or the views that work for one model."""
         if model is None:
             data = [{"id": name, "about": about} for name, about in INSIGHTS.abouts().items()]
             return {"object": "list", "data": data}
@@ -227,21 +228,21 @@ def _add_runs(app: FastAPI, studio: Studio) -> None:
 def _add_tokens(app: FastAPI, studio: Studio) -> None:
     @app.post("/tokenize")
     def tokenize(asked: tokens.TokenizeRequest) -> dict[str, Any]:
-        """The ids of a text."""
+        """Convert a text to token ids."""
         return tokens.tokenize(
             studio.served.find_for("completions", asked.model), asked, studio.limits
         )
 
     @app.post("/detokenize")
     def detokenize(asked: tokens.DetokenizeRequest) -> dict[str, Any]:
-        """The text of ids."""
+        """Convert token ids to text."""
         return tokens.detokenize(
             studio.served.find_for("completions", asked.model), asked, studio.limits
         )
 
     @app.get("/tokenizer_info")
     async def tokenizer_info(model: str | None = None) -> dict[str, Any]:
-        """What a client must know of a tokenizer."""
+        """Describe the tokenizer of a model."""
         return tokens.tokenizer_info(studio.served.find_for("completions", model), studio.limits)
 
 
@@ -253,13 +254,13 @@ def _add_questions(app: FastAPI, studio: Studio) -> None:
 
     @app.get("/v1/questions")
     async def describe() -> dict[str, Any]:
-        """Every question with its JSON schema, and the models that answer it."""
+        """List every question with its JSON schema and the models that answer it."""
         data = describe_questions(questions, schemas, studio.served, studio.limits)
         return {"object": "list", "data": data}
 
     @app.post("/v1/embeddings")
     async def embed_texts(request: Request, asked: EmbeddingsRequest) -> Response:
-        """One vector per text, in OpenAI's shape."""
+        """Compute one vector per text, in the format of OpenAI."""
         model = studio.served.find_for("embeddings", asked.model)
         work = studio.jobs.run(lambda job: embeddings(model, asked, studio.limits, job))
         return JSONResponse(json_safe(await unless_gone(request, work)))

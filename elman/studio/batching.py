@@ -1,12 +1,12 @@
-"""Continuous batching: all continuations of a model are written together, step by step.
+"""Continuous batching: generate all continuations of a model together, step by step.
 
-One thread per model. In every step it reads some of the prompts that wait, each by itself, puts the
-rows that are ready below those being written, predicts for all at once, draws one token per row,
-and lets go of rows that have ended or that nobody waits for any more:
+Each model has one thread. In every step it reads some waiting prompts one by one, adds the rows
+that are ready to the batch, predicts for all rows at once, samples one token per row, and removes
+rows that have ended or were cancelled:
 
-    read prompts → join → predict (B, V) → draw → select those that go on → read (B, 1) → …
+    read prompts → join → predict (B, V) → sample → select the open rows → read (B, 1) → …
 
-Every row draws from a generator of its own, so it says the same whatever is served beside it.
+Every row has its own random generator, so its text does not depend on the other rows.
 """
 
 import asyncio
@@ -18,9 +18,8 @@ from dataclasses import replace
 
 import torch
 
-from elman.decoding.distribution import next_distribution
 from elman.decoding.options import DecodingOptions
-from elman.decoding.sampling import draw
+from elman.decoding.sampling import choose
 from elman.errors import ElmanError
 from elman.models.contract import LanguageModel
 from elman.state import State, join, select
@@ -39,12 +38,12 @@ from elman.studio.rows import (
     told_of,
 )
 
-_PROMPT_TOKENS = 512  # read per step, so that those who are writing do not wait long
-_IDLE = 3600.0  # seconds; there is nothing to look after
+_PROMPT_TOKENS = 512  # read per step, so that rows being generated do not wait long
+_IDLE = 3600.0  # seconds to sleep without work
 
 
 class Batcher:
-    """The rows of one model, and the thread that writes them."""
+    """The rows of one model, and the thread that generates them."""
 
     def __init__(self, model: LanguageModel, limits: Limits, name: str = "model") -> None:
         self._model = model
@@ -64,7 +63,7 @@ class Batcher:
     # From the event loop --------------------------------------------------------------------------
 
     def submit(self, works: list[Work]) -> None:
-        """Take on all of a request's work, or refuse it all if too much is waiting."""
+        """Queue all work of a request, or refuse all of it if the queue is full."""
         self._loop = asyncio.get_running_loop()
         with self._changed:
             if self._cut:
@@ -79,24 +78,24 @@ class Batcher:
 
     @property
     def is_full(self) -> bool:
-        """Whether the queue has no place for a single row more."""
+        """Whether the queue has no place for another row."""
         return self.counts()["waiting"] >= self._limits.waiting
 
     def cancel(self, works: list[Work]) -> None:
-        """Nobody waits for these any more."""
+        """Cancel work whose client is gone."""
         with self._changed:
             for work in works:
                 work.cancelled = True
             self._waiting = deque(work for work in self._waiting if not work.cancelled)
 
     def counts(self) -> dict[str, int]:
-        """How many rows are being written, and how many wait."""
+        """How many rows are being generated, and how many wait."""
         with self._changed:
             waiting = sum(len(work.rows) for work in self._waiting)
             return {"writing": len(self._live), "waiting": waiting}
 
     def cut(self) -> None:
-        """The server stops: every row ends with that error, written or waiting."""
+        """Stop: every row, running or waiting, ends with `ServerStopping`."""
         with self._changed:
             self._cut = True
             self._changed.notify()
@@ -118,7 +117,7 @@ class Batcher:
                     self._drop_rows()
                     self._read_prompts()
                     self._step()
-                except Exception as error:  # whoever is here is told; the next ones are served
+                except Exception as error:  # report it to all current rows and serve the next
                     self._fail_all(error)
                 self._deliver()
 
@@ -138,7 +137,7 @@ class Batcher:
         self._fail_all(ServerStopping())
 
     def _drop_rows(self) -> None:
-        """Let go of rows that nobody waits for, or whose time is up."""
+        """Remove rows that were cancelled or whose deadline has passed."""
         now = time.monotonic()
         for row, work in self._live:
             if work.deadline < now and not work.cancelled:
@@ -154,7 +153,7 @@ class Batcher:
         self._state = select(self._state, torch.tensor(places)) if places else None
 
     def _read_prompts(self) -> None:
-        """Some more of the prompts that wait; rows whose prompt is read join the others."""
+        """Read some more of the waiting prompts; rows whose prompt is read join the batch."""
         budget = _PROMPT_TOKENS
         states = [] if self._state is None else [self._state]
         while budget > 0 and (reading := self._next_reading()) is not None:
@@ -174,7 +173,7 @@ class Batcher:
             self._state = join(states) if states else None
 
     def _next_reading(self) -> PromptReading | None:
-        """The prompt that is being read, or the next one if there is room for its rows."""
+        """The prompt being read, or the next one if there is room for its rows."""
         now = time.monotonic()
         if self._reading is not None and self._is_wanted(self._reading.work, now):
             return self._reading
@@ -196,7 +195,7 @@ class Batcher:
         return not work.cancelled and work.deadline >= now
 
     def _join(self, reading: PromptReading) -> State | None:
-        """The rows of a prompt that was read go on from it, if they are to go on at all."""
+        """Start the rows of a prompt from its state, unless they should generate nothing."""
         work = reading.work
         if work.scores is not None:
             for row in work.rows:
@@ -209,7 +208,7 @@ class Batcher:
         return select(reading.state, torch.zeros(len(work.rows), dtype=torch.int64))
 
     def _step(self) -> None:
-        """One token more for every row."""
+        """Generate one token for every row."""
         if not self._live:
             return
         assert self._state is not None
@@ -235,13 +234,13 @@ class Batcher:
             self._state = self._model.read(last, self._state)
 
     def _choose(self, log_probs: torch.Tensor) -> dict[int, int | Exception]:
-        """The next token of each row, or why there is none; rows of like options together."""
+        """The next token or the error of each row; rows with the same options go together."""
         uniforms = [row.generator.random() for row, _ in self._live]
         chosen: dict[int, int | Exception] = {}
         for options, places in self._alike():
             try:
                 chosen |= self._draw(log_probs, options, places, uniforms)
-            except ElmanError:  # of one row; the others must not suffer
+            except ElmanError:  # caused by one row; try each row alone
                 for place in places:
                     try:
                         chosen |= self._draw(log_probs, options, [place], uniforms)
@@ -257,12 +256,11 @@ class Batcher:
         uniforms: list[float],
     ) -> dict[int, int | Exception]:
         written = [self._live[place][0].written for place in places]
-        distribution = next_distribution(log_probs[places], options, written)
-        ids = draw(distribution, [uniforms[place] for place in places])
+        ids = choose(log_probs[places], options, written, [uniforms[place] for place in places])
         return dict(zip(places, ids, strict=True))
 
     def _alike(self) -> Iterator[tuple[DecodingOptions, list[int]]]:
-        """Places of rows that share everything that changes a distribution."""
+        """Group rows with the same distribution options."""
         groups: dict[DecodingOptions, list[int]] = {}
         for place, (row, _) in enumerate(self._live):
             groups.setdefault(_shaping(row.options), []).append(place)
@@ -283,14 +281,14 @@ class Batcher:
         self._told.append((row.inbox, row.choice, event))
 
     def _deliver(self) -> None:
-        """Hand over what happened in this step, all at once."""
+        """Send the events of this step to the event loop, all at once."""
         told, self._told = self._told, []
         if told and self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(_put, told)
 
 
 def _shaping(options: DecodingOptions) -> DecodingOptions:
-    """Without what does not change a distribution."""
+    """Reset the options that do not change a distribution."""
     return replace(options, seed=0, samples=1, max_tokens=1, stop_ids=())
 
 

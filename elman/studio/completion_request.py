@@ -1,7 +1,7 @@
-"""What a client may ask of `/v1/completions`: fields, checks, options.
+"""The request of `/v1/completions`: fields, checks, options.
 
-Takes JSON in OpenAI's shape, gives `DecodingOptions` and prompts. The fields of transforms and
-penalties are made from `DecodingOptions`, so that another transform needs no line here.
+Takes JSON in the format of OpenAI and returns `DecodingOptions` and prompts. The fields of
+transforms and penalties come from `DecodingOptions`, so a new transform needs no line here.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ Id = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
 class Strict(BaseModel):
-    """A request without unknown fields: a misspelled one is an error, not ignored."""
+    """A request that refuses unknown fields, so that a misspelled field is an error."""
 
     model_config = ConfigDict(extra="forbid", strict=True, protected_namespaces=())
 
-    model: str | None = Field(None, description="Name of a served model; the first if left out.")
+    model: str | None = Field(None, description="The name of a served model. Default: the first.")
 
 
 def _shaping_fields() -> dict[str, Any]:
-    """Transforms and penalties with their defaults and descriptions; null is the default."""
+    """Transforms and penalties with their defaults and descriptions; null means the default."""
     hints = get_type_hints(DecodingOptions)
     return {
         knob.name: (
@@ -54,37 +54,45 @@ else:
 
 
 class StreamOptions(BaseModel):
-    """What a stream has besides."""
+    """Options of a stream."""
 
     include_usage: bool = False
-    include_obfuscation: bool = False  # of no meaning here
+    include_obfuscation: bool = False  # accepted and ignored
 
 
 class CompletionRequest(_Shaped):
-    """As OpenAI's, with the further transforms of elman."""
+    """The request of OpenAI's API, plus the transforms of elman."""
 
-    allow_unknown: bool = Field(False, description="Let <unk> come.")
+    allow_unknown: bool = Field(False, description="Allow <unk> in the output.")
     prompt: str | list[str] | list[Id] | list[list[Id]] = Field(
-        "", description="A text, texts, ids, or lists of ids."
+        "", description="A text, a list of texts, token ids, or a list of token id lists."
     )
     max_tokens: int | None = Field(
-        16, description="Most tokens; -1: as many as allowed; 0 with echo scores the prompt."
+        16,
+        description="Maximum number of tokens. -1: the server's limit. 0 with echo scores the "
+        "prompt.",
     )
-    n: int | None = Field(1, description="Continuations per prompt.")
-    stream: bool | None = Field(False, description="Server-sent events.")
+    n: int | None = Field(1, description="Number of continuations per prompt.")
+    stream: bool | None = Field(False, description="Stream the output as server-sent events.")
     stream_options: StreamOptions | None = None
-    logprobs: int | None = Field(None, description="Likeliest tokens to tell with every token.")
-    echo: bool | None = Field(False, description="The prompt comes first.")
-    stop: str | list[str] | None = Field(None, description="Texts to stop before.")
-    seed: int | None = Field(None, description="Sample i of a seed is always the same.")
-    stop_at_line_end: bool = Field(False, description="End with the line.")
+    logprobs: int | None = Field(
+        None, description="Return log probabilities, with this many top tokens per position."
+    )
+    echo: bool | None = Field(False, description="Return the prompt before the continuation.")
+    stop: str | list[str] | None = Field(None, description="Stop sequences; stop before them.")
+    seed: int | None = Field(
+        None, description="Random seed. Sample i of a seed is always the same."
+    )
+    stop_at_line_end: bool = Field(False, description="Stop at the end of the line.")
     user: str | None = None
     best_of: int | None = Field(
-        None, description="Draw this many per prompt; give the n likeliest per token."
+        None, description="Sample this many per prompt; return the n most probable per token."
     )
-    suffix: str | None = Field(None, description="Not supported: text is written left to right.")
+    suffix: str | None = Field(
+        None, description="Not supported: text is generated from left to right."
+    )
     logit_bias: dict[str, float] | None = Field(
-        None, description="Added to log probabilities, by the id of a token; -100 to 100."
+        None, description="Added to log probabilities, by token id; -100 to 100."
     )
 
     @field_validator("top_k", mode="before", check_fields=False)
@@ -94,11 +102,11 @@ class CompletionRequest(_Shaped):
         return None if type(value) is int and value in (-1, 0) else value
 
     def check(self, limits: Limits) -> None:
-        """Refuse what cannot be had, or is too much."""
+        """Refuse unsupported values and values above the limits."""
         if self.suffix:
             raise InputError(
-                "suffix is not supported: these models write from left to right and cannot fill a "
-                "gap; leave it out"
+                "suffix is not supported: these models generate from left to right and cannot fill "
+                "a gap; leave it out"
             )
         self._check_best_of()
         if self.samples < 1:
@@ -134,17 +142,17 @@ class CompletionRequest(_Shaped):
 
     @property
     def drawn(self) -> int:
-        """Continuations that are drawn per prompt, of which the best `samples` are given."""
+        """How many continuations to sample per prompt; the best `samples` are returned."""
         return self.samples if self.best_of is None else self.best_of
 
     def tokens(self, limits: Limits) -> int:
-        """Most tokens of a continuation."""
+        """The maximum number of tokens in a continuation."""
         if self.max_tokens == -1:
             return limits.max_tokens
         return 16 if self.max_tokens is None else self.max_tokens
 
     def biases(self) -> tuple[tuple[int, float], ...]:
-        """Ids with what is added to their log probability."""
+        """Token ids with the bias added to their log probability."""
         found = []
         for key, bias in (self.logit_bias or {}).items():
             if not (key.isascii() and key.isdecimal() and len(key) < _LONGEST_ID):
@@ -158,11 +166,11 @@ class CompletionRequest(_Shaped):
         return [self.stop] if isinstance(self.stop, str) else self.stop or []
 
     def prompts(self) -> list[str | list[int]]:
-        """Every prompt, a text or ids."""
+        """Every prompt, as a text or as ids."""
         return each_text(self.prompt) or [""]
 
     def options(self, trained: TrainedModel, limits: Limits) -> DecodingOptions:
-        """As the decoder takes them; a seed is drawn if none was given."""
+        """The options of the decoder, with a random seed if none was given."""
         last = (trained.tokenizer.eos_id,) if self.stop_at_line_end else ()
         unknown = trained.tokenizer.unknown_id
         given = {name: getattr(self, name) for name in SHAPING if getattr(self, name) is not None}
@@ -180,7 +188,7 @@ class CompletionRequest(_Shaped):
 
 
 def each_text(given: Any) -> list[str | list[int]]:
-    """One or several texts, or lists of ids, as a list of them."""
+    """One or several texts or id lists, as a list."""
     alone = isinstance(given, str) or (given and isinstance(given[0], int))
     return [given] if alone else [*given]
 
@@ -193,4 +201,6 @@ def check_prompt(prompt: str | list[int], vocabulary_size: int, limits: Limits) 
     refuse_above("the prompt's number of tokens", len(prompt), limits.prompt_tokens)
     for number in prompt:
         if number >= vocabulary_size:
-            raise InputError(f"prompt: id {number} is not below the model's {vocabulary_size}")
+            raise InputError(
+                f"prompt: id {number} is not below the vocabulary size {vocabulary_size}"
+            )

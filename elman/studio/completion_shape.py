@@ -1,6 +1,6 @@
-"""Continuations in OpenAI's shape: a choice, its log probabilities, and what stands around it.
+"""Completions in the format of OpenAI: choices, their log probabilities and the envelope.
 
-`completions.py` tells a choice what happened; the choice gives JSON, whole or piece by piece.
+`completions.py` passes events to a choice; the choice returns JSON, whole or piece by piece.
 """
 
 import secrets
@@ -14,12 +14,12 @@ from elman.studio.rows import Drawn
 from elman.tasks.language_modelling.continuation import Continuation, GrowingText
 from elman.text.tokenizer import Tokenizer
 
-IMPOSSIBLE = -9999.0  # the log probability of what cannot be; JSON has no infinity
+IMPOSSIBLE = -9999.0  # the log probability of an impossible token; JSON has no infinity
 
 
 @dataclass
 class Envelope:
-    """What all answers to a request have in common."""
+    """The part that all responses to a request share."""
 
     model: str
     seed: int
@@ -29,7 +29,7 @@ class Envelope:
     created: int = field(default_factory=lambda: int(time.time()))
 
     def data(self, choices: list[dict[str, Any]], usage: bool = False) -> dict[str, Any]:
-        """The answer with some choices."""
+        """The response with the given choices."""
         found: dict[str, Any] = {
             "id": self.id,
             "object": "text_completion",
@@ -63,25 +63,25 @@ class Choice:
         self._growing = GrowingText(continuation)
         self._tells = asked.logprobs is not None
         self._offsets = _Offsets(tokenizer, continuation, bool(asked.echo))
-        self._text = ""  # told in pieces up to now, or all of it
-        self._sent = 0  # characters of it, of a stream
+        self._text = ""  # all text so far
+        self._sent = 0  # characters already sent, in a stream
         self._tokens: list[dict[str, Any]] = []
         self._tokens_sent = 0
         self._reason: str | None = None
         self._ended = False
         self.drawn = 0  # tokens
-        self._log_prob = 0.0  # of all of them, if it is known
+        self._log_prob = 0.0  # the sum over these tokens, if known
 
     @property
     def mean_log_prob(self) -> float:
-        """How likely the continuation is, per token."""
+        """The mean log probability per token."""
         return self._log_prob / max(self.drawn, 1)
 
     def echo(self) -> None:
         self._text += self._continuation.prompt
 
     def score(self, tokens: Sequence[Drawn]) -> None:
-        """The log probabilities of the prompt."""
+        """Add the log probabilities of the prompt."""
         self._tokens += [self._token(drawn) for drawn in tokens]
 
     def add(self, drawn: Drawn) -> None:
@@ -99,7 +99,7 @@ class Choice:
         return self._data(self._text, self._tokens)
 
     def take_piece(self) -> dict[str, Any] | None:
-        """What is new since the last piece; None if nothing is."""
+        """The new part since the last piece; None if there is none."""
         text, tokens = self._text[self._sent :], self._tokens[self._tokens_sent :]
         if self._ended or not (text or self._reason):
             return None  # tokens wait for the text that they are part of
@@ -136,7 +136,7 @@ def _logprobs(tokens: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 class _Offsets:
-    """Where in the text each token begins, told one by one; of the prompt first if it is echoed."""
+    """Where each token begins in the text; an echoed prompt comes first."""
 
     def __init__(self, tokenizer: Tokenizer, continuation: Continuation, echo: bool) -> None:
         self._tokenizer = tokenizer

@@ -1,7 +1,8 @@
-"""`/v1/completions`: prompts in, continuations out, whole or as a stream, in OpenAI's shape.
+"""`/v1/completions`: continue prompts, whole or as a stream, in the format of OpenAI.
 
-Takes a `CompletionRequest`, makes rows of it, hands them to the batcher of the model, and turns the
-events of the rows into JSON (`completion_shape.py`). Whoever goes away is let go of at once.
+Turns a `CompletionRequest` into rows, submits them to the batcher of the model, and turns the
+events of the rows into JSON (`completion_shape.py`). Requests of clients that disconnect are
+cancelled at once.
 """
 
 import asyncio
@@ -34,7 +35,7 @@ async def complete(
     batcher: Batcher,
     limits: Limits,
 ) -> Response:
-    """The response to a request."""
+    """Respond to a completion request."""
     asked.check(limits)
     completion = Completion(asked, model, batcher, limits)
     completion.begin()
@@ -46,7 +47,7 @@ async def complete(
 
 
 class Completion:
-    """A request that is being answered."""
+    """A completion request in progress."""
 
     def __init__(
         self, asked: CompletionRequest, model: ServedModel, batcher: Batcher, limits: Limits
@@ -75,7 +76,7 @@ class Completion:
         rows = []
         logprobs = self._asked.logprobs
         if logprobs is None and self._asked.drawn > self._asked.samples:
-            logprobs = 0  # their log probabilities decide
+            logprobs = 0  # needed to choose the best
         for sample in range(self._asked.drawn):
             number = len(self._choices)
             generator = np.random.default_rng([self._options.seed, sample])
@@ -86,7 +87,7 @@ class Completion:
         self._envelope.prompt_tokens += len(continuation.prompt_ids)
 
     def begin(self) -> None:
-        """Queue up, or be refused."""
+        """Submit the rows to the batcher, which may refuse them."""
         self._batcher.submit(self._works)
 
     async def whole(self) -> dict[str, Any]:
@@ -99,7 +100,7 @@ class Completion:
         return self._envelope.data(self._best(), usage=True)
 
     def _best(self) -> list[dict[str, Any]]:
-        """The choices to give: all of them, or the likeliest of each prompt, best first."""
+        """The choices to return: all, or the most probable of each prompt, best first."""
         drawn, wanted = self._asked.drawn, self._asked.samples
         if drawn == wanted:
             return [choice.whole() for choice in self._choices]
@@ -123,11 +124,11 @@ class Completion:
             yield "data: [DONE]\n\n"
         except Exception as error:
             yield _event(error_data(as_refused(error)))
-        finally:  # also when the client has gone
+        finally:  # also when the client disconnects
             self._batcher.cancel(self._works)
 
     async def _changes(self) -> AsyncIterator[Choice]:
-        """Choices that something happened to, until all have ended."""
+        """Yield each choice that received an event, until all have ended."""
         open_choices = len(self._choices)
         has_token = False
         for choice in self._choices:
@@ -156,7 +157,7 @@ def _event(data: dict[str, Any]) -> str:
 
 
 async def unless_gone(request: Request, work: Any) -> Any:
-    """The result of a coroutine, which is cancelled if the client goes away before it is there."""
+    """Await a coroutine; cancel it if the client disconnects first."""
     task = asyncio.ensure_future(work)
     watch = asyncio.ensure_future(_disconnected(request))
     try:
@@ -168,7 +169,7 @@ async def unless_gone(request: Request, work: Any) -> Any:
             with suppress(asyncio.CancelledError):
                 await task
     if task.cancelled():
-        raise Refused(400, "the client has gone")  # nobody reads it
+        raise Refused(400, "the client disconnected")  # nobody reads it
     return task.result()
 
 

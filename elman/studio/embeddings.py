@@ -1,8 +1,8 @@
-"""`/v1/embeddings`: one vector per text, in OpenAI's shape.
+"""`/v1/embeddings`: one vector per text, in the format of OpenAI.
 
-A text's vector is the mean of the vectors of its words, scaled to length 1 so that the dot product
-of two texts is their cosine. Words are read in context (the hidden vectors of a language model, the
-layers of a bidirectional one), or without it with `layer: "words"`.
+The vector of a text is the mean over its words, scaled to length 1, so the dot product of two texts
+is their cosine. Word vectors are contextual (the hidden vectors of a language model, the layers of
+a bidirectional one); `layer: "words"` gives vectors without context.
 """
 
 import base64
@@ -22,10 +22,10 @@ _WITHOUT_CONTEXT = "words"
 
 
 class EmbeddingsRequest(Strict):
-    """As OpenAI's; `layer` is ours."""
+    """The request of OpenAI's API; the field `layer` is an addition of elman."""
 
     input: str | list[str] | list[Id] | list[list[Id]] = Field(
-        description="A text, texts, ids, or lists of ids."
+        description="A text, a list of texts, token ids, or a list of token id lists."
     )
     encoding_format: Literal["float", "base64"] | None = Field(
         "float", description="float, or base64 of 32-bit floats (little endian)."
@@ -33,14 +33,14 @@ class EmbeddingsRequest(Strict):
     dimensions: int | None = Field(None, description="Only the model's own size is supported.")
     user: str | None = None
     layer: str = Field(
-        "mix", description="mix, the number of a layer, or words for vectors without context."
+        "mix", description="mix, a layer number, or words for vectors without context."
     )
 
 
 def embeddings(
     model: ServedModel, asked: EmbeddingsRequest, limits: Limits, job: Job
 ) -> dict[str, Any]:
-    """One vector per text, in OpenAI's shape."""
+    """Compute one vector per text, in the format of OpenAI."""
     texts = [_text(model, given, limits) for given in each_text(asked.input)]
     refuse_above("the number of characters", sum(map(len, texts)), limits.text_characters)
     refuse_above("the number of texts", len(texts), limits.texts)
@@ -61,10 +61,10 @@ def embeddings(
 
 
 def _vector(embedder: Embedder, text: str, layer: str, index: int) -> tuple[np.ndarray, int]:
-    """The mean over the words of all lines, of length 1; and how many words there are."""
+    """The mean over the words of all lines, scaled to length 1, and the number of words."""
     lines = [line for line in text.split("\n") if line.strip()]
     if not lines:
-        raise InputError(f"input {index} has no words; give text that is not blank")
+        raise InputError(f"input {index} contains no words; give some text")
     if layer == _WITHOUT_CONTEXT:
         vectors = embedder.type_vectors([word for line in lines for word in line.split()])
     else:

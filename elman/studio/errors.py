@@ -1,7 +1,7 @@
-"""What went wrong, as OpenAI's clients expect it: `{"error": {message, type, param, code}}`.
+"""Errors in the format of OpenAI: `{"error": {message, type, param, code}}`.
 
-Takes exceptions, gives responses; `app.py` installs the handlers. A message carries no internals:
-what is not ours to explain is said in general, and the log of the server has the rest.
+Turns exceptions into responses; `app.py` installs the handlers. Messages expose no internals: an
+unexpected error gets a general message, and the details go to the server log.
 """
 
 import logging
@@ -27,13 +27,13 @@ TYPES = {
     500: "server_error",
     503: "timeout_error",
 }
-_RESTART = 5  # seconds that a restart takes, said with a 503
-_LONGEST = 500  # characters of a message, which may quote what was sent
+_RESTART = 5  # seconds that a restart takes, sent with a 503
+_LONGEST = 500  # characters of a message, which may quote the request
 _LOG = logging.getLogger("elman.studio")
 
 
 class ErrorDetails(BaseModel):
-    """What is said of a failure."""
+    """The details of an error."""
 
     message: str
     type: str
@@ -42,12 +42,12 @@ class ErrorDetails(BaseModel):
 
 
 class ErrorAnswer(BaseModel):
-    """As OpenAI has it."""
+    """An error response in the format of OpenAI."""
 
     error: ErrorDetails
 
 
-# Of every route, for the OpenAPI description.
+# The error responses of every route, for the OpenAPI description.
 DESCRIBED: dict[int | str, dict[str, Any]] = {
     status: {"description": kind, "model": ErrorAnswer}
     for status, kind in TYPES.items()
@@ -56,7 +56,7 @@ DESCRIBED: dict[int | str, dict[str, Any]] = {
 
 
 class Refused(Exception):
-    """A request that is answered with an error."""
+    """A request that gets an error response."""
 
     def __init__(
         self, status: int, message: str, *, param: str | None = None, code: str | None = None
@@ -71,7 +71,7 @@ class Refused(Exception):
 
 
 class Busy(Refused):
-    """Too much is waiting already."""
+    """The queue is full."""
 
     def __init__(self, retry_after: int) -> None:
         super().__init__(429, f"too many requests are waiting; try again in {retry_after} s")
@@ -79,16 +79,17 @@ class Busy(Refused):
 
 
 class DeadlinePassed(Refused):
-    """The request took longer than a request may."""
+    """The request exceeded the deadline."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(
-            503, f"the deadline of {seconds:g} s has passed; ask for less, or for fewer tokens"
+            503,
+            f"the deadline of {seconds:g} s has passed; ask for less text or fewer tokens",
         )
 
 
 class ServerStopping(Refused):
-    """The server was told to stop: it takes on nothing new, and ends what takes too long."""
+    """The server is stopping: it refuses new requests and ends those that take too long."""
 
     def __init__(self) -> None:
         super().__init__(503, "the server is stopping; try again", code="server_stopping")
@@ -98,7 +99,7 @@ class ServerStopping(Refused):
 
 def error_data(refused: Refused) -> dict[str, Any]:
     """The error as data."""
-    message = refused.message.encode("utf-8", "replace").decode()  # half characters cannot be sent
+    message = refused.message.encode("utf-8", "replace").decode()  # lone surrogates cannot be sent
     if len(message) > _LONGEST:
         message = message[:_LONGEST] + " …"
     return {
@@ -112,13 +113,13 @@ def error_data(refused: Refused) -> dict[str, Any]:
 
 
 def as_refused(error: BaseException) -> Refused:
-    """What a client is told of an exception."""
+    """The error to send for an exception."""
     if isinstance(error, Refused):
         return error
     if isinstance(error, ElmanError):
         return Refused(400, " ".join(str(error).split()))
     _LOG.error("a request failed", exc_info=error)
-    return Refused(500, "something went wrong inside the server; its log says what")
+    return Refused(500, "internal error: this is a bug in elman; see the server log")
 
 
 def respond(refused: Refused) -> JSONResponse:
@@ -127,7 +128,7 @@ def respond(refused: Refused) -> JSONResponse:
 
 
 def install(app: FastAPI) -> None:
-    """Answer every failure in the same shape."""
+    """Send every error in the same format."""
 
     async def explain(request: Request, error: Exception) -> JSONResponse:
         return respond(as_refused(error))
@@ -151,11 +152,11 @@ def install(app: FastAPI) -> None:
 
 
 def _invalid(error: RequestValidationError) -> Refused:
-    """The first thing that is wrong with a body or a query."""
+    """Report the first mistake in a body or a query."""
     first = error.errors()[0]
     place = [str(part) for part in first["loc"] if part not in ("body", "query", "path")]
     if first["type"] == "json_invalid":
-        return Refused(400, "the body is not JSON that can be read")
+        return Refused(400, "the body is not valid JSON")
     where = ".".join(place) or "the body"
     if first["type"] == "extra_forbidden":
         return Refused(400, f"{where}: no such field", param=where)

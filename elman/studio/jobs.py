@@ -1,7 +1,7 @@
-"""Work that is no continuation: one call per request, in a few threads, with a bounded queue.
+"""Run all work except completions: one call per request, in a few threads, with a bounded queue.
 
-Takes a function, gives what it returns; called by the routes of tasks. A client that has gone, or a
-deadline that has passed, stops the work at its next report of progress.
+Takes a function and returns its result; the routes of tasks call it. If the client disconnects or
+the deadline passes, the work stops at its next progress report.
 """
 
 import asyncio
@@ -17,37 +17,37 @@ from elman.studio.limits import Limits
 
 
 class Stopped(Exception):
-    """Nobody waits for the result any more."""
+    """The job was cancelled."""
 
 
 class Job:
-    """One piece of work; long work asks `go_on` now and then."""
+    """One piece of work; long work calls `go_on` now and then."""
 
     def __init__(self) -> None:
         self._stopped = threading.Event()
 
     def stop(self) -> None:
-        """Let it end when it asks next."""
+        """Make the next call of `go_on` raise `Stopped`."""
         self._stopped.set()
 
     def go_on(self, *_: Any) -> None:
-        """Nothing, or `Stopped`; takes what a report of progress takes."""
+        """Raise `Stopped` if the job was cancelled; takes the arguments of a progress report."""
         if self._stopped.is_set():
             raise Stopped
 
 
 class Jobs:
-    """The threads, and who waits for them."""
+    """The threads and the queue of jobs."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._threads = ThreadPoolExecutor(limits.jobs, thread_name_prefix="job")
         self._pending = 0
-        self._timeouts: set[asyncio.Timeout] = set()  # of those that somebody waits for
+        self._timeouts: set[asyncio.Timeout] = set()  # of the jobs in progress
         self._cut = False
 
     async def run(self, function: Callable[[Job], Any]) -> Any:
-        """What the function gives; 429 if too many wait, 503 after the deadline."""
+        """Return the result of the function; 429 if too many wait, 503 after the deadline."""
         if self._cut:
             raise ServerStopping
         if self._pending >= self._limits.jobs + self._limits.jobs_waiting:
@@ -68,14 +68,14 @@ class Jobs:
         finally:
             self._timeouts.discard(timeout)
             job.stop()
-            future.cancel()  # if it has not begun
+            future.cancel()  # if it has not started
 
     def counts(self) -> dict[str, int]:
-        """How many are being done or wait."""
+        """How many jobs are running or waiting."""
         return {"jobs": self._pending}
 
     def cut(self) -> None:
-        """The server stops: nobody waits any longer."""
+        """Stop: end all waiting with `ServerStopping`."""
         self._cut = True
         for timeout in self._timeouts:
             timeout.reschedule(asyncio.get_running_loop().time())
@@ -86,7 +86,7 @@ class Jobs:
     def _done(self, future: asyncio.Future[Any]) -> None:
         self._pending -= 1
         if not future.cancelled():
-            future.exception()  # was looked at, so nobody complains
+            future.exception()  # retrieved, so asyncio does not log it
 
 
 def _do(function: Callable[[Job], Any], job: Job) -> Any:

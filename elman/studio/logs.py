@@ -18,7 +18,7 @@ _LONGEST_PATH = 200  # characters
 
 
 class _Discreet(logging.Formatter):
-    """Without the token, however it came into a message or a traceback."""
+    """Blank out the token wherever it appears in a message or a traceback."""
 
     def __init__(self, token: str | None) -> None:
         super().__init__(_FORMAT)
@@ -33,7 +33,7 @@ class _Discreet(logging.Formatter):
 
 @contextmanager
 def logging_to_stderr(level: str, token: str | None) -> Iterator[None]:
-    """Everything from this level on goes to standard error while inside."""
+    """Log everything from this level on to standard error, inside the `with` block."""
     if level not in LEVELS:
         raise InputError(f"--log-level {level}: choose one of {', '.join(LEVELS)}")
     handler = logging.StreamHandler()
@@ -52,12 +52,12 @@ def logging_to_stderr(level: str, token: str | None) -> Iterator[None]:
 
 
 def log_request(client: str, method: str, path: str, status: int, seconds: float) -> None:
-    """The line of a request; `path` is without its query string."""
+    """Log a request in one line; `path` comes without its query string."""
     _ACCESS.info('%s "%s %s" %d %.3f s', client, method, _shown(path), status, seconds)
 
 
 def _shown(path: str) -> str:
-    """A path on one line. One that is too long is left out: half a token could not be blanked."""
+    """A path in one line. A long path is left out, because a truncated token would not match."""
     if len(path) > _LONGEST_PATH:
         return f"(a path of {len(path)} characters)"
     return quote(path, safe="/:@!$&'()*+,;=~")

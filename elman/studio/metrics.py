@@ -1,8 +1,8 @@
-"""`/metrics`: what the server has done and is doing, in the text form that Prometheus reads.
+"""`/metrics`: counters and gauges of the server, in the text format of Prometheus.
 
-The guard counts requests, each batcher its tokens and steps; `Metrics.text` puts them together when
-it is asked. Every number has one writer (the event loop, or the thread of a model), so no lock is
-needed.
+The guard counts requests, each batcher counts its tokens and steps; `Metrics.text` collects them
+for each request. Every number has one writer (the event loop or the thread of a model), so no lock
+is needed.
 """
 
 import os
@@ -30,7 +30,7 @@ class Histogram:
         self._sum += value
 
     def lines(self, name: str, labels: Mapping[str, str]) -> Iterator[str]:
-        """Cumulative counts, as Prometheus has them."""
+        """Cumulative counts, as Prometheus expects them."""
         total = 0
         for bound, count in zip([*self._bounds, None], list(self._counts), strict=True):
             total += count
@@ -42,7 +42,7 @@ class Histogram:
 
 @dataclass
 class ModelMeter:
-    """What one model has done."""
+    """The counts of one model."""
 
     prompt_tokens: int = 0
     generated_tokens: int = 0
@@ -52,7 +52,7 @@ class ModelMeter:
 
 @dataclass
 class Metrics:
-    """All counts of a server; `models` holds a meter for each model that writes text."""
+    """All counts of a server; `models` has a meter for each model that generates text."""
 
     models: dict[str, ModelMeter] = field(default_factory=dict)
     requests: Counter[tuple[str, str, str]] = field(default_factory=Counter)
@@ -63,7 +63,7 @@ class Metrics:
         self.seconds.observe(seconds)
 
     def text(self, rows: Mapping[str, Mapping[str, int]], jobs: int, open_requests: int) -> str:
-        """Everything; `rows` says how many continuations of a model are written and wait."""
+        """All metrics; `rows` counts the running and waiting continuations of each model."""
         return "\n".join([*self._request_lines(open_requests), *self._model_lines(rows),
                           *_process_lines(jobs), ""])  # fmt: skip
 
@@ -95,11 +95,11 @@ class Metrics:
 
 
 _ROW_STATES = {
-    "writing": "Continuations being written now.",
+    "writing": "Continuations being generated now.",
     "waiting": "Continuations in the queue.",
 }
 _MODEL_HISTOGRAMS = {
-    "batch_size": "Continuations written together, for every step.",
+    "batch_size": "Continuations generated together, for every step.",
     "first_token_seconds": "Time from a completion request to its first token.",
 }
 

@@ -1,8 +1,8 @@
 """The files of the studio page, and `/docs`, the reference of the routes.
 
-Files are found once, when the server starts, and served by exact name: a path that a client sends
-is looked up among their names and never made into a path on disk. The reference is made of the
-OpenAPI description, without a script; nothing is loaded from elsewhere.
+The server lists the files once at the start and serves them by exact name: a path from a client is
+only compared with these names and never opened as a path on disk. The reference is generated from
+the OpenAPI description. It has no scripts and loads nothing from other servers.
 """
 
 import mimetypes
@@ -21,11 +21,11 @@ _TYPES = {
     ".html": "text/html",
     ".svg": "image/svg+xml",
 }
-_KEPT = {"Cache-Control": "no-cache"}  # asked for anew, so that an update is seen
+_KEPT = {"Cache-Control": "no-cache"}  # browsers check for updates every time
 
 
 def page_files(folder: Path = STATIC) -> dict[str, Path]:
-    """Every file of the page under the path that it is asked for by; the page itself at `/`."""
+    """Every file of the page by its URL path; the page itself is at `/`."""
     files = {
         f"/{path.relative_to(folder).as_posix()}": path
         for path in sorted(folder.rglob("*"))
@@ -37,7 +37,7 @@ def page_files(folder: Path = STATIC) -> dict[str, Path]:
 
 
 def add_pages(app: FastAPI, files: dict[str, Path]) -> None:
-    """A route for every file."""
+    """Add a route for every file."""
 
     async def give(request: Request) -> Response:
         path = files[request.scope["route"].path]
@@ -52,7 +52,7 @@ def add_pages(app: FastAPI, files: dict[str, Path]) -> None:
 
 
 def reference_page(description: dict[str, Any]) -> str:
-    """Every route with what it takes."""
+    """A page that describes every route and its fields."""
     schemas = description.get("components", {}).get("schemas", {})
     routes = [
         _route(method, path, route, schemas)
@@ -67,7 +67,7 @@ def reference_page(description: dict[str, Any]) -> str:
         f'<title>{title}</title><link rel="stylesheet" href="draw.css">\n'
         '<link rel="stylesheet" href="studio.css">\n'
         f'</head>\n<body><main class="routes">\n<h1>{title}</h1>\n'
-        '<p>The same for programs: <a href="openapi.json">openapi.json</a>.</p>\n'
+        '<p>Machine-readable: <a href="openapi.json">openapi.json</a>.</p>\n'
         + "\n".join(routes)
         + "\n</main></body>\n</html>\n"
     )
@@ -78,7 +78,7 @@ def _route(method: str, path: str, route: dict[str, Any], schemas: dict[str, Any
     body = route.get("requestBody", {}).get("content", {}).get("application/json", {})
     fields = _fields(_resolve(body.get("schema", {}), schemas), schemas) if body else ""
     verb = f'<span class="method">{escape(method.upper())}</span>'
-    heading = f"<code>{verb}{escape(path)}</code>"
+    heading = f"<code>{verb} {escape(path)}</code>"
     return f"<section><h2>{heading}</h2>\n<p>{about}</p>\n{fields}</section>"
 
 

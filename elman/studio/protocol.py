@@ -1,9 +1,9 @@
-"""Connections: HTTP/1.1 as uvicorn and h11 speak it, with a deadline for headers.
+"""Connections: HTTP/1.1 with uvicorn and h11, plus a deadline for headers.
 
-uvicorn waits for ever for headers that were begun. Here a connection must send all headers of its
-next request in time, or it gets 408 and is closed. A request that gives its length in two ways
-(Content-Length and Transfer-Encoding: a way to smuggle a second request past a proxy) gets 400 and
-the connection is closed.
+uvicorn waits forever for incomplete headers. Here a client must send all headers of its next
+request in time, otherwise the server sends 408 and closes the connection. A request with both
+Content-Length and Transfer-Encoding, which could smuggle a second request past a proxy, gets 400
+and the connection is closed.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ _REASONS = {400: b"Bad Request", 408: b"Request Timeout"}
 
 
 class _StrictConnection(h11.Connection):
-    """Refuses requests with both Content-Length and Transfer-Encoding, which h11 lets pass."""
+    """Refuses requests with both Content-Length and Transfer-Encoding, which h11 accepts."""
 
     def next_event(self) -> Any:
         event = super().next_event()
@@ -49,7 +49,7 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Expect the rest, unless the headers are complete."""
+        """Wait for the rest of the headers, unless they are complete."""
         super().data_received(data)
         if self.conn.their_state is h11.IDLE:
             self._expect_headers()
@@ -57,17 +57,17 @@ class Connection(H11Protocol):
             self._stop_waiting()
 
     def on_response_complete(self) -> None:
-        """A client that still sends the body of an answered request may do so only for a while."""
+        """Limit the time that a client may keep sending the body of a finished request."""
         super().on_response_complete()
         if self._is_lingering():
             self._expect_headers()
 
     def send_400_response(self, msg: str) -> None:
-        """As every other error, in JSON."""
+        """Send the error as JSON, like every other error."""
         self._refuse(Refused(400, "this is not a valid HTTP request"))
 
     def _unsupported_upgrade_warning(self) -> None:
-        """No advice in the log: there is nothing to upgrade to, and the request is answered."""
+        """Log nothing: the server offers no upgrade and answers the request."""
 
     def _is_lingering(self) -> bool:
         return self.conn.their_state is h11.SEND_BODY and self.conn.our_state is h11.DONE
@@ -92,7 +92,7 @@ class Connection(H11Protocol):
             self.transport.close()
 
     def _refuse(self, refused: Refused) -> None:
-        """Answer without asking the application, and close."""
+        """Send an error without calling the application, and close the connection."""
         if self.transport.is_closing():
             return
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):

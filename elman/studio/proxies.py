@@ -1,9 +1,9 @@
-"""Behind a proxy: who the client is, by which name and path it came, and whom to believe.
+"""Behind a proxy: restore the client's address, the scheme, the host name and the path.
 
-Takes the request as it arrived and gives it as the client sent it. `X-Forwarded-For`, `-Proto` and
-`-Host` count only if the connection comes from a trusted address; everybody else can write anything
-into them. A root path is taken off if the proxy has left it on, so both ways to configure a proxy
-work.
+Takes the request as it arrived and returns it as the client sent it. `X-Forwarded-For`, `-Proto`
+and `-Host` count only if the connection comes from a trusted address, because anybody else could
+forge them. The root path is removed if the proxy has not removed it, so both ways to configure a
+proxy work.
 """
 
 import ipaddress
@@ -33,7 +33,7 @@ class Proxies:
         return any((mapped or found) in network for network in self._networks)
 
     def as_sent(self, scope: Scope) -> Scope:
-        """The request with the address and scheme of the client, if a trusted proxy tells them."""
+        """The request with the client's address and scheme, if a trusted proxy forwards them."""
         client = scope.get("client")
         if not client or not self.trust(client[0]):
             return scope
@@ -49,7 +49,7 @@ class Proxies:
 
 
 def _first_untrusted(proxies: Proxies, chain: str) -> str | None:
-    """The nearest address that is not a proxy of ours; what stands before it may be made up."""
+    """The nearest address that is not a trusted proxy; earlier addresses may be forged."""
     addresses = [part.strip() for part in chain.split(",") if part.strip()]
     for address in reversed(addresses):
         if not proxies.trust(address):
@@ -61,7 +61,7 @@ def _first_untrusted(proxies: Proxies, chain: str) -> str | None:
 
 
 def header(scope: Scope, name: bytes) -> str | None:
-    """The value of a header; several are joined with commas, as HTTP has it."""
+    """The value of a header; several values are joined with commas, as HTTP specifies."""
     return ", ".join(headers(scope, name)) or None
 
 
@@ -81,7 +81,7 @@ def clean_root_path(root_path: str) -> str:
 
 
 def under_root(scope: Scope, root_path: str) -> tuple[Scope, str]:
-    """The request as an application under a root path expects it, and its path below the root."""
+    """The request for an application under a root path, and its path below the root."""
     path = str(scope["path"])
     if root_path and (path == root_path or path.startswith(f"{root_path}/")):
         path = path[len(root_path) :]

@@ -1,9 +1,9 @@
 """A route `POST /v1/NAME` for every question of every task, with its schema and its limits.
 
-Takes the request dataclass of a question, gives a pydantic model with the same fields and `model`
-beside them: unknown fields are refused, types are strict. The body of a response is `to_data()` of
-the answer; the header X-Elman-Model names the model. Called by `app.py`; the page draws its forms
-from `describe_questions`.
+Turns the request dataclass of a question into a pydantic model with the same fields plus `model`.
+Unknown fields are refused and types are strict. The body of a response is `to_data()` of the
+answer; the header X-Elman-Model names the model. Called by `app.py`; the page builds its forms from
+`describe_questions`.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,17 +24,17 @@ from elman.tasks.question import Question
 
 
 def every_question() -> dict[str, Question]:
-    """The questions of all tasks, by name; a name means one request."""
+    """The questions of all tasks by name; every name has exactly one request class."""
     found: dict[str, Question] = {}
     for task, entry in TASKS.items():
         for name, question in entry.load_questions().items():
             if found.setdefault(name, question).request is not question.request:
-                raise InputError(f"task {task!r}: its question {name!r} is another task's already")
+                raise InputError(f"task {task!r}: another task already has a question {name!r}")
     return found
 
 
 def make_schema(question: Question) -> type[Strict]:
-    """The request as pydantic checks it; bounds and choices are checked by the question itself."""
+    """The pydantic model of a request; the question itself checks bounds and choices."""
     hints = get_type_hints(question.request)
     made: dict[str, Any] = {}
     for one in fields(question.request):
@@ -58,7 +58,7 @@ def make_schema(question: Question) -> type[Strict]:
 def answering(
     model: ServedModel, question: Question, body: Strict, limits: Limits
 ) -> Callable[[Job], Any]:
-    """The work of a request: check it, ask, and give plain data."""
+    """The work of a request: check the limits, ask the question, return plain data."""
     names = [one.name for one in fields(question.request) if not one.metadata["terminal"]]
     request = question.request(**{name: getattr(body, name) for name in names})
 
@@ -70,12 +70,12 @@ def answering(
 
 
 def model_header(model: ServedModel) -> dict[str, str]:
-    """Which model answered."""
+    """The header that names the model."""
     return {"X-Elman-Model": quote(model.id)}
 
 
 def check_limits(request: Any, trained: Any, limits: Limits) -> None:
-    """Refuse more than a request may have."""
+    """Refuse a request above the limits."""
     given = {one.name: getattr(request, one.name) for one in fields(request)}
     size = sum(len(text) for text in _texts(given.values()))
     refuse_above("the number of characters", size, limits.text_characters)
@@ -97,7 +97,7 @@ def _texts(value: Any) -> Iterable[str]:
 
 
 def _size(name: str, value: Any, limit: str, trained: Any) -> tuple[str, int]:
-    """How much a limit sees of a value, in words and as a number."""
+    """The size of a value that a limit applies to: its description and the number."""
     if isinstance(value, str) and limit == "texts":
         return f"{name}: the number of lines", value.removesuffix("\n").count("\n") + 1
     if isinstance(value, str):

@@ -1,8 +1,8 @@
-"""One continuation while it is written, its prompt while it is read, and what is told of both.
+"""A continuation in progress (a row), the reading of its prompt, and the events of both.
 
-`completions.py` makes rows and reads their events; `batching.py` reads prompts chunk by chunk, so
-that others are served between two of them, and writes the rows. A row lives in the thread of its
-model; events go to the event loop, into the queue of the request.
+`completions.py` makes rows and reads their events. `batching.py` reads prompts in chunks, so that
+other rows are served in between, and generates the rows. A row lives in the thread of its model;
+its events go to the event loop, into the queue of the request.
 """
 
 import asyncio
@@ -17,15 +17,15 @@ from elman.models.contract import LanguageModel
 from elman.state import State
 from elman.tasks.language_modelling.continuation import Continuation
 
-_CHUNK = 128  # tokens that are read at once; always the same, so that bits are too
+_CHUNK = 128  # tokens read at once; constant, so that results are bit-identical
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A token with its log probability, and the likeliest tokens in its place."""
+    """A sampled token with its log probability and the most probable tokens at its place."""
 
     id: int
-    log_prob: float | None = None  # None where nobody asked
+    log_prob: float | None = None  # None if not requested
     top: tuple[tuple[int, float], ...] = ()
 
 
@@ -38,36 +38,36 @@ class Scored:
 
 @dataclass(frozen=True)
 class Finished:
-    """The end of a row, and why: `stop` or `length`."""
+    """The end of a row, with the reason: `stop` or `length`."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Failed:
-    """The end of a row that could not go on."""
+    """The end of a row with an error."""
 
     error: Exception
 
 
 Event = Drawn | Scored | Finished | Failed
-Inbox = asyncio.Queue[tuple[int, Event]]  # of a request: number of the choice, and what happened
+Inbox = asyncio.Queue[tuple[int, Event]]  # per request: number of the choice, and the event
 
 
 @dataclass(eq=False)
 class Row:
-    """A continuation that is being written."""
+    """A continuation in progress."""
 
     choice: int  # its number in the request
     options: DecodingOptions
     continuation: Continuation
     generator: np.random.Generator
-    likeliest: int | None  # how many of the likeliest tokens to tell
+    likeliest: int | None  # how many top tokens to report
     inbox: Inbox
     written: list[int] = field(default_factory=list)
 
     def add(self, token: int) -> str | None:
-        """Write a token; why the row ends with it, if it does."""
+        """Append a token; return the reason if the row ends with it."""
         self.written.append(token)
         if token in self.options.stop_ids or self.continuation.stops(self.written):
             return "stop"
@@ -76,12 +76,12 @@ class Row:
 
 @dataclass(eq=False)
 class Work:
-    """A prompt, and the rows that go on from it."""
+    """A prompt, and the rows that continue it."""
 
     prompt: Sequence[int]
     rows: list[Row]
     deadline: float  # on the monotonic clock
-    scores: int | None = None  # with the prompt's log probabilities: how many likeliest beside each
+    scores: int | None = None  # to score the prompt: how many top tokens to report
     cancelled: bool = False  # set by the event loop, seen by the model's thread at its next step
 
 
@@ -99,7 +99,7 @@ class PromptReading:
         return self.state is not None and self._next >= len(self.work.prompt)
 
     def read(self, model: LanguageModel) -> int:
-        """Read one more chunk; how many tokens it had."""
+        """Read one more chunk and return its number of tokens."""
         if self.state is None:
             self.state = model.start(1)
         chunk = self.work.prompt[self._next : self._next + _CHUNK]
@@ -117,7 +117,7 @@ class PromptReading:
 
 
 def told_of(token: int, log_probs: torch.Tensor, likeliest: int | None) -> Drawn:
-    """What is told of a token: its log probability, (V,), and the likeliest ones beside it."""
+    """The event of a token: its log probability, from (V,), and the most probable tokens."""
     if likeliest is None:
         return Drawn(token)
     values, ids = log_probs.topk(min(likeliest, len(log_probs)))

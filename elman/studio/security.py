@@ -1,9 +1,9 @@
-"""Who may ask: Host, Origin and token are checked before anything else, and pages are kept strict.
+"""Access control: check Host, Origin and token of every request, and send strict headers.
 
-Takes every request, lets it pass or answers 401, 403, 408, 413, 429 or (while stopping) 503.
-A name that leads here from elsewhere (DNS rebinding) fails the Host check, a page of elsewhere the
-Origin check; who listens beyond this machine needs a token. Around everything as plain ASGI, so
-that streams pass untouched; every request is counted and logged here.
+Every request passes or gets 401, 403, 408, 413, 429 or (while stopping) 503. The Host check stops
+DNS rebinding, the Origin check stops pages of other sites, and a server that other machines can
+reach requires a token. The guard wraps the application as plain ASGI, so streams pass unchanged. It
+also counts and logs every request.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-_GRACE = 10.0  # seconds that an answer may take to arrive after its deadline
+_GRACE = 10.0  # seconds that a response may take to arrive after its deadline
 _WITHOUT_TOKEN = ("GET", "HEAD")
 _CLIENT_GONE = 499  # nginx's number for a request whose client left before the response
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -51,18 +51,18 @@ _DEFAULT_PORTS = (":80", ":443")
 
 @dataclass(frozen=True)
 class Access:
-    """Where the server listens, the names it answers to, and the token it asks for, if any."""
+    """The address of the server, its host names, and the token that it requires, if any."""
 
     host: str = "127.0.0.1"
     port: int = 8000
-    names: tuple[str, ...] = ()  # further names that lead here, with or without a port
+    names: tuple[str, ...] = ()  # additional host names, with or without a port
     token: str | None = None
-    open_paths: frozenset[str] = frozenset()  # that need no token: the files of the page
+    open_paths: frozenset[str] = frozenset()  # paths without a token: the files of the page
     tls: bool = False
-    root_path: str = ""  # under which a proxy shows the server
+    root_path: str = ""  # the path under which a proxy publishes the server
     trusted: tuple[str, ...] = ()  # addresses or networks of proxies
     hosts: frozenset[str] = field(init=False)
-    named_hosts: frozenset[str] = field(init=False)  # those that were given by name
+    named_hosts: frozenset[str] = field(init=False)  # hosts given with --name
     proxies: Proxies = field(init=False)
 
     def __post_init__(self) -> None:
@@ -76,7 +76,7 @@ class Access:
         object.__setattr__(self, "root_path", clean_root_path(self.root_path))
 
     def allows_origin(self, origin: str, scheme: str, host: str) -> bool:
-        """Whether a page of this origin may ask; the name may stand for a proxy that speaks TLS."""
+        """Whether pages of this origin may send requests; a named host may be a TLS proxy."""
         own = {f"{scheme}://{host}"}
         if host in self.named_hosts:
             own.add(f"https://{host}")
@@ -92,7 +92,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_everywhere(host: str) -> bool:
-    """Whether it stands for every address of this machine."""
+    """Whether the address means every address of this machine."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_unspecified
     except ValueError:
@@ -100,14 +100,14 @@ def is_everywhere(host: str) -> bool:
 
 
 def with_port(names: Iterable[str], port: int, tls: bool = False) -> set[str]:
-    """The names as a Host header has them: with the port, unless it is that of the scheme."""
+    """The names as Host headers: with the port, or without it if it is the scheme's default."""
     lower = {name.lower() for name in names}
     default = 443 if tls else 80
     return {f"{name}:{port}" for name in lower} | (lower if port == default else set())
 
 
 def hosts_of(name: str, port: int) -> set[str]:
-    """The Host headers that a name given by the user stands for."""
+    """The Host headers that a name from the user allows."""
     lower = name.lower()
     found = _NAME.fullmatch(lower)
     if found is None:
@@ -121,10 +121,10 @@ def hosts_of(name: str, port: int) -> set[str]:
 
 
 class Guard:
-    """The app behind the checks.
+    """The application behind the checks.
 
-    `is_full` says whether a path is refused in any case, so that a refusal under load costs little;
-    `cut` ends what is being answered, when there is no more time.
+    `is_full` tells whether any request for a path would be refused, which makes refusals cheap
+    under load. `cut` ends the running requests when the grace period is over.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class Guard:
         self.is_full = is_full
         self.cut = cut
         self.stopping = False  # new requests get 503
-        self._open = 0  # requests that are being answered
+        self._open = 0  # requests in progress
 
     @property
     def open_requests(self) -> int:
@@ -155,7 +155,7 @@ class Guard:
             await self.app(scope, receive, send)
             return
         if scope["type"] != "http":
-            return  # nothing here speaks anything else
+            return  # no other protocol is supported
 
         started = time.perf_counter()
         scope, path = under_root(self.access.proxies.as_sent(scope), self.access.root_path)
@@ -164,7 +164,7 @@ class Guard:
         try:
             async with asyncio.timeout(self.limits.deadline + _GRACE):
                 await self._answer(scope, path, receive, answer)
-        except TimeoutError:  # of a client that takes nothing from its stream, say
+        except TimeoutError:  # for example a client that does not read its stream
             if not answer.has_begun:
                 await respond(DeadlinePassed(self.limits.deadline))(scope, receive, answer.send)
         finally:
@@ -184,7 +184,7 @@ class Guard:
             return
         if receive is _gone:
             return
-        if not path:  # the root path itself: addresses in the page are relative to the slash
+        if not path:  # the root path itself: links in the page are relative to the slash
             await RedirectResponse(f"{self.access.root_path}/")(scope, receive, answer.send)
             return
         await self.app(scope, receive, answer.send)
@@ -203,7 +203,7 @@ class Guard:
         forwarded = scope.get("forwarded_host")
         wanted = [*hosts, *([forwarded] if forwarded else [])]
         if len(hosts) != 1 or not all(self._is_ours(host, scope) for host in wanted):
-            raise Refused(403, "this server does not answer to that Host")
+            raise Refused(403, "this Host is not allowed; add it with --name")
         for origin in headers(scope, b"origin"):
             if not self.access.allows_origin(origin.lower(), scope["scheme"], wanted[-1].lower()):
                 raise Refused(403, "requests from another Origin are refused")
@@ -217,7 +217,7 @@ class Guard:
             return True
         if not is_everywhere(self.access.host) or not scope.get("server"):
             return False
-        # Of a server that listens everywhere: the very address that the connection came to.
+        # A server that listens on every address also accepts the address of the connection.
         address = str(scope["server"][0])
         name = f"[{address}]" if ":" in address else address
         return host.lower() in with_port([name], self.access.port, self.access.tls)
@@ -226,7 +226,10 @@ class Guard:
         scope["knows_token"] = self._knows_token(scope)
         is_open = scope["method"] in _WITHOUT_TOKEN and path in self.access.open_paths
         if not scope["knows_token"] and not is_open:
-            refused = Refused(401, "give the token that the server printed when it was started")
+            refused = Refused(
+                401,
+                "the token is missing or wrong; send the token that the server printed",
+            )
             refused.headers = {"WWW-Authenticate": "Bearer"}
             raise refused
 
@@ -239,7 +242,7 @@ class Guard:
         return is_same and scheme.lower() == "bearer"
 
     async def _read_body(self, receive: Receive) -> Receive:
-        """The whole body, if it is small enough and comes in time; then a `receive` that has it."""
+        """Read the whole body within size and time limits; return a `receive` that replays it."""
         parts, size = [], 0
         try:
             async with asyncio.timeout(self.limits.deadline):
@@ -261,7 +264,7 @@ class Guard:
 
 
 class _Answer:
-    """A response on its way, with our headers."""
+    """A response in progress; adds the security headers."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -296,7 +299,7 @@ async def _gone() -> Message:
 
 
 def _stricter(headers: Any) -> list[tuple[bytes, bytes]]:
-    """The headers of a response and ours; where a response has its own, that one."""
+    """Add the security headers to a response; its own headers take precedence."""
     present = {key.lower() for key, _ in headers}
     ours = [(key.lower().encode(), value.encode()) for key, value in HEADERS.items()]
     return [*headers, *((key, value) for key, value in ours if key not in present)]

@@ -1,8 +1,8 @@
-"""The models that are served: runs by name, with what each can do.
+"""The served models: runs by name, with the questions that each can answer.
 
-Takes run folders when the server starts, gives a model for the name that a client writes; a name is
-looked up and never opened. Networks are kept in double precision: a row of a batch then says the
-same whatever stands beside it, since what rounding changes is far below what a draw can see.
+Loads run folders when the server starts, and finds the model for a name from a client. A name is
+only looked up, never opened as a path. Networks run in double precision: rounding errors are then
+far too small to change a sample, so a row does not depend on the rest of its batch.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,44 +21,44 @@ from elman.tasks.language_modelling.inspection import inspect
 from elman.tasks.question import Question
 from elman.tasks.task import load
 
-_VIEWS = {"generate": "completions", "embed": "embeddings"}  # OpenAI-shaped routes of questions
-_SEEN_WITH = {"jacobians": "gradient-flow"}  # too much work to try: there where the other one is
-_TRIED = "one two ( three ) four"  # words that a model does not know will do
+_VIEWS = {"generate": "completions", "embed": "embeddings"}  # OpenAI's routes for these questions
+_SEEN_WITH = {"jacobians": "gradient-flow"}  # too slow to try: available if the other one is
+_TRIED = "one two ( three ) four"  # out-of-vocabulary words are fine here
 
 
 @dataclass(frozen=True)
 class ServedModel:
-    """A run under the name that clients call it by."""
+    """A run with the name that clients use."""
 
     id: str
-    trained: Any  # what `load` gives
+    trained: Any  # the result of `load`
     created: int  # seconds since 1970
     questions: dict[str, Question]  # those that it can answer
     path: Path | None = None  # of its run folder
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """What it can do: its questions, and the OpenAI-shaped routes made of them."""
+        """Its questions, and the OpenAI routes that use them."""
         views = [view for question, view in _VIEWS.items() if question in self.questions]
         return (*self.questions, *views)
 
     @property
     def unit(self) -> str | None:
-        """What a token is: the name of the tokenizer, of a model that has one."""
+        """The name of the tokenizer; None for a model without one."""
         tokenizer = getattr(self.trained, "tokenizer", None)
         return None if tokenizer is None else str(tokenizer.name)
 
     @cached_property
     def views(self) -> list[dict[str, str]]:
-        """The views of `inspect` that show something of this model: tried once, on a few words."""
-        with torch.inference_mode(False):  # gradients are what is looked at
+        """The views of `inspect` that work for this model, found by trying them on a few words."""
+        with torch.inference_mode(False):  # the views need gradients
             tried = [name for name in INSIGHTS if name not in _SEEN_WITH]
             seen = inspect(self.trained, _TRIED, only=tried).insights
         abouts = INSIGHTS.abouts().items()
         return [{"id": n, "about": a} for n, a in abouts if _SEEN_WITH.get(n, n) in seen]
 
     def describe(self) -> dict[str, Any]:
-        """What `/v1/models` says of it."""
+        """The description in `/v1/models`."""
         trained = self.trained
         tokenizer = getattr(trained, "tokenizer", None)
         model = trained.facts.get("model", {})
@@ -82,7 +82,7 @@ class ServedModel:
 
 
 class Served:
-    """All of them, the first being the one that is meant when none is named."""
+    """All served models; the first is the default."""
 
     def __init__(self, models: Iterable[ServedModel]) -> None:
         self._models = {model.id: model for model in models}
@@ -102,24 +102,25 @@ class Served:
         return self._models[name]
 
     def find_for(self, task: str, name: str | None) -> ServedModel:
-        """The model of a name, which must be able to do a task; unnamed, the first that is."""
+        """Find a model that supports a task: the named one, or the first one."""
         if name is None:
             able = [model for model in self._models.values() if task in model.tasks]
             if able:
                 return able[0]
-            raise Refused(400, f"no served model can do {task}", param="model")
+            raise Refused(400, f"no served model supports {task}", param="model")
         model = self.find(name)
         if task not in model.tasks:
-            can = ", ".join(model.tasks) or "nothing here"
+            can = ", ".join(model.tasks) or "no task here"
             raise Refused(
-                400, f"{model.id}: a {model.trained.config.kind} cannot do {task}; it can: {can}",
+                400, f"{model.id}: {model.trained.config.kind} does not support {task}; "
+                f"it supports: {can}",
                 param="model",
             )  # fmt: skip
         return model
 
 
 def load_served(runs: Sequence[str]) -> Served:
-    """The models in run folders, each named after its folder."""
+    """Load the models in run folders, each named after its folder."""
     if not runs:
         raise InputError("name at least one run to serve")
     models: list[ServedModel] = []
@@ -131,14 +132,14 @@ def load_served(runs: Sequence[str]) -> Served:
 
 
 def as_served(name: str, trained: Any, path: Path | None = None) -> ServedModel:
-    """A trained model under a name, ready to be asked."""
+    """Prepare a trained model for serving under a name."""
     created = 0 if path is None else int((path / MANIFEST).stat().st_mtime)
-    served = trained.for_serving(name)  # messages call it so, and say nothing of where it lies
+    served = trained.for_serving(name)  # messages use this name and do not expose the path
     return ServedModel(name, served, created, served.questions, path)
 
 
 def last_part(place: Any) -> str | None:
-    """The name of a recipe or corpus, without the folders that it lies in."""
+    """The name of a recipe or corpus, without its folders."""
     return None if place is None else PurePath(str(place)).name
 
 

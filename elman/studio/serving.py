@@ -1,8 +1,8 @@
-"""Run the server: where it listens, with which token, what it says when it is ready, how it ends.
+"""Run the server: listen, choose the token, report that it is ready, and shut down.
 
-Takes run folders and an address, runs until it is stopped; called by `elman serve`. At SIGTERM or
-Ctrl-C it stops in order: new requests get 503, those that are being answered may finish within the
-grace period, and the rest end with an error that says why. A second signal ends the grace period.
+Takes run folders and an address and runs until it is stopped; called by `elman serve`. At SIGTERM
+or Ctrl-C it stops in order: new requests get 503, running requests may finish within the grace
+period, and the rest end with an error that gives the reason. A second signal ends the grace period.
 """
 
 import asyncio
@@ -52,14 +52,14 @@ def serve(
 ) -> None:
     """Serve runs until the process is stopped.
 
-    `folder` holds trainings to show; `ready` gets the address and the token; `tls` names the files
-    of a certificate and its key; `proxies` are addresses whose X-Forwarded-* headers count.
+    `folder` contains the trainings to show; `ready` gets the address and the token; `tls` names the
+    files of a certificate and its key; `proxies` are addresses whose X-Forwarded-* headers count.
     """
     limits = limits or Limits()
     token = choose_token(host, token, is_public=bool(proxies))
     shown = None if folder is None else Path(folder)
     if shown is not None and not shown.is_dir():
-        raise InputError(f"--runs {folder}: no such folder; give one that holds run folders")
+        raise InputError(f"--runs {folder}: no such folder; give a folder with run folders")
     if not 0 <= grace < float("inf"):
         raise InputError(f"--grace {grace}: give a number of seconds, 0 or more")
     check_tls(tls)
@@ -70,8 +70,9 @@ def serve(
             host=host, port=port, names=tuple(names), token=token, tls=tls is not None,
             root_path=root_path, trusted=tuple(proxies),
         )  # fmt: skip
-        # A thread that writes text gives way to the event loop sooner than by default (5 ms), which
-        # a request would have to wait for at every system call: overload is then refused at once.
+        # A thread that generates text yields to the event loop sooner than by default (5 ms).
+        # Otherwise a request would wait that long at every system call; now overload is refused at
+        # once.
         sys.setswitchinterval(_SWITCH_INTERVAL)
         with logging_to_stderr(log_level, token):
             guard = build(load_served(runs), access=access, limits=limits, runs=shown)
@@ -96,7 +97,7 @@ def _config(guard: Guard, limits: Limits, tls: tuple[str, str] | None) -> uvicor
         proxy_headers=False,  # `proxies.py` reads them, from trusted addresses only
         server_header=False,
         timeout_keep_alive=limits.idle_seconds,  # type: ignore[arg-type]  # handed to call_later
-        timeout_graceful_shutdown=2,  # of connections; requests have ended before
+        timeout_graceful_shutdown=2,  # for connections; requests have ended before
         ssl_certfile=certificate,
         ssl_keyfile=key,
         lifespan="on",
@@ -104,7 +105,7 @@ def _config(guard: Guard, limits: Limits, tls: tuple[str, str] | None) -> uvicor
 
 
 class _Server(uvicorn.Server):
-    """Says when it is ready, and stops in order."""
+    """Reports when it is ready, and stops in order."""
 
     def __init__(
         self, config: uvicorn.Config, guard: Guard, grace: float, ready: Callable[[], None]
@@ -122,19 +123,19 @@ class _Server(uvicorn.Server):
             return None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen, then say so."""
+        """Listen, then report it."""
         await super().startup(sockets=sockets)
         if not self.should_exit:
             self._ready()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """The first signal begins to stop; the second does not wait for anybody any more."""
+        """The first signal starts the grace period; the second ends it."""
         self._signals += 1
         self._guard.stopping = True
         self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Answer what is being answered, as far as there is time; then close every connection."""
+        """Finish running requests within the grace period, then close every connection."""
         self._guard.stopping = True
         if not await self._wait_for_requests(self._grace, signals=2):
             _LOG.warning("stopping: cut %d unfinished requests", self._guard.open_requests)
@@ -143,7 +144,7 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets=sockets)
 
     async def _wait_for_requests(self, seconds: float, signals: int) -> bool:
-        """Whether all requests ended in time, and before so many signals came."""
+        """Whether all requests ended in time and before this many signals."""
         until = time.monotonic() + seconds
         while self._guard.open_requests and time.monotonic() < until and self._signals < signals:
             await asyncio.sleep(0.02)
@@ -151,25 +152,25 @@ class _Server(uvicorn.Server):
 
 
 def choose_token(host: str, token: str | None, is_public: bool = False) -> str | None:
-    """The token to ask for; without one given, it is drawn if others can reach the server."""
+    """The token to require: the given one, or a random one if others can reach the server."""
     if token is None:
         is_private = is_loopback(host) and not is_public
         return None if is_private else secrets.token_urlsafe(24)
     if len(token) < _SHORTEST_TOKEN or not token.isascii() or not token.isprintable():
         raise InputError(
-            f"--token: give at least {_SHORTEST_TOKEN} printable characters of ASCII, or none"
+            f"--token: give at least {_SHORTEST_TOKEN} printable ASCII characters, or leave it out"
         )
     return token
 
 
 def check_tls(tls: tuple[str, str] | None) -> None:
-    """One line if a certificate and its key cannot be used."""
+    """Refuse a certificate and key that cannot be used."""
     if tls is None:
         return
     certificate, key = tls
     try:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate, key, password="")  # never asks for one
+        context.load_cert_chain(certificate, key, password="")  # never prompts for one
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(
@@ -179,9 +180,9 @@ def check_tls(tls: tuple[str, str] | None) -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that is bound; or one line that says why not."""
+    """Bind a socket, or refuse with the reason."""
     if not 0 <= port <= 65535:
-        raise InputError(f"--port {port}: give a number from 0 to 65535; 0 for any that is free")
+        raise InputError(f"--port {port}: give a number from 0 to 65535; 0 for any free port")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:

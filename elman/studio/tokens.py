@@ -1,7 +1,7 @@
-"""`/tokenize`, `/detokenize` and `/tokenizer_info`, as vLLM has them.
+"""`/tokenize`, `/detokenize` and `/tokenizer_info`, in the format of vLLM.
 
-So a client such as lm-eval needs no tokenizer of its own. A text begins where a line does, and a
-line end is the token `<eos>`: as a text both are a newline.
+With these, a client such as lm-eval needs no tokenizer of its own. A text starts at the beginning
+of a line, and a line end is the token `<eos>`; as text, both are a newline.
 """
 
 from typing import Any
@@ -16,21 +16,23 @@ from elman.text.tokenizer import EOS, UNKNOWN
 
 
 class TokenizeRequest(Strict):
-    """A text."""
+    """A text to convert to ids."""
 
     prompt: str
-    add_special_tokens: bool = Field(False, description="There are none; nothing is added.")
-    return_token_strs: bool | None = Field(False, description="The tokens as texts, too.")
+    add_special_tokens: bool = Field(
+        False, description="Accepted and ignored: elman adds no special tokens."
+    )
+    return_token_strs: bool | None = Field(False, description="Also return the tokens as text.")
 
 
 class DetokenizeRequest(Strict):
-    """Ids."""
+    """Ids to convert to text."""
 
     tokens: list[Id]
 
 
 def tokenize(model: ServedModel, asked: TokenizeRequest, limits: Limits) -> dict[str, Any]:
-    """The ids of a text."""
+    """Convert a text to token ids."""
     refuse_above("the prompt's number of characters", len(asked.prompt), limits.text_characters)
     tokenizer = model.trained.tokenizer
     ids = tokenizer.encode_typed(asked.prompt).tolist()
@@ -44,17 +46,19 @@ def tokenize(model: ServedModel, asked: TokenizeRequest, limits: Limits) -> dict
 
 
 def detokenize(model: ServedModel, asked: DetokenizeRequest, limits: Limits) -> dict[str, Any]:
-    """The text of ids."""
+    """Convert token ids to text."""
     refuse_above("the number of tokens", len(asked.tokens), limits.text_characters)
     tokenizer = model.trained.tokenizer
     for number in asked.tokens:
         if number >= len(tokenizer):
-            raise InputError(f"tokens: id {number} is not below the model's {len(tokenizer)}")
+            raise InputError(
+                f"tokens: id {number} is not below the vocabulary size {len(tokenizer)}"
+            )
     return {"prompt": tokenizer.write(asked.tokens)}
 
 
 def tokenizer_info(model: ServedModel, limits: Limits) -> dict[str, Any]:
-    """What a client must know of a tokenizer."""
+    """Describe the tokenizer of a model."""
     tokenizer = model.trained.tokenizer
     return {
         "tokenizer_class": tokenizer.name,

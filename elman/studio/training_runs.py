@@ -1,10 +1,10 @@
-"""Trainings in the folder given with `--runs`: which there are, how far they are, their histories.
+"""Trainings in the folder given with `--runs`: their names, progress and histories.
 
-Takes a folder when the server starts and looks into it anew at every request, so a training that
-goes on is seen growing. A name that a client sends is looked up among those found, never opened.
+The folder is set when the server starts and read again at every request, so running trainings show
+their progress. A name from a client is only compared with the names found, never opened as a path.
 
-The ladder puts what is served and what was trained in groups, best first. Two values stand in one
-group only if they were measured on the same text, with the same tokens and the same measure.
+The ladder shows served models and trainings in groups, best first. Two values share a group only if
+they were measured on the same text, with the same tokens and the same measure.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from elman.studio.served import ServedModel, last_part
 from elman.tasks.saved_runs import task_of
 from elman.training.history import HISTORY, read_history
 
-_DEPTHS = ("*", "*/*")  # a run beside others, or in the folder of a series
-_MEASURES = ("perplexity", "error")  # of a validation, both the lower the better
+_DEPTHS = ("*", "*/*")  # a single run, or a run in the folder of a series
+_MEASURES = ("perplexity", "error")  # of a validation; lower is better for both
 
 
 @dataclass(frozen=True)
 class TrainingRun:
-    """A run folder, as far as people compare it."""
+    """The facts of a run folder that the page shows and compares."""
 
     name: str
     path: Path
     config: dict[str, Any]
     facts: dict[str, Any]
-    unit: str | None = None  # what a token is: the name of the tokenizer
+    unit: str | None = None  # the name of the tokenizer
     served: str | None = None  # the id of the model, if it is served
 
     @property
@@ -49,7 +49,7 @@ class TrainingRun:
         return read_history(self.path)
 
     def describe(self) -> dict[str, Any]:
-        """What `/v1/runs` says of it."""
+        """The description in `/v1/runs`."""
         model = self.config.get("model", {})
         training = self.facts.get("training") or {}
         return {
@@ -71,7 +71,7 @@ class TrainingRun:
 
 @dataclass
 class TrainingRuns:
-    """The runs of a folder; those that are served are known by their place."""
+    """The runs of a folder; served ones are recognised by their path."""
 
     folder: Path | None
     served: dict[Path, str] = field(default_factory=dict)
@@ -90,7 +90,7 @@ class TrainingRuns:
             self._run(manifest.parent)
             for depth in _DEPTHS
             for manifest in sorted(self.folder.glob(f"{depth}/{MANIFEST}"))
-            if not manifest.parent.name.startswith(".")  # a run that is not in its place yet
+            if not manifest.parent.name.startswith(".")  # a run that is still being written
         ]
         return [run for run in found if run is not None]
 
@@ -98,10 +98,10 @@ class TrainingRuns:
         for run in self.list():
             if run.name == name:
                 return run
-        raise Refused(404, f"no training {name!r} is in the folder that was given with --runs")
+        raise Refused(404, f"no training {name!r} in the folder given with --runs")
 
     def _run(self, path: Path) -> TrainingRun | None:
-        """A run, read again only if it was written since; None if it cannot be read."""
+        """A run, read again only if it changed; None if it cannot be read."""
         try:
             written = (path / MANIFEST).stat().st_mtime_ns
         except OSError:
@@ -116,7 +116,7 @@ class TrainingRuns:
             parts = read_run(path, ("config.json", "facts.json", "tokenizer.json"))
             config, facts = parts["config.json"], parts["facts.json"]
         except (ElmanError, OSError, KeyError):
-            return None  # a damaged run is no reason not to show the others
+            return None  # show the other runs even if one is damaged
         if not isinstance(config, dict) or not isinstance(facts, dict):
             return None
         name = path.relative_to(self.folder).as_posix()
@@ -163,7 +163,7 @@ def _of_run(run: TrainingRun) -> Rung | None:
 def _rung(
     row: dict[str, Any], config: dict[str, Any], facts: dict[str, Any], unit: str | None
 ) -> Rung | None:
-    """A row, what it may be compared with, and what its group has in common."""
+    """A row, the key of its comparable group, and the facts that the group shares."""
     validation = facts.get("validation") or {}
     measure = next((measure for measure in _MEASURES if measure in validation), None)
     if measure is None or not isinstance(validation[measure], int | float):
@@ -197,12 +197,12 @@ def _rung(
 
 
 def _counted(kind: str) -> str:
-    """What a validation counts: tokens, words, texts."""
+    """The unit that a validation counts: tokens, words or texts."""
     return task_of(kind).judged if kind in MODELS else "tokens"
 
 
 def _bits_per_byte(validation: dict[str, Any], data: dict[str, Any]) -> float | None:
-    """Of a perplexity per token, on a text whose tokens and bytes are known."""
+    """Bits per byte from the perplexity, if the numbers of tokens and bytes are known."""
     tokens, size = data.get("valid_tokens"), data.get("valid_bytes")
     perplexity = validation.get("perplexity")
     if not tokens or not size or not perplexity:

@@ -1,8 +1,8 @@
 """From data to trained models and their answers: one path for all tasks, and a folder for each.
 
-`TASKS` says, without importing anything, which tasks there are, where each lives and what can be
-asked of it. A folder has `task.py` (data, batches, model), `questions.py` (what can be asked), and
-what only this task needs. A new task is a folder, a recipe and a line here.
+`TASKS` lists every task with its location and its questions, without importing anything. The folder
+of a task contains `task.py` (data, batches, model), `questions.py` (its questions) and the code
+that only this task needs. A new task is a folder, a recipe and a line here.
 """
 
 from dataclasses import dataclass, field
@@ -18,26 +18,25 @@ class TaskEntry:
 
     about: str
     place: str  # of its class: module:name
-    questions: dict[str, str] = field(default_factory=dict)  # and what each does, in one sentence
+    questions: dict[str, str] = field(default_factory=dict)  # each with its summary, one sentence
 
     def load(self) -> Any:
         module, _, name = self.place.partition(":")
         return getattr(import_module(module), name)
 
     def load_questions(self) -> dict[str, Any]:
-        """What can be asked, by name: `questions.py` beside the task."""
+        """The questions by name, from `questions.py` next to the task."""
         folder = self.place.partition(":")[0].rpartition(".")[0]
         found: dict[str, Any] = import_module(f"{folder}.questions").QUESTIONS
         return found
 
 
-_EMBED = {"embed": "Give the vectors of every word of a text, each in its line."}
+_EMBED = {"embed": "Compute a vector for every word of a text, in the context of its line."}
 _OF_LANGUAGE_MODELS = {
     "suggest": "Suggest the next words, like a phone keyboard.",
-    "surprisal": "Give surprisal, entropy and rank of every word of a text.",
-    "score": "Measure a text: perplexity, bits per character and per byte.",
-    "distribution": "Show the distribution of the next token, before and after the options of "
-    "decoding.",
+    "surprisal": "Compute the surprisal, entropy and rank of every word in a text.",
+    "score": "Score a text: perplexity, bits per character and bits per byte.",
+    "distribution": "Show the next-token distribution, before and after the decoding options.",
     "generate": "Continue a prompt.",
     "explain": "Explain the probabilities of a count model, order by order.",
     "inspect": "Look inside a neural model while it reads a text.",
@@ -53,7 +52,7 @@ TASKS = Registry(
             _OF_LANGUAGE_MODELS,
         ),
         "counting": TaskEntry(
-            "the same by counting n-grams",
+            "predict the next token by counting n-grams",
             "elman.tasks.language_modelling.counting:Counting",
             _OF_LANGUAGE_MODELS,
         ),
@@ -65,7 +64,7 @@ TASKS = Registry(
         "classification": TaskEntry(
             "a label for a text, or for a pair of texts",
             "elman.tasks.classification.task:Classification",
-            {"classify": "Find the likeliest label of each text, with its probability.", **_EMBED},
+            {"classify": "Classify texts: the best label of each, with its probability.", **_EMBED},
         ),
         "answering": TaskEntry(
             "the part of a passage that answers a question",
@@ -73,12 +72,12 @@ TASKS = Registry(
             {"answer": "Find the part of a passage that answers a question.", **_EMBED},
         ),
         "translation": TaskEntry(
-            "a text for a source: translations, summaries, captions",
+            "an output text for a source: translations, summaries, captions",
             "elman.tasks.translation.task:Translation",
-            {"translate": "Translate texts, or write whatever the run learned to write for them."},
+            {"translate": "Translate texts, or write summaries or captions for them."},
         ),
         "embedding": TaskEntry(
-            "vectors of words in their sentences (ELMo)",
+            "contextual vectors of words (ELMo)",
             "elman.tasks.embedding.task:Embedding",
             _EMBED,
         ),

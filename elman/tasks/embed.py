@@ -1,10 +1,10 @@
-"""The question `embed`, which several tasks answer: vectors of words, and which words are near.
+"""The question `embed`, shared by several tasks: word vectors and nearest neighbours.
 
 cosine(a, b) = a · b / (‖a‖ ‖b‖)
 
-A word that means several things has one type vector, but a vector of its own wherever it occurs;
-so the nearest occurrences share its meaning, and the nearest types need not (polysemy). The lines
-are gone through in parts, so that only the best are kept.
+An ambiguous word has one type vector, but a different contextual vector at each occurrence. So its
+nearest occurrences share its meaning; its nearest types need not (polysemy). Lines are processed in
+parts, and only the best neighbours are kept.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ _PART = 256  # lines at a time
 
 @dataclass(frozen=True, kw_only=True)
 class Embed:
-    """Give the vectors of every word of a text, each in its line."""
+    """Compute a vector for every word of a text, in the context of its line."""
 
-    text: str = asked("Sentences, one per line, words between spaces.", kind=TEXT, limit="texts")
+    text: str = asked(
+        "Sentences, one per line, with spaces between words.", kind=TEXT, limit="texts"
+    )
     layer: str = asked(
-        "A number from 0, the vectors from characters; all; or mix: the mean of the layers, or the "
-        "mix that the task learned. By default all, and for nearest the last.",
+        "A layer number, all, or mix. 0 is the character layer; mix is the mean of the layers, or "
+        "the mix that the task learned. Default: all, or the last layer with nearest.",
         default="",
     )
     nearest: str = asked(
-        "A word of the text: find the words nearest to its first occurrence, or to the one in line "
-        "3 with bank:3.",
+        "Show the nearest neighbours of this word instead of vectors: bank is its first occurrence "
+        "in the text, bank:3 the one in line 3.",
         default="",
     )
-    top: int = asked("How many neighbours are shown.", default=10, at_least=1, limit="top")
-    same_word: bool = asked(
-        "Find only occurrences of the same word among the nearest.", default=False
-    )
+    top: int = asked("The number of neighbours to show.", default=10, at_least=1, limit="top")
+    same_word: bool = asked("Show only other occurrences of the same word.", default=False)
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Vectors(Answer):
         }
 
     def lines(self) -> Iterable[str]:
-        """A row per word and layer, with tabs."""
+        """One tab-separated row per word and layer."""
         yield "line\tposition\tword\tlayer\tvector"
         for number, line in enumerate(self.embedded, 1):
             for place, word in enumerate(line.words):
@@ -73,7 +73,7 @@ class Vectors(Answer):
 
 @dataclass(frozen=True)
 class NearWords(Answer):
-    """What is near a word: occurrences in context, and words without it."""
+    """The neighbours of a word: occurrences in context, and word types without context."""
 
     found: Neighbours
 
@@ -92,7 +92,7 @@ class NearWords(Answer):
 
 
 def _around(one: Occurrence) -> str:
-    """The words around one, as many as fit."""
+    """A word with as much context as fits."""
     words = one.text.split()
     first = last = min(one.position - 1, len(words) - 1)
     words[first] = f"[{words[first]}]"
@@ -106,9 +106,9 @@ def _around(one: Occurrence) -> str:
 
 
 def embed(trained: Any, request: Embed, progress: Progress) -> Answer:
-    """The vectors of a text, or what is near one of its words."""
+    """The vectors of a text, or the neighbours of one of its words."""
     if request.same_word and not request.nearest:
-        raise InputError("same_word is for nearest; give both or neither")
+        raise InputError("same_word needs nearest; give both or neither")
     embedder, lines, layer = (
         embedder_of(trained, trained.name),
         lines_of(request.text),
@@ -136,7 +136,7 @@ def embed(trained: Any, request: Embed, progress: Progress) -> Answer:
 
 @dataclass(frozen=True)
 class Occurrence:
-    """A word at its place, and how near it is."""
+    """A word in its line, and its similarity to the query."""
 
     cosine: float
     line: int  # from 1
@@ -147,7 +147,7 @@ class Occurrence:
 
 @dataclass(frozen=True)
 class WordType:
-    """A word without a place, and how near it is."""
+    """A word without context, and its similarity to the query."""
 
     cosine: float
     word: str
@@ -155,7 +155,7 @@ class WordType:
 
 @dataclass(frozen=True)
 class Neighbours:
-    """What is near a word."""
+    """The neighbours of a word."""
 
     query: Occurrence
     occurrences: list[Occurrence]
@@ -172,14 +172,14 @@ def find_neighbours(
     same_word: bool = False,
     progress: Callable[[int, int], None] = lambda more, total: None,
 ) -> Neighbours:
-    """What is nearest to a word of the lines.
+    """Find the nearest neighbours of a word.
 
-    `query`: `bank`, its first occurrence; or `bank:3`, that in line 3. `layer`: the last unless
-    given. With `same_word`, occurrences of the same word only.
+    `query`: `bank` is its first occurrence, `bank:3` the one in line 3. `layer`: default the last.
+    With `same_word`, only occurrences of the same word are found.
     """
     layer = layer or str(embedder.num_layers - 1)
     if layer == "all":
-        raise InputError("--layer all: to find what is near, choose one layer or mix")
+        raise InputError("--layer all: to find neighbours, choose one layer or mix")
     asked, vector = _find(embedder, lines, query, layer)
     found: list[Occurrence] = []
     known: dict[str, None] = {}
@@ -202,7 +202,7 @@ def find_neighbours(
 def _find(
     embedder: Embedder, lines: Sequence[str], query: str, layer: str
 ) -> tuple[Occurrence, np.ndarray]:
-    """The word that is asked for, and its vector."""
+    """Find the query in the lines, and its vector."""
     word, numbers = _parse(query, len(lines))
     seen: dict[str, None] = {}
     for number in numbers:
@@ -214,17 +214,19 @@ def _find(
             return Occurrence(1.0, number, place + 1, word, lines[number - 1].strip()), vector
     where = "the text" if query == word else f"line {numbers[0]}"
     close = get_close_matches(word, seen, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else "give a word of it"
+    hint = f"did you mean {close[0]!r}?" if close else "choose a word that occurs there"
     raise InputError(f"--nearest {query}: {word!r} is not in {where}; {hint}")
 
 
 def _parse(query: str, lines: int) -> tuple[str, Sequence[int]]:
-    """The word, and the numbers of the lines in which it is looked for."""
+    """The word, and the numbers of the lines to search."""
     word, colon, number = query.rpartition(":")
     if not (colon and word and number.isdecimal()):
         return query, range(1, lines + 1)
     if not 1 <= int(number) <= lines:
-        raise InputError(f"--nearest {query}: there is no line {number}; the text has {lines}")
+        raise InputError(
+            f"--nearest {query}: there is no line {number}; the text has {lines} lines"
+        )
     return word, [int(number)]
 
 

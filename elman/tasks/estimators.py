@@ -1,12 +1,12 @@
-"""Tasks as scikit-learn has them: fit, predict, score; they work in its pipelines and searches.
+"""Estimators for scikit-learn: fit, predict, score; they work in its pipelines and searches.
 
     tagger = elman.Tagger(model__hidden_size=50, training__epochs=5)
     tagger.fit(sentences, tags).predict([["John", "lives", "in", "Rome"]])
 
-Takes examples as lists, trains what a recipe says, gives answers as lists; scikit-learn itself is
-not needed. Settings are those of `--set`, with two underscores for the dot: model__hidden_size=50.
-What was trained is `trained_`, with everything that a loaded run can do. A kind says how examples
-are made of lists (`_examples`) and what is answered (`predict`).
+Takes examples as lists, trains the model of a recipe, returns answers as lists; scikit-learn itself
+is not required. Settings are those of `--set`, with two underscores for the dot:
+model__hidden_size=50. The trained model is `trained_`, with all methods of a loaded run. Each
+estimator defines how lists become examples (`_examples`) and its answers (`predict`).
 """
 
 import json
@@ -30,7 +30,7 @@ from elman.training.machine import Machine
 
 
 class Estimator(ABC):
-    """A task that is not trained yet; `fit` trains it."""
+    """An estimator; `fit` trains it."""
 
     recipe: str  # of the kind, unless another is given
     trained_class: type[Trained]  # of what it trains
@@ -55,11 +55,11 @@ class Estimator(ABC):
     # As scikit-learn asks -------------------------------------------------------------------------
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """What it was made with."""
+        """The parameters of the estimator."""
         return {**self._parameters, **self._settings}
 
     def set_params(self, **parameters: Any) -> Self:
-        """Change what it is made with; `fit` takes it up."""
+        """Set parameters for the next `fit`."""
         for name, value in parameters.items():
             if name in self._parameters:
                 self._parameters[name] = value
@@ -72,7 +72,7 @@ class Estimator(ABC):
         return self
 
     def __sklearn_tags__(self) -> Any:
-        kinds = import_module("sklearn.utils")  # which is there, since it asks
+        kinds = import_module("sklearn.utils")  # installed, because scikit-learn calls this method
         return kinds.Tags(
             estimator_type=None,
             target_tags=kinds.TargetTags(required=True),
@@ -89,9 +89,9 @@ class Estimator(ABC):
     # Work -----------------------------------------------------------------------------------------
 
     def fit(self, X: Sequence[Any], y: Sequence[Any], validation: Any = None) -> Self:
-        """Train; `validation`: a pair of examples and answers, else a random tenth is held out.
+        """Train; `validation`: a pair of examples and answers. Default: a random tenth of X.
 
-        Labels that only validation has are reported by a `DataWarning` before training begins.
+        A `DataWarning` before training reports labels that occur only in validation.
         """
         config = self._config()
         task: Any = task_of(config.kind)
@@ -116,11 +116,11 @@ class Estimator(ABC):
 
     @abstractmethod
     def predict(self, X: Sequence[Any]) -> list[Any]:
-        """An answer to each."""
+        """Predict an answer for each example."""
 
     @abstractmethod
     def _examples(self, X: Sequence[Any], y: Sequence[Any]) -> list[Any]:
-        """Examples as the task reads them from files; there are as many answers."""
+        """Make the examples of the task; X and y have the same length."""
 
     def _paired(self, X: Sequence[Any], y: Sequence[Any]) -> list[Any]:
         if len(X) != len(y):
@@ -135,7 +135,7 @@ class Estimator(ABC):
         return self.trained_
 
     def _config(self) -> RunConfig:
-        """The settings of a training; values as TOML, which reads JSON's."""
+        """The settings of a training; values are written as JSON, which TOML can read."""
         overrides = [
             f"{name.replace('__', '.')}={json.dumps(value)}"
             for name, value in self._settings.items()
@@ -147,7 +147,7 @@ class Estimator(ABC):
 
 
 class Tagger(Estimator):
-    """Tags of words: X has sentences, as lists of words; y has as many tags for each.
+    """Tag words: X contains sentences as lists of words, y the tags of each sentence.
 
     With text__features, a word is a tuple of itself and its features: ("Rome", "NNP").
     """
@@ -177,7 +177,7 @@ class Tagger(Estimator):
 
 
 class Classifier(Estimator):
-    """Labels of texts: X has texts, or pairs of them; y has a label for each."""
+    """Classify texts: X contains texts or pairs of texts, y a label for each."""
 
     recipe = "classifier"
     trained_class = TrainedClassifier

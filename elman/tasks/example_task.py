@@ -1,8 +1,8 @@
-"""Tasks over examples: documents read as examples, split, and batched; learned by gradients.
+"""Tasks over examples: documents are read as examples, split and batched; trained by gradients.
 
-A kind of task reads documents as examples, learns from them what there is to know, and makes
-batches and a model; the files of a task's folder say how. Examples may also come from Python
-(`lesson_of`). A trained one reads data in the same way (`TrainedTask`).
+Each such task reads documents as examples, learns its vocabulary and labels from them, and makes
+batches and a model; the files in its folder define how. Examples may also come from Python
+(`lesson_of`). A trained model reads data in the same way (`TrainedTask`).
 """
 
 from abc import abstractmethod
@@ -36,7 +36,7 @@ _KNOWN = {  # of facts on data, and what each counts
 
 
 class ExampleTask(GradientTask):
-    """The way from documents to examples, and from examples to batches."""
+    """Turns documents into examples, and examples into batches."""
 
     part = "vocabulary.json"
     needed_facts = ("examples", "unit")
@@ -57,9 +57,9 @@ class ExampleTask(GradientTask):
     def columns(
         cls, document: Document, examples: Sequence[Any], config: RunConfig
     ) -> dict[str, str]:
-        """The columns that a table of training examples was read from; others are read alike.
+        """The columns of the training table; later tables are read in the same way.
 
-        Refuses what cannot be meant, like a label of its own for every text.
+        Refuses implausible columns, such as a different label for every text.
         """
         return {}
 
@@ -70,7 +70,7 @@ class ExampleTask(GradientTask):
 
     @classmethod
     def learned(cls, examples: Sequence[Any]) -> list[Any]:
-        """What is learned of examples: themselves, or more, like the phrases of trees."""
+        """The examples to train on: the given ones, or more, such as the phrases of trees."""
         return list(examples)
 
     @classmethod
@@ -79,24 +79,24 @@ class ExampleTask(GradientTask):
         """The task of training examples."""
 
     def complete(self) -> None:
-        """Add what the settings name and examples cannot teach, like a frozen language model."""
+        """Add parts that the settings name, such as a frozen language model."""
 
     @abstractmethod
     def facts(self, examples: Sequence[Any]) -> dict[str, Any]:
-        """What is worth knowing of the training examples: labels, schemes."""
+        """Facts about the training examples: labels, schemes."""
 
     def notes(self, examples: Sequence[Any]) -> list[str]:
-        """What is to be said of examples that are not learned from, like labels never learned."""
+        """Notes on examples that are not trained on, such as labels that training never saw."""
         return []
 
     @classmethod
     def sample(cls, example: Any) -> dict[str, str]:
-        """An example as a request, by the fields of the task's first question; empty: none."""
+        """An example as a request of the task's first question; empty if there is none."""
         return {}
 
     @abstractmethod
     def vocabulary(self) -> dict[str, int]:
-        """How much it knows, by what that is called: different words, source tokens …"""
+        """The sizes of its vocabularies by name: different words, source tokens …"""
 
     # What follows ---------------------------------------------------------------------------------
 
@@ -120,7 +120,7 @@ class ExampleTask(GradientTask):
         config: RunConfig,
         known: Self | None = None,
     ) -> Lesson:
-        """A lesson of examples in memory; `data` says where they come from."""
+        """A lesson from examples in memory; `data` names their source."""
         task = known or cls.learn(train, config)
         if known is None:
             task.complete()
@@ -141,7 +141,9 @@ class ExampleTask(GradientTask):
         return outline(lambda: self.build(None))
 
     def restore_model(self, arrays: dict[str, Any], facts: dict[str, Any]) -> Any:
-        with torch.random.fork_rng(devices=[]):  # fresh weights, soon gone, leave no trace
+        with torch.random.fork_rng(
+            devices=[]
+        ):  # temporary weights must not change the random state
             model = self.build(None)
         model.load_arrays(arrays)
         return model.eval()
@@ -158,7 +160,7 @@ class _Split:
 
 
 def _read_split(kind: type[ExampleTask], corpus: Corpus, config: RunConfig) -> _Split:
-    """Read a corpus; of one file a part is held out."""
+    """Read a corpus; a part of a single file is held out."""
     splitter = kind.splitter(config)
     document = corpus.whole or corpus.split("train")
     every = kind.read(document, config)
@@ -190,7 +192,7 @@ def _read_split(kind: type[ExampleTask], corpus: Corpus, config: RunConfig) -> _
 def _reading_alike(
     kind: type[ExampleTask], document: Document, config: RunConfig, columns: dict[str, str]
 ) -> RunConfig:
-    """Settings that read a table by the columns of the training table, where it has them too."""
+    """Settings that read a table by the columns of the training table, if it has them."""
     text = config.text
     if not columns or text.columns or not kind.has_columns(document, columns):
         return config
@@ -208,8 +210,8 @@ def _hashes(corpus: Corpus) -> dict[str, str]:
 class TrainedTask(Trained):
     """A trained model of examples.
 
-    A kind says `measure(examples)`, which gives a `TaskMeasures`; `evaluate` reads the examples of
-    data and measures on them.
+    Each task defines `measure(examples)`, which returns `TaskMeasures`; `evaluate` reads the
+    examples of a dataset and calls it.
     """
 
     about: ClassVar[str] = "a model of examples"
@@ -224,9 +226,9 @@ class TrainedTask(Trained):
         return f"{super().read_line()}, {', '.join(counts)}"
 
     def examples(self, data: str, split: str | None = None) -> list[Any]:
-        """The examples of a split of a folder (test, unless another is named), or of a file.
+        """The examples of a split of a folder (default test), or of a file.
 
-        A file that was trained on is cut as it was then.
+        A file that was used for training is split as in training.
         """
         corpus = self.task.open(data, self.config)
         document = corpus.split(split or "test") if corpus.whole is None else corpus.whole
@@ -238,7 +240,7 @@ class TrainedTask(Trained):
             return every
         if split is None and self._trained_on() != [corpus.whole.sha256()]:
             return every
-        corpus.split(split or "test")  # is refused if there is none
+        corpus.split(split or "test")  # refuses an unknown split
         found = self.task.splitter(self.config).split(every)[split or "test"]
         if not found:
             raise InputError(
@@ -266,9 +268,9 @@ class TrainedTask(Trained):
         return [*self.facts["data"]["sha256"].values()]
 
     def evaluate(self, data: str, *, split: str | None = None, **options: Any) -> TaskMeasures:
-        """How well the test split of a folder, or a file, is answered; options of `measure`."""
+        """Evaluate on the test split of a folder, or on a file; takes the options of `measure`."""
         return self.measure(self.examples(data, split), **options)
 
     def measure(self, examples: Sequence[Any]) -> TaskMeasures:
-        """How well examples are answered; every kind says it."""
+        """Measure on examples; every task defines it."""
         raise InputError(f"{self.name}: a {self.config.kind} has no measures")

@@ -1,8 +1,8 @@
-"""A run that is trained for longer than it was meant to: more epochs, or more patience.
+"""Train a finished run for longer: more epochs, or more patience.
 
-Takes the settings and facts of a run and what is to be changed, gives new settings; the run goes on
-from its last checkpoint. Schedules that hang on the length of the training follow the new length,
-so the result is not that of a run which had so many epochs from the start.
+Takes the settings and facts of a run and the changes, gives new settings; the training continues
+from the last checkpoint. Schedules that depend on the length of the training use the new length, so
+the result differs from a run that had as many epochs from the start.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _EXTENDS = ("training.epochs", "training.patience")
 def extend(
     path: Path, config: RunConfig, facts: dict[str, Any], overrides: Sequence[str]
 ) -> RunConfig:
-    """The settings of a run with more epochs or patience; it validates as often as before."""
+    """The settings of a run with more epochs or patience; the validation interval stays."""
     names = [override.partition("=")[0].strip() for override in overrides]
     if other := [name for name in names if name not in _EXTENDS]:
         raise InputError(
-            f"{path}: --resume goes on with the run as it is; of its settings, only "
+            f"{path}: --resume continues the run with its own settings; only "
             f"{' and '.join(_EXTENDS)} can be changed, not {other[0]}"
         )
     stated = config.training
@@ -43,19 +43,19 @@ def extend(
 
 
 def refuse_nothing_left(path: Path, trainer: Trainer) -> None:
-    """An InputError if a run is finished with its new settings too."""
+    """Refuse to resume a run that is already finished under its new settings."""
     if trainer.epochs_done >= trainer.config.epochs:
         raise InputError(
-            f"{path}: has {trainer.epochs_done:g} epochs already; to train on, set "
-            "training.epochs to more than that"
+            f"{path}: the run has {trainer.epochs_done:g} epochs already; set "
+            "training.epochs to a larger number"
         )
     if trainer.schedule.finished:
         raise InputError(
-            f"{path}: its schedule ended the training; start from these weights with: "
+            f"{path}: the schedule ended the training; to start from these weights, use: "
             "elman train RECIPE --from"
         )
     if trainer.ended_early:
         raise InputError(
-            f"{path}: {trainer.counters.waited} validations brought no gain, and early stopping "
-            "ended the run; to train on, add --set training.patience=… with a larger number"
+            f"{path}: early stopping ended the run after {trainer.counters.waited} validations "
+            "without improvement; to continue, add --set training.patience=N with a larger number"
         )

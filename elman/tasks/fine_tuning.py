@@ -1,12 +1,13 @@
-"""Begin a task with what a language model has learned: its word vectors and recurrent layers.
+"""Fine-tuning: start a task from the word vectors and recurrent layers of a language model.
 
-Takes a trained recurrent language model of words and a fresh model of sentences, and copies; called
-by `sentence_task.py`. Words find their vectors by their spelling; words that the language model
-does not know begin with the mean of its vectors, the unknown word with that of `<unk>`. Of two
-directions the forward one is taken over. Where a layer reads more than it did (spelling beside the
-word vector, a second direction below), the weights for that stay fresh.
+Takes a trained recurrent language model of words and a fresh model of sentences, and copies
+weights; called by `sentence_task.py`. Words find their vectors by their spelling. Words that the
+language model does not know start with the mean of its vectors, `<unk>` with its vector of `<unk>`.
+In a bidirectional model, only the forward direction is copied. If a layer has a wider input than
+before (spelling beside the word vector, a second direction below), the additional weights stay
+fresh.
 
-How the rest is thawed and at which rates is said by `training.unfreeze` and `training.rate_decay`
+`training.unfreeze` and `training.rate_decay` set when layers are unfrozen and their learning rates
 (Howard and Ruder 2018).
 """
 
@@ -28,7 +29,7 @@ _FEWEST_FOUND = 0.5  # share of the words; below it, something is probably wrong
 def begin_with(
     before: Trained, config: RunConfig, words: WordList, model: Any, warn: Callable[[str], None]
 ) -> str:
-    """Copy what fits, or say why nothing does; a note on what was taken over.
+    """Copy the weights that fit, or refuse with the reason; return a note on the copied part.
 
     `warn` is called if less than half of the words have a vector.
     """
@@ -42,8 +43,8 @@ def begin_with(
     encoder = getattr(model, "encoder", None)
     if encoder is None or encoder.stack is None:
         raise InputError(
-            f"--from {name}: a {config.kind} without recurrent layers over words cannot begin with "
-            "a language model"
+            f"--from {name}: a {config.kind} without recurrent layers over words cannot start from "
+            "a language model; leave it out"
         )
     table = language_model.input.table
     if table is None:
@@ -68,7 +69,7 @@ def begin_with(
 
 
 def _compare(name: str, old: Any, new: Any) -> None:
-    """Refuse other sizes, and say with which settings they would fit."""
+    """Refuse different sizes and name the settings that would fit."""
     wanted: dict[str, Any] = {"cell": old.cell, "num_layers": old.num_layers}
     wanted |= {"embedding_size": old.embedding_size, "connection": old.connection}
     own = {field: getattr(new, field) for field in wanted}
@@ -120,7 +121,7 @@ def _finder(tokens: Sequence[str]) -> Callable[[str], int | None]:
 
 
 def _copy_layers(name: str, old: torch.nn.Module, new: torch.nn.Module) -> None:
-    """Weights by their name; of what reads a wider input, the columns that were there before."""
+    """Copy weights by name; for a wider input, only the columns that existed before."""
     own = new.state_dict()
     for key, value in old.state_dict().items():
         place = own.get(key)

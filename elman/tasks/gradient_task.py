@@ -1,8 +1,8 @@
 """Tasks that learn by gradients: from examples to a trainer, a training and its run folder.
 
-A task says how batches and a model are made (`batches`, `fresh_model`); training, going on,
-planning and loading are the same for all. One process or several train it (`torchrun`); of several,
-the first one's words are everybody's.
+A task defines its batches and its model (`batches`, `fresh_model`); training, resuming, planning
+and loading are the same for all. One or several processes train it (`torchrun`); the vocabulary of
+the first process is used by all.
 """
 
 import json
@@ -50,22 +50,22 @@ class GradientTask(Task):
 
     @abstractmethod
     def batches(self, examples: Any, batch_size: int, seed: int | None) -> Batches | None:
-        """Examples to learn from, or without a seed to be judged on; None if that cannot be."""
+        """Batches for training, or for validation without a seed; None if that is impossible."""
 
     @abstractmethod
     def build(self, examples: Any = None) -> Any:
         """A fresh model; `examples` are those of training, where they matter."""
 
     def outline(self, examples: Any) -> nn.Module | None:
-        """The model without numbers, before anything is built; None if it cannot be had."""
+        """The shapes of the model, before anything is built; None if unavailable."""
         return outline(lambda: self.build(examples))
 
     @abstractmethod
     def saved_outline(self, shapes: Shapes, file: Path, facts: dict[str, Any]) -> nn.Module | None:
-        """The model without numbers that a run folder keeps, whose arrays have these shapes."""
+        """The shapes of the model in a run folder whose arrays have these shapes."""
 
     def fresh_model(self, examples: Any) -> Any:
-        """A fresh model; what is drawn after it does not hang on how many weights it has."""
+        """A fresh model; later random numbers do not depend on its number of weights."""
         torch.manual_seed(self.config.seed)
         model = self.build(examples)
         torch.manual_seed(self.config.seed)
@@ -73,18 +73,18 @@ class GradientTask(Task):
 
     @classmethod
     def known_from(cls, before: Trained, config: RunConfig) -> Self | None:
-        """The task with the words of a run to begin with; None if they are learned anew."""
+        """The task with the vocabulary of the run to start from; None to learn a new one."""
         if not isinstance(before.task, cls):
             return None
         return cls.restored(json.loads(json.dumps(before.task.kept())), config)
 
     def take_over(self, before: Trained, model: Any, warn: Callable[[str], None]) -> list[str]:
-        """Put the weights of a run into a fresh model; notes on it."""
+        """Copy the weights of a run into a fresh model; return notes."""
         try:
             model.load_arrays(before.model.arrays())
         except (ValueError, AttributeError) as error:
             raise InputError(
-                f"--from {before.name}: its model is another than this recipe's ({error})"
+                f"--from {before.name}: its model differs from the model of this recipe ({error})"
             ) from None
         return []
 
@@ -174,7 +174,7 @@ class GradientTask(Task):
 
 
 def fit_lesson(lesson: Lesson, order: Order) -> Trained:
-    """Train on what was read already."""
+    """Train on a lesson that was already read."""
     machine, task = order.machine, lesson.task
     device = machine.prepare()
     facts = {**lesson.facts(), "validation": None, "seconds": 0.0}
@@ -195,9 +195,9 @@ def build_trainer(
     before: Trained | None = None,
     warn: Callable[[str], None] = lambda message: None,
 ) -> Trainer:
-    """Model and batches that the settings ask for; with the weights of the run `before`, if any.
+    """Build model and batches from the settings, with the weights of the run `before`, if any.
 
-    What training, resuming and planning build, so that a plan is of the very training.
+    Training, resuming and planning all use it, so a plan describes exactly the training.
     """
     processes, task = processes or Processes(), lesson.task
     training, seed = task.config.training, task.config.seed
@@ -229,8 +229,8 @@ def _training_run(
 
 
 def _first_words(processes: Processes, lesson: Lesson) -> dict[str, Any]:
-    """What the task of the first process has learned: sub-words differ a little each time they are
-    learned. The text must be the same everywhere.
+    """Use the vocabulary of the first process, because sub-words differ slightly each time they
+    are trained. The text must be the same everywhere.
     """
     said: dict[str, Any] = json.loads(processes.first_text(json.dumps(lesson.task.kept())))
     facts = lesson.facts()["data"]
@@ -238,7 +238,8 @@ def _first_words(processes: Processes, lesson: Lesson) -> dict[str, Any]:
     (different,) = processes.largest(int(processes.first_text(hashes) != hashes))
     if different:
         raise InputError(
-            f"{facts['name']}: is not the same text for all {processes.count} processes"
+            f"{facts['name']}: the text differs between the {processes.count} processes; give all "
+            "of them the same text"
         )
     return said
 

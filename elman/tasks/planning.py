@@ -1,9 +1,9 @@
-"""What a training will cost, before it is begun: parameters, operations, memory, minutes.
+"""Estimate the cost of a training before it starts: parameters, operations, memory, minutes.
 
-Takes a trainer as training begins with, gives a `Plan`; called by `gradient_task.py`. Operations
+Takes a trainer before its first step, returns a `Plan`; called by `gradient_task.py`. Operations
 are those of the matrix products: a multiplication and an addition for every weight that a token
-meets, once forward and twice backward.
-Memory and minutes are measured: a few steps are trained on the very text and thrown away.
+uses, once forward and twice backward.
+Memory and minutes are measured: a few steps are trained on the same text and discarded.
 """
 
 import math
@@ -93,8 +93,8 @@ class _Narrow(Batches):
 
 
 def _narrow(trainer: Trainer) -> Batches | None:
-    """Measure with fewer rows where a step would take many seconds, as with a vocabulary of
-    400,000 words; the batches as they were.
+    """Measure with fewer rows if a step would take many seconds, as with a vocabulary of 400,000
+    words; the batches stay unchanged.
     """
     size = trainer.config.batch_size
     per_step = size * trainer.config.window
@@ -126,7 +126,7 @@ def _speed_of_whole(trainer: Trainer, speed: float, validation_speed: float) -> 
 
 
 def _tokens_per_second(trainer: Trainer) -> float:
-    """How fast steps are, once the first ones have been taken."""
+    """The speed of steps after the first ones."""
     begun = time.perf_counter()
     for _ in range(_WARM_UP_STEPS):
         trainer.step()
@@ -148,7 +148,7 @@ def _validation_speed(trainer: Trainer) -> float:
     assert batch is not None, "validation text is not empty"
     trainer.model.eval()
     with torch.no_grad():
-        for _ in range(2):  # the first may have to find its memory
+        for _ in range(2):  # the first pass may allocate memory
             started = time.perf_counter()
             trainer.model.loss(batch.to(trainer.device), None)
             seconds = time.perf_counter() - started

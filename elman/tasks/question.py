@@ -4,15 +4,16 @@
     class Suggest:
         '''Suggest the next words, like a phone keyboard.'''
 
-        text: str = asked("What was typed so far.", kind=ARGUMENT, default="")
-        top: int = asked("How many suggestions.", default=5, at_least=1, limit="top")
+        text: str = asked("The text typed so far.", kind=ARGUMENT, default="")
+        top: int = asked("The number of suggestions.", default=5, at_least=1, limit="top")
 
     QUESTIONS = {"suggest": Question(Suggest, suggest)}
 
 Every task has its questions in `questions.py`. Each fact is written there once: the flags of the
-command and its --json, the HTTP route with its schema, and the form of the page are made from it.
-Called by `Trained.ask`, `cli/ask.py` and `studio/questions.py`; the caller brings progress and
-limits. Answers are printed as aligned tables for people, or as columns with tabs for programs.
+command and its --json, the HTTP route with its schema, and the form of the page are derived from
+it. Called by `Trained.ask`, `cli/ask.py` and `studio/questions.py`; the caller supplies progress
+and limits. Answers are printed as aligned tables for people, or as tab-separated columns for
+programs.
 """
 
 import math
@@ -28,9 +29,9 @@ from elman.text.reader import Document
 
 TEXT = "text"  # one text: a command reads it from FILE, from standard input (-) or from --text
 TEXTS = "texts"  # several: a command reads one per line
-ARGUMENT = "argument"  # the text itself comes after the run on the command line
+ARGUMENT = "argument"  # the text follows the run on the command line
 STDIN = "stdin"  # a flag; - reads standard input
-NAME = "name"  # what messages call the text: the command gives the name of the file; no flag
+NAME = "name"  # the name of the text in messages: the command passes the file name; no flag
 _NUMBER = re.compile(r"[-+−]?[\d.,]+(e-?\d+)?|[–∞]")
 
 
@@ -45,11 +46,11 @@ def asked(
     kind: str = "",
     terminal: bool = False,
 ) -> Any:
-    """A field of a request; without a default it is required, and must not be empty.
+    """Define a field of a request; without a default it is required and must not be empty.
 
     `limit`: the server's limit on this number, on the length of this list, or on the tokens
     ("prompt_tokens") or lines ("texts") of this text. `kind`: TEXT, TEXTS, ARGUMENT, STDIN or NAME.
-    `terminal`: for commands and Python only, like where a file is or how to print; no part of HTTP.
+    `terminal`: for commands and Python only, such as paths and print formats; not part of HTTP.
     """
     metadata = {
         "about": about,
@@ -64,13 +65,13 @@ def asked(
 
 
 def asked_batch_size(what: str, default: int = 32) -> Any:
-    """The field of a request that says how many are read side by side; commands and Python only."""
-    about = f"How many {what} are read side by side. Never changes the result."
+    """Define the batch size of a request, for commands and Python only."""
+    about = f"The number of {what} per batch. Does not change the result."
     return asked(about, default=default, at_least=1, terminal=True)
 
 
 class Answer(ABC):
-    """What a question gives: the same data for Python, --json and HTTP, and lines for people."""
+    """The answer to a question: the same data for Python, --json and HTTP, and lines to print."""
 
     @abstractmethod
     def to_data(self) -> dict[str, Any]:
@@ -78,10 +79,10 @@ class Answer(ABC):
 
     @abstractmethod
     def lines(self) -> Iterable[str]:
-        """What a terminal prints."""
+        """The lines that a command prints."""
 
     def notes(self) -> list[str]:
-        """What the user should know beside the answer."""
+        """Notes for the user, printed beside the answer."""
         return []
 
 
@@ -100,13 +101,13 @@ class Question:
         return str(self.request.__doc__).splitlines()[0]
 
     def ask(self, trained: Any, request: Any, progress: Progress = silent) -> Answer:
-        """The answer; requests that make no sense are refused."""
+        """Check the request and answer it."""
         check_request(request)
         return self.answer(trained, request, progress)
 
 
 def make_request(request: type, given: dict[str, Any]) -> Any:
-    """A request from values by name; misspelled and missing ones are refused."""
+    """Make a request from values by name; refuse unknown names and missing values."""
     known = {one.name: one.metadata for one in fields(request)}
     for name in given:
         if name not in known:
@@ -118,10 +119,10 @@ def make_request(request: type, given: dict[str, Any]) -> Any:
 
 
 def read_request(request: type, trained: Any, document: Document, given: dict[str, Any]) -> Any:
-    """A request whose text is a document; other values are given by name.
+    """Make a request whose text comes from a document; other values are given by name.
 
-    A request that reads files of its own form has a class method `from_document(trained, document,
-    given)`.
+    A request that reads files in its own format has a class method `from_document(trained,
+    document, given)`.
     """
     if hasattr(request, "from_document"):
         return request.from_document(trained, document, given)
@@ -132,7 +133,7 @@ def read_request(request: type, trained: Any, document: Document, given: dict[st
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text, empty ones too."""
+    """The lines of a text, including empty ones."""
     return text.removesuffix("\n").split("\n")
 
 

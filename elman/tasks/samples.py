@@ -1,8 +1,8 @@
 """A few examples of a run's own validation data, for the forms of the studio.
 
-Takes validation examples, gives requests: the fields of a question and their texts, such as
-`{"texts": "a fine film"}`. They are saved in `facts.json` as `samples`, so a question classifier is
-tried with a question and not with a film review.
+Takes validation examples, returns requests: the fields of a question and their texts, such as
+`{"texts": "a fine film"}`. They are saved in `facts.json` as `samples`, so the form of a question
+classifier suggests a question and not a film review.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""From a run folder to a trained model: facts checked by type, and misfits told in one line.
+"""From a run folder to a trained model: facts are checked by type, and errors take one line.
 
-Run folders may come from anybody, so nothing in them is believed.
+Run folders may come from anybody, so nothing in them is trusted.
 
-What a run owes to other packages (a cell, a smoother, an optimizer that is not elman's own) is kept
-among its facts, as "cell leaky" to "leaky-cell 0.1". It is read again when something is missing,
-for the message alone: nothing is imported or installed because a run folder names it.
+The facts of a run name the components from other packages (a cell, a smoother, an optimizer), such
+as "cell leaky" from "leaky-cell 0.1". They are used only in the message when one is missing:
+nothing is imported or installed because a run folder names it.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ if TYPE_CHECKING:
     from elman.tasks.task import Task
 
 _TEXTS = ("name", "unit")
-_PACKAGE = re.compile(r"[\w.-]{1,100} [\w.+!-]{1,50}")  # what was in a folder is printed: no tricks
+_PACKAGE = re.compile(
+    r"[\w.-]{1,100} [\w.+!-]{1,50}"
+)  # this text from the folder is printed, so keep it harmless
 
 
 @contextmanager
 def explaining_misfits(path: Path) -> Iterator[None]:
-    """Say in one line which part of a run is missing or does not fit the others."""
+    """Report in one line which part of a run is missing or does not fit the others."""
     try:
         yield
     except InputError:
@@ -50,7 +52,7 @@ def explaining_misfits(path: Path) -> Iterator[None]:
 
 
 def check_facts(facts: Any) -> dict[str, Any]:
-    """The facts, or a ValueError or a KeyError that says what is wrong with them."""
+    """Check the facts; a ValueError or a KeyError names the problem."""
     found = section(facts, "facts.json")
     _check_data(section(found["data"], "data"))
     _check_model(section(found["model"], "model"))
@@ -104,7 +106,7 @@ def _check_model(model: dict[str, Any]) -> None:
 
 
 def recorded_source(facts: dict[str, Any]) -> str:
-    """Where the text of a run came from, if that can be read again: no pipe, no device."""
+    """The path of the run's data, if it can be read again: no pipe, no device."""
     name: str = facts["data"]["name"]
     if os.path.exists(name) and not (os.path.isfile(name) or os.path.isdir(name)):
         raise InputError(f"{name}: is neither a file nor a folder, so it cannot be read again")
@@ -112,14 +114,14 @@ def recorded_source(facts: dict[str, Any]) -> str:
 
 
 def keep_plugins(facts: dict[str, Any], config: RunConfig) -> None:
-    """Put it among the facts of a run, if there is anything."""
+    """Store the packages of components in the facts of a run, if there are any."""
     if found := origins(config.to_data()):
         facts["packages"] = found
 
 
 @contextmanager
 def explaining_what_is_missing(path: Path, facts: Any) -> Iterator[None]:
-    """Say of a name that is not known here where the run had it from."""
+    """Report which package provided an unknown component of the run."""
     try:
         yield
     except UnknownName as error:
@@ -149,24 +151,24 @@ def task_of(kind: str) -> type[Task]:
 
 
 def check_kind(what: str, found: str, wanted: type[Trained]) -> None:
-    """Refuse a kind of model whose trained class is not the one that is wanted."""
+    """Refuse a kind of model whose trained class differs from the expected one."""
     if not issubclass(task_of(found).trained_class, wanted):
         article = "an" if found.startswith(("a", "e", "n")) else "a"
         commands = [f"elman {name}" for name in (*TASKS[MODELS[found].task].questions, "evaluate")]
         raise InputError(
-            f"{what}: is {article} {found}, not {wanted.about}; it is for {', '.join(commands)}"
+            f"{what}: is {article} {found}, not {wanted.about}; use it with {', '.join(commands)}"
         )
 
 
 def kind_in(contents: dict[str, Any]) -> str:
-    """The kind of model in the contents of a run folder; "" if they are no settings."""
+    """The kind of model in the contents of a run folder; "" if they contain no settings."""
     config = contents.get("config.json")
     model = config.get("model") if isinstance(config, dict) else None
     return str(model.get("kind", "")) if isinstance(model, dict) else ""
 
 
 def saved_run(path: Path, contents: dict[str, Any]) -> Trained:
-    """What the contents of a run folder hold."""
+    """Build the trained model from the contents of a run folder."""
     with explaining_misfits(path):
         with explaining_what_is_missing(path, contents["facts.json"]):
             config = saved_config(contents["config.json"], contents["weights.safetensors"].keys())
@@ -178,15 +180,15 @@ def saved_run(path: Path, contents: dict[str, Any]) -> Trained:
 
 
 def check_arrays(name: str, file: Path, contents: dict[str, Any]) -> None:
-    """Refuse arrays that are not those of the model that the settings describe.
+    """Refuse arrays that do not fit the model in the settings.
 
-    Called by `read_run` when everything but arrays was read.
+    Called by `read_run` when everything except the arrays was read.
     """
     with (
         explaining_misfits(file.parent),
         explaining_what_is_missing(file.parent, contents.get("facts.json")),
     ):
-        # An older run may mean by its settings what the names of its arrays say.
+        # In an older run, the names of its arrays may decide what its settings mean.
         arrays = contents.get("weights.safetensors") or part_shapes(file)
         config = saved_config(contents["config.json"], arrays.keys())
         task_of(config.kind).check_arrays(name, file, config, contents)

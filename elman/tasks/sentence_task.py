@@ -1,9 +1,9 @@
-"""Tasks over sentences of words: what the tagger, the classifier and their like have in common.
+"""Tasks over sentences of words: the common part of taggers, classifiers and similar models.
 
-A task knows words by number and by their characters (`batches/sentences.py`), and may have a frozen
-bidirectional language model beside them (ELMo): `--set model.elmo=RUN`. That is read from its own
-run once, as the training begins. From then on its weights lie among those of the task, and its
-settings in the task's `vocabulary.json`, so the run of the task is whole without it.
+A task encodes words by number and by their characters (`batches/sentences.py`). It can also use a
+frozen bidirectional language model (ELMo): `--set model.elmo=RUN`. Its run is read once, when the
+training starts. Then its weights are stored with those of the task, and its settings in the task's
+`vocabulary.json`, so the run of the task is complete without it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from elman.tasks.trained import Trained
 from elman.text.corpus_form import CorpusForm
 from elman.text.word_list import WordList
 
-_SOFTMAX = "softmax."  # its weights, which a task has no use for
+_SOFTMAX = "softmax."  # its weights, which a task does not use
 _KIND = "bidirectional"
 _PARTS = ("config.json", "vocabulary.json", "facts.json", "weights.safetensors")
 
 
 class Elmo:
-    """The settings of a bidirectional model, and its weights while they are not the task's yet."""
+    """The settings of a bidirectional model, and its weights until the task has copied them."""
 
     def __init__(
         self, config: BidirectionalConfig, arrays: Mapping[str, np.ndarray] | None = None
@@ -64,7 +64,7 @@ class Elmo:
         return cls(saved_config(contents["config.json"]).model, arrays)
 
     def build(self) -> BidirectionalModel:
-        """The model, without a softmax; its weights are fresh if they are to be loaded later."""
+        """The model without a softmax; its weights are fresh if they are loaded later."""
         model = BidirectionalModel(self.config)
         if self._arrays is not None:
             model.load_arrays(self._arrays)
@@ -75,12 +75,12 @@ class Elmo:
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Elmo:
-        """Of these settings; its weights come with those of the task."""
+        """Restore it from its settings; its weights are stored with those of the task."""
         return cls(build(BidirectionalConfig, data, "elmo"))
 
 
 class SentenceTask(ExampleTask):
-    """Words and labels that a model knows, and the way from examples to batches."""
+    """The vocabulary and labels of a model, and the way from examples to batches."""
 
     def __init__(self, config: RunConfig, words: WordList) -> None:
         super().__init__(config)
@@ -90,12 +90,12 @@ class SentenceTask(ExampleTask):
 
     @abstractmethod
     def to_data(self) -> dict[str, Any]:
-        """What it has learned from the training text, as plain data."""
+        """Everything learned from the training text, as plain data."""
 
     @classmethod
     @abstractmethod
     def from_data(cls, data: dict[str, Any], config: RunConfig) -> Self:
-        """The task that gave this data."""
+        """Restore the task from its data."""
 
     def complete(self) -> None:
         """Read the frozen language model that the settings name."""
@@ -106,7 +106,7 @@ class SentenceTask(ExampleTask):
         return {"words": len(self.words)}
 
     def kept(self) -> dict[str, Any]:
-        """With the settings of the frozen language model, if there is one."""
+        """Add the settings of the frozen language model, if there is one."""
         return self.to_data() | ({} if self.elmo is None else {"elmo": self.elmo.to_data()})
 
     @classmethod
@@ -126,12 +126,12 @@ class SentenceTask(ExampleTask):
         return None if self.elmo is None else self.elmo.build()
 
     def index(self, sentences: Sequence[Sequence[str]]) -> IndexedSentences:
-        """Sentences ready to be put side by side."""
+        """Sentences ready for batching."""
         return self.reader.index(sentences)
 
     @cached_property
     def form(self) -> CorpusForm:
-        """How the training text writes what people type."""
+        """How the training text splits typed text."""
         return CorpusForm(self.words.words[1:], self.words.normalise, keeps_marks=True)
 
     def counts(self) -> torch.Tensor:
@@ -145,9 +145,9 @@ class TrainedSentenceTask(TrainedTask):
     def in_batches(
         self, texts: Sequence[Sequence[Sequence[Any]]], batch_size: int
     ) -> Iterator[tuple[np.ndarray, tuple[Sentences, ...]]]:
-        """Rows of like length side by side, with their numbers; rows without words are left out.
+        """Batches of rows of similar length, with their numbers; empty rows are left out.
 
-        `texts`: the sentences; of pairs, the first ones and the second ones.
+        `texts`: the sentences; for pairs, all first sentences and all second sentences.
         """
         self.model.eval()
         lengths = np.array([[len(sentence) for sentence in part] for part in texts])
@@ -161,7 +161,7 @@ class TrainedSentenceTask(TrainedTask):
 
 
 def learn_words(sentences: Sequence[Sequence[str]], config: RunConfig) -> WordList:
-    """The words that a training text makes known, as the settings of the section text say."""
+    """The vocabulary of a training text, according to the settings of the section text."""
     text = config.text
     return WordList.learn(
         sentences,

@@ -1,11 +1,11 @@
-"""What a task is, and the one path that all of them go: train, resume, load, plan.
+"""The base class of tasks, and the one path for all of them: train, resume, load, plan.
 
-A task is the way from data to examples, from examples to batches and a model, and what of that a
-run folder keeps. `train`, `resume`, `load` and `plan` never ask what kind of model they hold: they
-find the task of a recipe or a run in `TASKS` and call its methods. Tasks that learn by gradients
-are `gradient_task.py`; counting is `language_modelling/counting.py`, and needs no torch.
+A task turns data into examples, examples into batches and a model, and decides what a run folder
+stores. `train`, `resume`, `load` and `plan` never ask for the kind of model: they look up the task
+of a recipe or a run in `TASKS` and call its methods. Tasks that learn by gradients are in
+`gradient_task.py`; counting is in `language_modelling/counting.py` and needs no torch.
 
-Called by the door, the commands, the studio and the experiments.
+Called by the public API, the commands, the studio and the experiments.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from elman.tasks.trained import Trained
 from elman.text.corpora import Corpus, open_corpus
 from elman.training.machine import Machine
 
-Told = Callable[[str], None]  # what is being done now
+Told = Callable[[str], None]  # receives the name of the current step
 Kind = TypeVar("Kind", bound=Trained, default=Trained)
 _PARTS = ("config.json", "tokenizer.json", "vocabulary.json", "facts.json", "weights.safetensors")
 
@@ -50,7 +50,7 @@ class Plan:
     data: str
     parameters: int
     tokens: int  # of the training text
-    vocabulary_size: int | None  # None of a model that writes no words
+    vocabulary_size: int | None  # None for a model that predicts no words
     epochs: float
     steps: int
     multiplications: int  # multiply-adds per token, forward
@@ -58,7 +58,7 @@ class Plan:
     validation_teraflop: float  # of its validations, not counted in it
     tokens_per_second: float  # as measured
     gigaflops: float  # per second, as measured
-    memory_gigabytes: float | None  # the most that was in use; None where the system cannot say
+    memory_gigabytes: float | None  # peak memory; None if the system does not report it
     disk_megabytes: float  # of the run folder
     seconds: float  # of the whole training, validations included
     threads: int
@@ -67,23 +67,23 @@ class Plan:
 
 @dataclass
 class Lesson:
-    """What a training begins with."""
+    """The inputs of a training."""
 
-    task: Any  # a Task that has learned its words
-    train: Any  # examples to learn from
-    valid: Any  # and to validate on; None: there are none
-    facts: Callable[[], dict[str, Any]]  # on data and task, for facts.json
-    warnings: list[str] = field(default_factory=list)  # on the data, where something may be wrong
-    notes: list[str] = field(default_factory=list)  # on the beginning of the training
+    task: Any  # a Task with its vocabulary
+    train: Any  # training examples
+    valid: Any  # validation examples, or None
+    facts: Callable[[], dict[str, Any]]  # about data and task, for facts.json
+    warnings: list[str] = field(default_factory=list)  # possible problems in the data
+    notes: list[str] = field(default_factory=list)  # about the start of the training
 
 
 class Task(ABC):
-    """The way from data to a trained model and its run folder."""
+    """Turns data into a trained model and its run folder."""
 
-    unit: ClassVar[str]  # what examples are called, as in "3,394 sentences"
-    judged: ClassVar[str] = "tokens"  # what a validation counts
-    recipe: ClassVar[str]  # one that trains it
-    part: ClassVar[str]  # the file of a run folder that keeps what it has learned besides weights
+    unit: ClassVar[str]  # the name of examples, as in "3,394 sentences"
+    judged: ClassVar[str] = "tokens"  # the unit that a validation counts
+    recipe: ClassVar[str]  # the name of a recipe for it
+    part: ClassVar[str]  # the file of a run folder with everything learned besides weights
     trained_class: ClassVar[type[Trained]] = Trained
 
     def __init__(self, config: RunConfig) -> None:
@@ -93,12 +93,12 @@ class Task(ABC):
 
     @classmethod
     def open(cls, data: str, config: RunConfig) -> Corpus:
-        """The documents of a path or a name."""
+        """Open the documents of a path or a built-in corpus."""
         return open_corpus(data)
 
     @classmethod
     def open_again(cls, data: str, config: RunConfig) -> Corpus:
-        """The same for a training that goes on."""
+        """Open the documents again for a resumed training."""
         return cls.open(data, config)
 
     @classmethod
@@ -106,7 +106,7 @@ class Task(ABC):
     def prepare(
         cls, corpus: Corpus, config: RunConfig, told: Told, known: Self | None = None
     ) -> Lesson:
-        """Read a corpus and learn its words, unless a task is given that knows them."""
+        """Read a corpus and learn its vocabulary, unless `known` has one already."""
 
     @classmethod
     @abstractmethod
@@ -117,23 +117,23 @@ class Task(ABC):
 
     @abstractmethod
     def kept(self) -> dict[str, Any]:
-        """What a run folder keeps of it, as plain data."""
+        """The data that a run folder stores of this task, as plain data."""
 
     @classmethod
     @abstractmethod
     def restored(cls, data: dict[str, Any], config: RunConfig) -> Self:
-        """The task that a run folder keeps."""
+        """Restore the task from the data in a run folder."""
 
     @abstractmethod
     def restore_model(self, arrays: dict[str, Any], facts: dict[str, Any]) -> Any:
-        """The model that a run folder keeps."""
+        """Restore the model from the arrays in a run folder."""
 
     @classmethod
     def check_arrays(
         cls, name: str, file: Path, config: RunConfig, contents: dict[str, Any]
     ) -> None:
-        """Refuse arrays that are not those of the model, before they are in memory."""
-        return  # counts are what they are
+        """Refuse arrays that do not fit the model, before they are in memory."""
+        return  # counts have no fixed shapes
 
     # Training -------------------------------------------------------------------------------------
 
@@ -151,24 +151,24 @@ class Task(ABC):
     def go_on(
         cls, path: Path, contents: dict[str, Any], data: str, order: Order, lock: Lock | None
     ) -> Trained:
-        """Train on from the checkpoint in a run folder."""
+        """Continue training from the checkpoint in a run folder."""
 
     @classmethod
     @abstractmethod
     def plan(cls, config: RunConfig, data: str, order: Order) -> Plan:
-        """What a training would cost."""
+        """Estimate the cost of a training."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """How a training is to be done, whatever is trained."""
+    """How to train: machine, progress, run folder, initial weights."""
 
     machine: Machine = field(default_factory=Machine)
     told: Told = lambda what: None
     out: Path | None = None
     overwrite: bool = False
-    before: Trained | None = None  # a run to begin with
-    overrides: tuple[str, ...] = ()  # settings of a finished run that is trained for longer
+    before: Trained | None = None  # a run to start from
+    overrides: tuple[str, ...] = ()  # settings that extend a finished run
 
 
 def train(
@@ -184,12 +184,12 @@ def train(
     progress: Told = lambda what: None,
     kind: type[Kind] = Trained,  # type: ignore[assignment]  # the default of `Kind`
 ) -> Kind:
-    """Train what a recipe describes on a file, a folder or a built-in corpus.
+    """Train the model of a recipe on a file, a folder or a built-in corpus.
 
-    `overrides` are words like "model.order=3". With `out`, the run is saved there; what is trained
-    in steps also meanwhile, so that `resume` can go on. `start_from` is a run whose vocabulary and
-    weights the model begins with (fine-tuning). `kind`: the class of what is wanted, for type
-    checkers; another one is refused.
+    `overrides` are settings such as "model.order=3". With `out`, the run is saved there; neural
+    training also writes checkpoints, from which `resume` continues. `start_from` is a run whose
+    vocabulary and weights the model starts from (fine-tuning). `kind` is the expected class of the
+    result, for type checkers; a different one is refused.
     """
     config = load_recipe(recipe, overrides, seed)
     machine = machine or Machine()
@@ -212,50 +212,50 @@ def resume(
     machine: Machine | None = None,
     progress: Told = lambda what: None,
 ) -> Kind:
-    """Go on with a run where it stopped, bit for bit; `data` if the text has moved.
+    """Continue a run where it stopped, bit for bit; give `data` if the text has moved.
 
-    `overrides` like "training.epochs=20" train a run for longer than it was meant to.
+    `overrides` like "training.epochs=20" train a finished run for longer.
     """
     path = Path(path)
     order = Order(machine or Machine(), progress, path, overrides=tuple(overrides))
-    found = kind_in(read_run(path, ("config.json",)))  # is refused if there is none
+    found = kind_in(read_run(path, ("config.json",)))  # refuses a folder without a run
     check_kind(str(path), found, kind)
     # The run folder is locked by the one process that writes to it.
     with nullcontext() if order.machine.processes.rank else only_writer(path) as lock:
         contents = read_run(path, check=check_arrays)
         if "training.json" not in contents:
-            raise InputError(f"{path}: is not a run in training; train one with: elman train")
+            raise InputError(f"{path}: this run cannot be resumed; train one with: elman train")
         trained: Any = task_of(found).go_on(path, contents, data or "", order, lock)
     return trained
 
 
 def read_lesson(config: RunConfig, data: str, told: Told = lambda what: None) -> Lesson:
-    """What a training with these settings begins with."""
+    """Read the inputs of a training with these settings."""
     task = task_of(config.kind)
     told("reading")
     return task.prepare(task.open(data, config), config, told)
 
 
 def same_corpus(path: Path, saved: Trained, data: str) -> Corpus:
-    """The text of a run: to go on bit for bit, it must be the same, that of validation too."""
+    """Open the text of a run; to resume bit for bit, training and validation must be the same."""
     task: Task = saved.task
     try:
         corpus = task.open_again(data or recorded_source(saved.facts), saved.config)
     except InputError as error:
-        moved = "" if data else "; if the text has moved, say where to with --data"
+        moved = "" if data else "; if the text has moved, give its new path with --data"
         raise InputError(f"{error}{moved}") from None
     if not task.is_same_text(corpus, saved.facts):
         raise InputError(
-            f"{corpus.name}: is not the text that {path} was trained on; give that one with --data,"
-            " or start from these weights with: elman train RECIPE --from"
+            f"{corpus.name}: this is not the text that {path} was trained on; give that text with "
+            "--data, or fine-tune these weights with: elman train RECIPE --from"
         )
     return corpus
 
 
 def load(path: str | Path, kind: type[Kind] = Trained) -> Kind:  # type: ignore[assignment]
-    """What is in a run folder, with its best weights; every file is checked first.
+    """Load a run folder with its best weights; every file is checked first.
 
-    `kind`: the class of what is wanted, like `TrainedTagger`; another one is refused.
+    `kind` is the expected class, such as `TrainedTagger`; a different one is refused.
     """
 
     def check(name: str, file: Path, contents: dict[str, Any]) -> None:
@@ -275,6 +275,6 @@ def plan(
     machine: Machine | None = None,
     progress: Told = lambda what: None,
 ) -> Plan:
-    """What a training costs on this machine: a few steps are measured and extrapolated."""
+    """Estimate the cost of a training on this machine by measuring a few steps."""
     config = load_recipe(recipe, overrides, seed)
     return task_of(config.kind).plan(config, str(data), Order(machine or Machine(), progress))

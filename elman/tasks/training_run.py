@@ -1,8 +1,8 @@
 """A training in steps and its run folder: checkpoints, history and facts while the loop runs.
 
-Takes a trainer and a place, leaves the model with its best weights; of several processes, the first
-alone writes. Called by `gradient_task.py`. What a checkpoint is on disk is said in
-`training/checkpoints.py`.
+Takes a trainer and a run folder, and leaves the model with its best weights. Only the first of
+several processes writes. Called by `gradient_task.py`. `training/checkpoints.py` describes a
+checkpoint on disk.
 """
 
 import math
@@ -30,7 +30,7 @@ _DRAWING_SECONDS = 60.0  # between pictures of the curves
 
 
 class TrainingRun:
-    """A training and its place on disk, if it has one."""
+    """A training and its run folder, if it has one."""
 
     def __init__(
         self,
@@ -57,14 +57,14 @@ class TrainingRun:
         self._history: History | None = None
         self._writer: Any = None  # of TensorBoard
         self._saved_best = -1  # the step of the best weights in the folder
-        self._unsaved: dict[str, Any] = {}  # parts that the next checkpoint has to write too
+        self._unsaved: dict[str, Any] = {}  # further files for the next checkpoint
         self._since = time.perf_counter()
         self._drawn = 0.0
 
     def start(self, overwrite: bool) -> None:
         """Train in a new run folder, from the first step to the end.
 
-        A run that has the name already is replaced when this one has its first checkpoint.
+        An existing run of this name is replaced when the new run has its first checkpoint.
         """
         if self.out is None:
             self.train()
@@ -85,7 +85,7 @@ class TrainingRun:
                 self.train(lock=claim.lock)
             except ElmanError as error:
                 if not claim.published:
-                    error.args = (f"{error}; {self.out} still holds the run from before",)
+                    error.args = (f"{error}; {self.out} still contains the previous run",)
                 raise
 
     @property
@@ -95,9 +95,9 @@ class TrainingRun:
     def train(
         self, records: int = 0, lock: Lock | None = None, *, new_settings: bool = False
     ) -> None:
-        """To the end, and back to the best weights. `records` of the history are of before;
-        `lock` is that of the run folder, if this process writes to one; `new_settings`: those of
-        the folder are others, which the next checkpoint replaces.
+        """Train to the end and load the best weights. `records`: the length of the history so far;
+        `lock`: the lock of the run folder, if this process writes to it; `new_settings`: whether
+        the next checkpoint must also replace the settings in the folder.
         """
         self._lock = lock
         if new_settings:
@@ -107,10 +107,10 @@ class TrainingRun:
         except (Stopped, WorkerLost) as ended:
             if self.out is None or not self._in_place:
                 raise
-            go_on = f"go on with: {self.processes.resume_command(self.out)}"
+            go_on = f"continue with: {self.processes.resume_command(self.out)}"
             if isinstance(ended, Stopped):
-                raise Stopped(f"stopped, and everything is saved; {go_on}", ended.number) from None
-            raise WorkerLost(f"{ended}; the last checkpoint is whole; {go_on}") from None
+                raise Stopped(f"stopped; everything is saved; {go_on}", ended.number) from None
+            raise WorkerLost(f"{ended}; the last checkpoint is intact; {go_on}") from None
         model = self.trainer.model
         model.load_state_dict(self.trainer.best)
         model.cpu().eval()
@@ -147,26 +147,26 @@ class TrainingRun:
             if time.perf_counter() - self._drawn > _DRAWING_SECONDS:
                 self._draw()
                 self._drawn = time.perf_counter()
-        self.processes.largest(0)  # it is saved, now that all have come here
+        self.processes.largest(0)  # wait for all processes; now it is saved
 
     def _update(self, folder: Path, snapshot: Snapshot) -> None:
         try:
             update_run(folder, self._changed(snapshot), self._lock)
-        except ElmanError as error:  # the disk is full, or the folder has gone
+        except ElmanError as error:  # the disk is full, or the folder was removed
             self._saved_best = -1
             problem = str(error).replace(str(folder), self.name)
             if self._in_place:
                 resume = self.processes.resume_command(folder)
-                problem = f"{problem}; when that is mended, go on with: {resume}"
+                problem = f"{problem}; when this is fixed, continue with: {resume}"
             raise type(error)(problem) from None
 
     @property
     def _in_place(self) -> bool:
-        """Whether the run has its name, so that people can find it."""
+        """Whether the run folder has its final name."""
         return self._claim is None or self._claim.published
 
     def _publish(self, snapshot: Snapshot) -> None:
-        """Put a new run in the place of an old one, once there is a checkpoint to go on from."""
+        """Replace an old run by the new one, once there is a checkpoint to resume from."""
         if self._claim is None or self._claim.published or snapshot.data["step"] == 0:
             return
         with explained(self._claim.path, {}):
@@ -179,11 +179,11 @@ class TrainingRun:
             self._writer = self.machine.open_tensorboard(self._folder)
 
     def _whole(self, snapshot: Snapshot) -> Snapshot:
-        """With what every process remembers, on the first of them."""
+        """Add the random states of all processes, on the first process."""
         return replace(snapshot, memory=self.processes.gather(snapshot.memory))
 
     def _changed(self, snapshot: Snapshot) -> dict[str, Any]:
-        """What a checkpoint writes anew; the best weights only if they have become better."""
+        """The files that a checkpoint writes; the best weights only if they have improved."""
         self._update_facts()
         records = 0 if self._history is None else len(self._history.records)
         changed = {"facts.json": self.facts, **checkpoint(snapshot, self.processes, records)}
@@ -225,7 +225,7 @@ class TrainingRun:
             }
 
     def _is_improving(self) -> bool:
-        """Whether all epochs are done, and more of them may well give a better model."""
+        """Whether all epochs are done and more epochs would probably give a better model."""
         trainer = self.trainer
         if self._history is None or trainer.ended_early or not trainer.finished:
             return False
@@ -234,7 +234,7 @@ class TrainingRun:
 
 
 def _write_scalars(writer: Any, entry: Record) -> None:
-    """Tell TensorBoard every number of a record."""
+    """Write every number of a record to TensorBoard."""
     for name, value in entry.items():
         if isinstance(value, int | float) and name != "step":
             writer.add_scalar(name, value, entry["step"])

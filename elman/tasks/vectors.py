@@ -1,10 +1,10 @@
-"""Vectors of the words of a text, from any run that has such: layer by layer, in context or not.
+"""Vectors of the words of a text, from any run that has them: per layer, in context or not.
 
-    bidirectional model        every layer: characters, then the layers of LSTM     (ELMo)
-    task with such a model     the same, and the mix that the task has learned
+    bidirectional model        every layer: characters, then the LSTM layers        (ELMo)
+    task with such a model     the same, and the mix that the task learned
     neural language model      one layer: the hidden vector after each token
 
-Takes a trained model, gives an `Embedder`; called by `embed.py`.
+Takes a trained model and returns an `Embedder`; called by `embed.py`.
 """
 
 from abc import ABC, abstractmethod
@@ -21,38 +21,38 @@ from elman.errors import InputError
 from elman.layers.elmo import ScalarMix
 from elman.models.bidirectional import BidirectionalModel
 
-_BATCH = 32  # lines side by side
+_BATCH = 32  # lines per batch
 
 
 @dataclass(frozen=True)
 class Line:
-    """The words of a line, and what each layer says of each."""
+    """The words of a line, with the vectors of each layer."""
 
     words: tuple[str, ...]
     layers: np.ndarray  # (layers, words, numbers)
 
 
 class Embedder(ABC):
-    """Lines to vectors."""
+    """Turns lines into vectors."""
 
     num_layers: int
     size: int  # numbers per word and layer
 
     @abstractmethod
     def embed(self, lines: Sequence[str]) -> list[Line]:
-        """The vectors of lines, each by itself."""
+        """The vectors of lines; lines do not influence each other."""
 
     @abstractmethod
     def type_vectors(self, words: Sequence[str]) -> np.ndarray:
         """Vectors of words without any context, (words, numbers)."""
 
     def mixed(self, layers: np.ndarray) -> np.ndarray:
-        """One layer made of all, (words, numbers): their mean, unless a task has learned better."""
+        """Mix all layers into one, (words, numbers): their mean, or the mix that a task learned."""
         mean: np.ndarray = layers.mean(0)
         return mean
 
     def choose(self, layer: str, layers: np.ndarray) -> np.ndarray:
-        """The layers by name, (chosen, words, numbers): a number from 0, `all` or `mix`."""
+        """Choose layers, (chosen, words, numbers): a number from 0, `all` or `mix`."""
         if layer == "all":
             return layers
         if layer == "mix":
@@ -91,7 +91,7 @@ class BidirectionalEmbedder(Embedder):
 
 
 class LanguageModelEmbedder(Embedder):
-    """Hidden vectors of a neural language model: what it knows after each token of a line."""
+    """Hidden vectors of a neural language model after each token of a line."""
 
     num_layers = 1
 
@@ -112,21 +112,23 @@ class LanguageModelEmbedder(Embedder):
                     line[start:end].strip() or self._tokenizer.tokens[number]
                     for start, end, number in zip(span.starts, span.ends, span.ids, strict=True)
                 )
-                # The first vector is that of the line's beginning.
+                # The first vector belongs to the beginning of the line.
                 found.append(Line(words, hidden[None, row, 1 : len(words) + 1].copy()))
         return found
 
     def _hidden(self, lines: Sequence[Any]) -> torch.Tensor:
-        """After the end of the line before and each token, (B, T + 1, size)."""
+        """Hidden vectors after the previous line end and after each token, (B, T + 1, size)."""
         end = self._tokenizer.eos_id
         rows = [torch.tensor([end, *line]) for line in lines]
-        ids = pad_sequence(rows, batch_first=True, padding_value=end)  # reaches nothing before it
+        ids = pad_sequence(
+            rows, batch_first=True, padding_value=end
+        )  # padding has no effect on earlier tokens
         with torch.inference_mode():
             hidden: torch.Tensor = self._model.hidden_vectors(ids, self._model.begin(len(rows)))
         return hidden
 
     def type_vectors(self, words: Sequence[str]) -> np.ndarray:
-        """The mean over its tokens, where a word has several."""
+        """Input vectors; the mean over the tokens of a word."""
         tokens = [self._tokenizer.encode(word) for word in words]
         with torch.inference_mode():
             means = [self._model.input(torch.tensor([[*ids]])).mean(1) for ids in tokens]
@@ -137,7 +139,7 @@ class LanguageModelEmbedder(Embedder):
 def layers_of(
     model: BidirectionalModel, reader: SentenceReader, sentences: Sequence[tuple[str, ...]]
 ) -> list[np.ndarray]:
-    """Of each sentence by itself, (layers, words, numbers)."""
+    """The layers of each sentence, (layers, words, numbers)."""
     found = []
     for first in range(0, len(sentences), _BATCH):
         some = sentences[first : first + _BATCH]
@@ -150,7 +152,7 @@ def layers_of(
 def type_vectors_of(
     model: BidirectionalModel, reader: SentenceReader, words: Sequence[str]
 ) -> np.ndarray:
-    """From characters alone, (words, numbers)."""
+    """Word vectors from characters alone, (words, numbers)."""
     sentences = reader.read([[word] for word in words])
     return model.characters(sentences.spelled)[sentences.places[:, 0]].numpy(force=True)
 
@@ -161,7 +163,7 @@ def embed_lines(
     layer: str = "all",
     progress: Callable[[int, int], None] = lambda more, total: None,
 ) -> list[Line]:
-    """Lines with the layers that are wanted."""
+    """Embed lines and keep the requested layers."""
     found = []
     for first in range(0, len(lines), _BATCH):
         some = embedder.embed(lines[first : first + _BATCH])
@@ -171,7 +173,7 @@ def embed_lines(
 
 
 def embedder_of(trained: Any, name: str) -> Embedder:
-    """The vectors of what was loaded from a run; `name` is what a message calls it by."""
+    """The embedder of a trained model; `name` is its name in messages."""
     if _has_hidden_vectors(trained):
         return LanguageModelEmbedder(trained)
     if isinstance(trained.model, BidirectionalModel):
@@ -180,15 +182,15 @@ def embedder_of(trained: Any, name: str) -> Embedder:
     if contextual is not None:
         return BidirectionalEmbedder(contextual.model, trained.task.reader, contextual.mixes[0])
     if hasattr(trained, "tokenizer"):
-        raise InputError(f"{name}: an n-gram model counts words and has no vectors of them")
+        raise InputError(f"{name}: an n-gram model has no word vectors; give a neural run")
     raise InputError(
-        f"{name}: a {trained.config.kind} has vectors of words in context only if it was trained "
-        "with --set model.elmo=RUN; or give a run of the recipe elmo-small"
+        f"{name}: a {trained.config.kind} has contextual word vectors only if it was trained with "
+        "--set model.elmo=RUN; or give a run of the recipe elmo-small"
     )
 
 
 def has_vectors(trained: Any) -> bool:
-    """Whether there are vectors of words in this model."""
+    """Whether this model has word vectors."""
     bidirectional = isinstance(trained.model, BidirectionalModel)
     return bidirectional or _has_hidden_vectors(trained) or _contextual(trained) is not None
 

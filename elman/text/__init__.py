@@ -1,4 +1,4 @@
-"""Text to ids and back: readers, corpora, tokenizers, the built-in languages. No torch.
+"""Text to ids and back: readers, corpora, tokenizers, built-in corpora. No torch.
 
 Takes files, gives `Document`s; takes text, gives ids (numpy, int64). Called by the tasks.
 """
@@ -27,22 +27,22 @@ TOKENIZERS = Registry(
     group="tokenizers",
 )
 
-# In tokenized English, abbreviations alone end in a mark: 3 % of Penn Treebank's words. In raw
-# English every clause does: about 15 %.
+# In tokenized English only abbreviations end in a mark: 3 % of the words of the Penn Treebank. In
+# raw English the last word of every clause does too: about 15 %.
 _MOST_ATTACHED_MARKS = 0.06
 _ATTACHED_MARK = re.compile(r"\w[.,;:!?\"')\]]+$")
 _LONGEST_MEAN_WORD = 15  # characters; German and Finnish stay below nine
 
 
 def train_tokenizer(text: str, config: TextConfig) -> tuple[Tokenizer, np.ndarray]:
-    """The tokenizer that a configuration asks for, fitted to a text, and the ids of that text."""
+    """Fit the configured tokenizer to a text; return it with the ids of that text."""
     no_surrogates(text)
     name = guess_tokenizer(text) if config.tokenizer == "auto" else config.tokenizer
     return TOKENIZERS.choose(name).learn(text, config)
 
 
 def guess_tokenizer(text: str) -> str:
-    """`words` if punctuation stands apart, `bpe` if words do not, else `raw-words`."""
+    """`words` if punctuation is separated, `bpe` for scripts without spaces, else `raw-words`."""
     words = Counter(text[:1_000_000].split())
     if sum(len(word) * count for word, count in words.items()) > _LONGEST_MEAN_WORD * words.total():
         return "bpe"  # a script without spaces between words
@@ -57,7 +57,7 @@ def tokenizer_to_data(tokenizer: Tokenizer) -> dict[str, Any]:
 
 
 def tokenizer_from_data(data: dict[str, Any]) -> Tokenizer:
-    """The tokenizer that gave this data."""
+    """Rebuild the tokenizer from this data."""
     data = dict(data)
     try:
         normaliser = normaliser_from_data(data.pop("normalise", None))
@@ -65,4 +65,4 @@ def tokenizer_from_data(data: dict[str, Any]) -> Tokenizer:
         tokenizer.normaliser = normaliser
         return tokenizer
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"tokenizer.json: not a tokenizer of elman ({error})") from None
+        raise InputError(f"tokenizer.json: not an elman tokenizer ({error})") from None

@@ -1,4 +1,4 @@
-"""Tokenizers of one token per character, or per byte of UTF-8."""
+"""Tokenizers with one token per character, or per byte of UTF-8."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _UNKNOWN_ID = 1
 
 
 class Characters(Tokenizer):
-    """One token per character, over arrays."""
+    """One token per character, computed with arrays."""
 
     name = "characters"
     about = "one token per character"
@@ -70,7 +70,7 @@ class Characters(Tokenizer):
 
 
 class Bytes(Tokenizer):
-    """One token per byte of UTF-8: 256 tokens, nothing unknown; the newline byte is `<eos>`."""
+    """One token per byte of UTF-8: 256 tokens, none unknown; the newline byte is `<eos>`."""
 
     name = "bytes"
     about = "one token per byte of UTF-8"
@@ -96,7 +96,7 @@ class Bytes(Tokenizer):
 
     def _spans(self, text: str) -> Spans:
         ids = self._encode(text)
-        # A byte of the form 10xxxxxx goes on with a character; any other begins one.
+        # A byte of the form 10xxxxxx continues a character; any other byte begins one.
         starts = np.cumsum((ids & 0xC0) != 0x80) - 1
         return Spans(ids, starts, starts + 1)
 

@@ -43,14 +43,14 @@ SPLIT_NAMES = {
     "valid": ("valid", "validation", "val", "dev"),
     "test": ("test",),
 }
-# Of one file, in order: nine tenths for training, a twentieth each for validation and test.
+# One file is split in order: nine tenths for training, a twentieth each for validation and test.
 _SPLIT_ENDS = (0.90, 0.95, 1.0)
-_FEWEST_LINES = 40  # below this a file is cut between words instead of between lines
+_FEWEST_LINES = 40  # a file with fewer lines is split between words instead of between lines
 
 
 @dataclass
 class Corpus:
-    """Documents by split; `whole` when one file was cut automatically."""
+    """Documents by split; `whole` when one file was split automatically."""
 
     name: str
     documents: dict[str, Document]
@@ -58,18 +58,18 @@ class Corpus:
     notes: list[str] = field(default_factory=list)
 
     def split(self, name: str) -> Document:
-        """The document of a split, or an error that says which there are."""
+        """The document of a split, or an error that lists the splits."""
         if name not in self.documents:
             there = ", ".join(self.documents)
             remedy = "choose another --split"
             if name in SPLITS and self.whole is None:
                 remedy = f"name a file *{name}* in the folder, or {remedy}"
-            raise InputError(f"{self.name}: there is no {name!r} split, only {there}; {remedy}")
+            raise InputError(f"{self.name}: has no {name!r} split, only {there}; {remedy}")
         return self.documents[name]
 
 
 def open_corpus(data: str, *, labelled: bool = False) -> Corpus:
-    """A corpus by its name or path; `labelled`: a folder of lists, named by what is in them."""
+    """Open a corpus by name or path; `labelled`: a folder of lists, whose file names are labels."""
     if not data:
         raise InputError("--data is empty; name a text file, a folder or a built-in corpus")
     if labelled and os.path.isdir(data):
@@ -77,7 +77,7 @@ def open_corpus(data: str, *, labelled: bool = False) -> Corpus:
     path = Path(data)
     if data in CORPORA or (data.partition(":")[0] in CORPORA and not os.path.exists(path)):
         return _open_built_in(data)
-    if os.path.isdir(path):  # unlike Path.is_dir, at ease with names too long for a file
+    if os.path.isdir(path):  # unlike Path.is_dir, accepts names that are too long for a file
         return _open_folder(path)
     if not os.path.exists(path):
         if files := _files_of_set(path):
@@ -90,7 +90,7 @@ def open_corpus(data: str, *, labelled: bool = False) -> Corpus:
 
 @cache
 def _open_built_in(name: str) -> Corpus:
-    """A corpus by its name as written, like `arithmetic` or `arithmetic:digits=3,lines=5000`."""
+    """A built-in corpus from its name, like `arithmetic` or `arithmetic:digits=3,lines=5000`."""
     corpus, _, settings = name.partition(":")
     kind = CORPORA[corpus]
     words = [word for word in settings.split(",") if word]
@@ -112,7 +112,7 @@ def _open_folder(folder: Path) -> Corpus:
 
 
 def files_in(folder: Path) -> list[Path]:
-    """The files of a folder that may be text, by name."""
+    """The files of a folder that may be text, sorted by name."""
     return sorted(
         path
         for path in folder.iterdir()
@@ -121,7 +121,7 @@ def files_in(folder: Path) -> list[Path]:
 
 
 def _files_of_set(path: Path) -> list[Path]:
-    """The splits whose names begin with that of a path, up to a mark."""
+    """The splits whose file names begin with the name of a path and a separator."""
     try:
         begun = [file for file in files_in(path.parent) if file.name.startswith(path.name)]
     except OSError:
@@ -155,14 +155,14 @@ def _open_files(name: str, files: list[Path]) -> Corpus:
 
 
 def _open_labelled(folder: Path) -> Corpus:
-    """Lists in files that are named by what is in them: `Russian.txt` gives `Russian: Ivanov`.
+    """Read lists whose file names are labels: `Russian.txt` gives lines like `Russian: Ivanov`.
 
-    Each line is taken once per list, since copies would be in training and test text alike, and all
-    of them in an order that is random but always the same.
+    Duplicates within a list are dropped, since copies would reach both training and test text. The
+    lines are shuffled with a fixed seed.
     """
     files = sorted(path for path in folder.iterdir() if path.suffix == ".txt")
     if not files:
-        raise InputError(f"{folder}: has no .txt files; with text.labelled=true each is a list")
+        raise InputError(f"{folder}: has no .txt files; text.labelled=true needs one list per file")
     documents = [(path.stem, read_document(path)) for path in files]
     lines = [
         f"{label}: {line.strip()}\n"
@@ -175,8 +175,8 @@ def _open_labelled(folder: Path) -> Corpus:
     document = Document(str(folder), "".join(lines))
     document.notes += [note for _, one in documents for note in one.notes]
     document.notes.append(
-        f"{len(files)} lists of {read:,} lines, {read - len(lines):,} of them copies or empty; "
-        "each line begins with its list's name"
+        f"{len(files)} lists with {read:,} lines, {read - len(lines):,} of them duplicates or "
+        "empty; each line begins with the name of its list"
     )
     return split_document(document)
 
@@ -187,7 +187,7 @@ def _names_split(path: Path, split: str) -> bool:
 
 
 def split_document(document: Document) -> Corpus:
-    """Train, valid and test text out of one file, in this order."""
+    """Split one file into train, valid and test text, in this order."""
     by_lines = document.lines >= _FEWEST_LINES
     ends = _ends_of_lines(document.text) if by_lines else _ends_of_words(document.text)
     documents = {}
@@ -197,26 +197,26 @@ def split_document(document: Document) -> Corpus:
         if text.strip():
             documents[split] = Document(f"{document.name} ({split})", text)
         start = end
-    unit = "lines" if by_lines else "its text, cut between words,"
+    unit = "lines" if by_lines else "the text, split between words,"
     note = f"one file: the first 90 % of {unit} are train, then 5 % valid, 5 % test"
     return Corpus(document.name, documents, document, [*document.notes, note])
 
 
 def _ends_of_lines(text: str) -> list[int]:
-    """Where the splits end, in whole lines."""
+    """The ends of the splits, after whole lines."""
     ends = [match.end() for match in re.finditer(r"\n|[^\n]\Z", text)]
     return [ends[round(share * len(ends)) - 1] for share in _SPLIT_ENDS]
 
 
 def _ends_of_words(text: str) -> list[int]:
-    """Where the splits end, in whole words: a line of 100 MB is cut without taking it apart."""
+    """The ends of the splits, after whole words, found without splitting the whole text."""
     between = re.compile(r"\s(?=\S)")
     matches = [between.search(text, round(share * len(text))) for share in _SPLIT_ENDS]
     return [match.end() if match else len(text) for match in matches]
 
 
 def open_running_text(data: str, *, labelled: bool = False, plain: bool = False) -> Corpus:
-    """A corpus; files that look like tables or annotation are refused, unless `plain`."""
+    """Check a corpus; files that look like tables or annotation are refused, unless `plain`."""
     corpus = open_corpus(data, labelled=labelled)
     if plain or labelled or data.partition(":")[0] in CORPORA:
         return corpus
@@ -227,10 +227,10 @@ def open_running_text(data: str, *, labelled: bool = False, plain: bool = False)
 
 
 class BuiltInCorpus(ABC):
-    """What a built-in corpus is: text by split, without a file.
+    """Base class of built-in corpora: text by split, without a file.
 
-    A corpus is a dataclass and a line in `CORPORA` (`corpora.py`); its
-    settings, as in `arithmetic:digits=3`, are its fields.
+    A corpus is a dataclass and a line in `CORPORA` (`corpora.py`). Its fields are its settings, as
+    in `arithmetic:digits=3`.
     """
 
     about: ClassVar[str]  # one line for lists
@@ -241,16 +241,16 @@ class BuiltInCorpus(ABC):
 
     @abstractmethod
     def details(self) -> str:
-        """One line: what someone who uses it should know, the settings among it."""
+        """A one-line description for users, including the settings."""
 
 
-# Of 20 lines drawn, how many go to which split.
+# How many of 20 drawn lines go to each split.
 _SHARES = {"train": range(2, 20), "valid": range(1), "test": range(1, 2)}
-_HELD_OUT_SHARE = 20  # valid and test text have one line for so many of the training text
+_HELD_OUT_SHARE = 20  # training lines per line of the valid and of the test text
 
 
 class Line(NamedTuple):
-    """A line, and what makes it another than other lines (its problem without decoration)."""
+    """A line and its identity (its problem without decoration)."""
 
     text: str
     identity: str
@@ -258,11 +258,11 @@ class Line(NamedTuple):
 
 @dataclass(kw_only=True)
 class DrawnLines(BuiltInCorpus):
-    """Corpora whose lines are drawn one by one, each line independent of the others.
+    """Base class of corpora whose lines are drawn independently of each other.
 
-    A corpus says how to draw one line and gets the text of each split. A line belongs to one split
-    for ever, whatever the seed and the size: a fingerprint of what it asks decides. So no model,
-    however much of the training text it has seen, has met a line of the test text.
+    A subclass draws one line; this class makes the text of each split. A line always belongs to the
+    same split, for every seed and size: a fingerprint of its identity decides. So no training text
+    ever contains a line of the test text.
     """
 
     lines: int = 20_000  # of the training text; validation and test text have a twentieth each
@@ -282,7 +282,7 @@ class DrawnLines(BuiltInCorpus):
         """One line."""
 
     def text(self, split: str) -> str:
-        """The text of a split, one line per draw that belongs to it."""
+        """The text of a split: the drawn lines that belong to it."""
         share = choose(_SHARES, split, "split")
         number = self.lines if split == "train" else self.lines // _HELD_OUT_SHARE
         chance = random.Random(f"{split} {self.seed}")

@@ -1,16 +1,16 @@
-"""How a tokenized corpus writes what people type.
+"""Tokenize typed text in the style of a tokenized corpus.
 
     typed            He didn't see the house, but John's dog did.
     Penn Treebank    he did n't see the house but john 's dog did
     WikiText         He didn 't see the house , but John 's dog did .
 
-Takes the words of a corpus, most frequent first, and learns from them which marks stand apart from
-words, which clitics there are, whether there are capitals and digits; gives the tokens of a typed
-text with their places in it. Called by `words.py`, which has the way back (`Line`), and by the
-tasks over words.
+Takes the words of a corpus, most frequent first, and learns from them which marks are separate
+tokens, which clitics exist, and whether there are capitals and digits. Gives the tokens of a typed
+text with their positions. Called by `words.py`, which has the reverse (`Line`), and by the tasks
+over words.
 
-A mark that the corpus never has apart from a word (Mikolov's Penn Treebank has no commas) is left
-out where it is attached to one. Text that is tokenized already is taken as it is.
+A mark that the corpus never writes as a token (Mikolov's Penn Treebank has no commas) is dropped
+where it is attached to a word. Text that is already tokenized stays as it is.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from typing import NamedTuple
 from elman.text.tokenizer import UNKNOWN
 
 _APOSTROPHES = "'’"
-_MOST_ATTACHED = 0.03  # of the words: Penn Treebank's abbreviations are 2 %, in raw text 20 %
-_FEW = 3  # words of a small corpus that may be abbreviations
+_MOST_ATTACHED = 0.03  # share of words with a mark: 2 % in the Penn Treebank, 20 % in raw text
+_FEW = 3  # words with a mark that a small corpus may have: abbreviations
 _SENTENCE_MARKS = (*'.,;:!?"()', "``", "''")
 _NUMBER = re.compile(r"\d[\d.,/:-]*")
 _CHUNK = re.compile(rf"{UNKNOWN}|(?:(?!{UNKNOWN})\S)+")
-_REMEMBERED = 1 << 18  # chunks of text whose tokens are kept
-# Other ways in which treebanks write a mark, at the beginning and at the end of a word.
+_REMEMBERED = 1 << 18  # chunks of text whose tokens are cached
+# Alternative spellings of a mark in treebanks, at the beginning and at the end of a word.
 _OTHER_NAMES = {
     '"': (("``", "''"), ("“", "”")),
     "(": (("-lrb-", "-lrb-"), ("-LRB-", "-LRB-")),
@@ -41,7 +41,7 @@ _OTHER_NAMES = {
 
 
 class Piece(NamedTuple):
-    """A token and where it stands in the typed text."""
+    """A token and its position in the typed text."""
 
     token: str
     start: int
@@ -60,18 +60,18 @@ class CorpusForm:
     ) -> None:
         """`words`: most frequent first; `normalise`: how a word is looked up among them.
 
-        `keeps_marks`: no mark is left out, even if the corpus does not have it.
+        `keeps_marks`: no mark is dropped, even if the corpus does not have it.
         """
         self._ranks = {word: rank for rank, word in reversed([*enumerate(words)])}
         self._normalise = normalise
         self._keeps_marks = keeps_marks
         self._remembered: dict[str, tuple[Piece, ...]] = {}
 
-    # What is learned from the words ---------------------------------------------------------------
+    # Learned from the words -----------------------------------------------------------------------
 
     @cached_property
     def _ending(self) -> Counter[str]:
-        """By mark, how many words end with it."""
+        """For each mark, the number of words that end with it."""
         return Counter(word[-1] for word in self._ranks if _is_marked_word(word))
 
     @cached_property
@@ -80,7 +80,7 @@ class CorpusForm:
 
     @cached_property
     def _inside(self) -> dict[str, float]:
-        """By mark, how often words have it between letters; by the law of Zipf, from their rank."""
+        """For each mark, how often it is between letters, from word ranks by Zipf's law."""
         weights: dict[str, float] = {}
         for word, rank in self._ranks.items():
             for mark in {*re.findall(r"(?<=\w)[^\w\s](?=\w)", word)}:
@@ -89,7 +89,7 @@ class CorpusForm:
 
     @cached_property
     def is_lowercase(self) -> bool:
-        """Whether the corpus has no capitals, but for the odd symbol such as N for a number."""
+        """Whether the corpus has no capitals, apart from symbols such as N for a number."""
         if self._normalise("A") == "a":
             return False  # words are looked up without their case, and keep it
         capitals = sum(len(word) > 1 and any(map(str.isupper, word)) for word in self._ranks)
@@ -112,15 +112,15 @@ class CorpusForm:
         return word.lower() if self.is_lowercase and word not in self._ranks else word
 
     def _token(self, word: str) -> str:
-        """A typed word as the corpus has it."""
+        """A typed word in the spelling of the corpus."""
         if self.knows(word) or not any(map(str.isdigit, word)):
             return self._cased(word)
-        # Penn Treebank has N for every number.
+        # The Penn Treebank writes N for every number.
         is_number = "N" in self._ranks and not self._has_numbers and _NUMBER.fullmatch(word)
         return "N" if is_number else self._cased(word)
 
     def _mark_token(self, mark: str, at_end: bool) -> str | None:
-        """A mark as the corpus has it apart from words; None: it never does."""
+        """A mark as the corpus writes it when it is a token of its own; None if it never is."""
         if self.knows(mark):
             return mark
         for names in _OTHER_NAMES.get(mark, ()):
@@ -129,20 +129,20 @@ class CorpusForm:
         return None
 
     def _is_attached(self, mark: str, counts: Counter[str]) -> bool:
-        """Whether this corpus writes a mark together with words, as raw text does."""
+        """Whether this corpus attaches a mark to words, as raw text does."""
         if self.knows(mark):
-            # By the law of Zipf: a rare mark alone against words that are as rare as any.
+            # By Zipf's law: compare a rare separate mark with words of the same rank.
             return counts[mark] / (len(self._ranks) + 3) > 1 / (self._rank(mark) + 3)
         return counts[mark] > max(_MOST_ATTACHED * len(self._ranks), _FEW)
 
-    # Taking text apart ----------------------------------------------------------------------------
+    # Splitting text -------------------------------------------------------------------------------
 
     def split(self, text: str) -> list[str]:
         """The tokens of a typed text, without its line ends."""
         return [piece.token for line in text.split("\n") for piece in self.pieces(line)]
 
     def pieces(self, line: str) -> list[Piece]:
-        """The tokens of a typed line and their places in it."""
+        """The tokens of a typed line and their positions."""
         chunks = [*_CHUNK.finditer(line)]
         if self._is_tokenized([chunk.group() for chunk in chunks]):
             return [Piece(self._cased(chunk.group()), *chunk.span()) for chunk in chunks]
@@ -154,7 +154,7 @@ class CorpusForm:
         return found
 
     def _is_tokenized(self, chunks: Iterable[str]) -> bool:
-        """Whether the marks of a line stand apart from its words already."""
+        """Whether the marks of a line are already separated from its words."""
         alone = False
         for chunk in chunks:
             if chunk in _SENTENCE_MARKS:
@@ -172,7 +172,7 @@ class CorpusForm:
         return self._remembered[key]
 
     def _take_apart(self, chunk: str, is_last: bool) -> list[Piece]:
-        """Marks off both ends, then the word between them."""
+        """Split off the marks at both ends, then split the word between them."""
         if self._is_whole(chunk, is_last):
             return [Piece(self._token(chunk), 0, len(chunk))]
         first, last = 0, len(chunk)
@@ -192,10 +192,10 @@ class CorpusForm:
         return [*before, *self._word(chunk, first, last), *after]
 
     def _is_whole(self, chunk: str, is_last: bool) -> bool:
-        """Whether a chunk is one word of the corpus, and not a word and a mark by chance.
+        """Whether a chunk is one word of the corpus, rather than a word with a mark attached.
 
-        `house,` may have slipped into the training text; `no.` is an abbreviation, but at the end
-        of a line more likely a word and a full stop.
+        `house,` may be an accident of the training text. `no.` is an abbreviation, but at the end
+        of a line it is more likely a word and a full stop.
         """
         if not self.knows(chunk):
             return _is_mark(chunk) and len({*chunk}) == 1
@@ -209,7 +209,7 @@ class CorpusForm:
         return not character.isalnum() and not self._is_attached(character, attached)
 
     def _run(self, chunk: str, first: int, last: int) -> int:
-        """How many equal marks at the end are one token, like `...`."""
+        """The number of equal marks at the end that form one token, like `...`."""
         mark = chunk[last - 1]
         equal = len(chunk[first:last]) - len(chunk[first:last].rstrip(mark))
         return equal if equal > 1 and self.knows(mark * equal) else 1
@@ -221,7 +221,7 @@ class CorpusForm:
         return [] if token is None else [Piece(token, start, start + len(mark))]
 
     def _word(self, chunk: str, first: int, last: int) -> list[Piece]:
-        """A word without marks around it: known, with a clitic, or of parts."""
+        """Split a word without outer marks: a known word, a word with a clitic, or parts."""
         word = chunk[first:last]
         if not self.knows(word):
             for cut in self._clitics(word):
@@ -237,13 +237,13 @@ class CorpusForm:
         return [Piece(self._token(word), first, last)]
 
     def _clitics(self, word: str) -> list[int]:
-        """Where a word may be cut at an apostrophe: did|n't, John|'s, l'|ami."""
+        """The places where a word may be split at an apostrophe: did|n't, John|'s, l'|ami."""
         places = [place for place, mark in enumerate(word) if mark in _APOSTROPHES]
         cuts = [cut for place in places for cut in (place - 1, place, place + 1)]
         return [cut for cut in cuts if 0 < cut < len(word) and _is_clitic_cut(word, cut)]
 
     def _inner_mark(self, mark: str, word: str, place: int) -> str | None:
-        """A mark between letters or digits as a token of its own, if the corpus has it so."""
+        """A mark between letters or digits as a separate token, if the corpus writes it so."""
         if f"@{mark}@" in self._ranks:  # WikiText: well @-@ known, 3 @.@ 5
             between_digits = word[place - 1].isdigit() and word[place + 1].isdigit()
             return f"@{mark}@" if mark == "-" or between_digits else None
@@ -253,7 +253,7 @@ class CorpusForm:
 
 
 def _is_clitic_cut(word: str, cut: int) -> bool:
-    """Before an apostrophe, behind one, or before the n of n't."""
+    """Positions before an apostrophe, after one, or before the n of n't."""
     if word[cut] in _APOSTROPHES or word[cut - 1] in _APOSTROPHES:
         return True
     return word[cut].lower() == "n" and word[cut + 1 : cut + 2] in (*_APOSTROPHES,)
@@ -265,5 +265,5 @@ def _is_mark(word: str) -> bool:
 
 
 def _is_marked_word(word: str) -> bool:
-    """Whether a word is more than marks, and no symbol of the corpus such as <unk> or @-@."""
+    """Whether a word has letters or digits and is not a corpus symbol such as <unk> or @-@."""
     return not _is_mark(word) and not (word[0] in "<-" and word[-1] in ">-")

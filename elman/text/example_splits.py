@@ -2,7 +2,7 @@
 
 Takes examples (labelled texts, tagged sentences, pairs, questions), gives lists of them; called by
 the tasks. Examples are drawn by a shuffle whose seed is fixed, so all runs on a file share one
-split: no run is evaluated on what another was trained on. The draw is stratified by label, and no
+split: no run is evaluated on training examples of another. The draw is stratified by label, and no
 label loses its last training example. Examples of one group, like the questions on one passage,
 stay together. Running text is not split here but in `corpora.py`, in its order.
 """
@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-SHUFFLED, ORDERED = "shuffled", "ordered"  # ordered: as elman 0.1.0 did, the last examples
+SHUFFLED, ORDERED = "shuffled", "ordered"  # ordered: the last examples, as in elman 0.1.0
 WAYS = (SHUFFLED, ORDERED)
 HELD_OUT = 0.1  # share of the training examples, where a folder has no valid file
 _TWENTIETH = 0.05  # share of a lone file that is valid, and share that is test
@@ -41,7 +41,7 @@ class Splitter:
         return self._drawn(examples, shares)
 
     def hold_out(self, examples: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Nine tenths to learn from, a tenth to validate on; a lone example is both."""
+        """Nine tenths for training, a tenth for validation; a single example serves as both."""
         if self.way == ORDERED:
             kept = max(1, round((1 - HELD_OUT) * len(examples)))
             return [*examples[:kept]], [*(examples[kept:] or examples)]
@@ -66,7 +66,7 @@ class Splitter:
         }
 
     def _units(self, examples: Sequence[Any]) -> list[list[int]]:
-        """What is drawn as one, as numbers of examples: each alone, or a whole group."""
+        """The units to draw, as indices of examples: single examples or whole groups."""
         if self.group is not None:
             groups: dict[Hashable, list[int]] = defaultdict(list)
             for number, example in enumerate(examples):
@@ -77,10 +77,10 @@ class Splitter:
 
 
 def _draw(pools: dict[str, list[list[int]]], count: int) -> list[list[int]]:
-    """Take this many units out of pools, as many of each as is its share, never its last one.
+    """Take this many units out of pools, in proportion to their sizes, never the last of a pool.
 
-    Shares are rounded down; what is missing then comes from the pools with the largest remainder,
-    and of pools that are alike from the larger one.
+    Shares are rounded down. The rest comes from the pools with the largest remainder; ties go to
+    the larger pool.
     """
     total = sum(map(len, pools.values()))
     exact = {label: count * len(pool) / total for label, pool in pools.items()}

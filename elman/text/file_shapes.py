@@ -1,8 +1,8 @@
-"""What a file looks like: running text, or a table, JSON or annotation that only contains text.
+"""Detect the shape of a file: running text, or a table, JSON or annotation that contains text.
 
 Takes a document, gives the format's name, or None for running text; called before a language model
-reads a file. The content decides, and the file's name only how much of it is needed. Only formats
-whose every line has the same form are recognised, so that prose with tabs or commas, verse, source
+reads a file. The content decides; the file name only changes how many rows are needed. A format is
+recognised only if every line has the same form, so that prose with tabs or commas, verse, source
 code and Markdown stay text.
 """
 
@@ -20,9 +20,9 @@ from elman.text.reader import Document
 
 _SAMPLE = 100_000  # characters
 _ROWS = 300
-_FEWEST = 5  # rows that make a table, where the file's name does not say that it is one
-_ALIKE = 0.95  # share of rows that have as many cells as most have
-_TIGHT = 0.1  # largest share of cells after a space: prose has one after every comma
+_FEWEST = 5  # rows that make a table, unless the file name says that it is one
+_ALIKE = 0.95  # share of rows that must have the most common number of cells
+_TIGHT = 0.1  # largest share of cells that begin with a space: in prose, all do after a comma
 _CONLLU_TABS = 9
 _JSON_START = re.compile(r'\s*[\[{]\s*(\{\s*)?("[^"\n]*"\s*[:,\]]|\})')
 _TAG = re.compile(r"[^a-z\s\d]{1,9}|[BIESUL]-\S+|[A-Z]+[$_:=.|-].*|-[A-Z]{3}-")
@@ -30,13 +30,13 @@ _CONLLU_WORD = re.compile(r"\d+([-.]\d+)?")
 
 
 def refuse_other_shapes(document: Document) -> None:
-    """Refuse a file that only contains text, and say how to get it out."""
+    """Refuse a file that is not running text; the message shows how to extract the text."""
     shape = looks_like(document)
     if shape is None:
         return
     name = document.name
     raise InputError(
-        f"{name}: looks like {shape}, not running text; its format would be taken for text. "
+        f"{name}: looks like {shape}, not running text; the model would learn its format. "
         f"{_remedy(shape, name)}; or train with --set text.plain=true to read any file as it is"
     )
 
@@ -44,15 +44,15 @@ def refuse_other_shapes(document: Document) -> None:
 def _remedy(shape: str, name: str) -> str:
     if shape == "CoNLL-U":
         get = f"grep '^# text = ' {name} | cut -c10- > text.txt"
-        return f"Write its sentences to a file of their own ({get})"
+        return f"Write its sentences to a separate file ({get})"
     if shape.startswith("tab-"):
         get = f"cut -f2 {name} > text.txt"
-        return f"Write the column that has the text to a file of its own (for the second: {get})"
+        return f"Write the text column to a separate file (for the second column: {get})"
     if shape.startswith("JSON"):
-        return "Write the text in it to a file of its own"
+        return "Write its text to a separate file"
     if shape.startswith("CoNLL"):
-        return "Write its sentences to a file of their own, or train a tagger with it"
-    return "Write the column that has the text to a file of its own"
+        return "Write its sentences to a separate file, or train a tagger with it"
+    return "Write the text column to a separate file"
 
 
 def looks_like(document: Document) -> str | None:
@@ -105,7 +105,7 @@ def _is_conllu(lines: list[str]) -> bool:
 
 
 def _is_columns(sample: str) -> bool:
-    """Sentences between blank lines, a word and its tags on every line, as many on each."""
+    """Whether every line has a word and the same number of tags, sentences between blank lines."""
     blocks = [block for block in re.split(r"\n\s*\n", sample.strip("\n")) if block.strip()]
     if len(blocks) < 3:
         return False
@@ -121,7 +121,7 @@ def _is_columns(sample: str) -> bool:
 
 
 def _tab_width(lines: list[str], fewest: int) -> int | None:
-    """Columns of a table with tabs; a tab that indents a line is none between columns."""
+    """The number of tab-separated columns; a tab that indents a line does not count."""
     widths = Counter(len(line.lstrip("\t ").rstrip().split("\t")) for line in lines)
     width, count = widths.most_common(1)[0]
     alike = count >= _ALIKE * len(lines)
@@ -129,7 +129,7 @@ def _tab_width(lines: list[str], fewest: int) -> int | None:
 
 
 def csv_separator(text: str, fewest: int = _FEWEST) -> str | None:
-    """What stands between the cells of a CSV table; None if the text is none."""
+    """The separator of a CSV table; None if the text is not one."""
     sample = _sample(text)
     for separator in (",", ";"):
         rows = _csv_rows(sample, separator, whole=len(sample) == len(text))
@@ -140,7 +140,7 @@ def csv_separator(text: str, fewest: int = _FEWEST) -> str | None:
             continue
         after = [cell for row in rows for cell in row[1:]]
         spaced = sum(cell[:1] == " " for cell in after)
-        ends = sum(row[-1] == "" for row in rows)  # lines that end in a comma are no table
+        ends = sum(row[-1] == "" for row in rows)  # lines that end in a comma are not a table
         if spaced <= _TIGHT * len(after) and ends < len(rows) / 2:
             return separator
     return None

@@ -1,12 +1,12 @@
-"""An artificial language in the spirit of Elman (1991), with a known limit of perplexity.
+"""An artificial language in the spirit of Elman (1991), with a known lowest perplexity.
 
 Verbs agree in number with their noun across relative clauses of any depth:
 
     boys who cat who Mary feeds sees walk .
 
-The words, the rules and their probabilities are this file; because they are known, so is the true
-distribution of every next word. Elman, J. L. (1991): Distributed representations, simple recurrent
-networks, and grammatical structure. Machine Learning 7.
+This file defines the words, the rules and their probabilities. So the true distribution of every
+next word is known. Elman, J. L. (1991): Distributed representations, simple recurrent networks,
+and grammatical structure. Machine Learning 7.
 """
 
 from dataclasses import dataclass
@@ -33,8 +33,8 @@ VERBS: dict[str, WordForms] = {
 }
 NAMES = [(0.6, "John"), (0.4, "Mary")]
 
-# How often a common noun carries a relative clause: in the main clause, and inside another one.
-# Inside is more frequent, so that clauses nest although most sentences have none.
+# The probability that a common noun has a relative clause: in the main clause, and inside another
+# relative clause. The second is higher, so that clauses nest although most sentences have none.
 RELATIVE_OUTSIDE, RELATIVE_INSIDE = 0.33, 0.55
 
 SENTENCES = {"train": 10_000, "valid": 1_000, "test": 1_000}
@@ -42,10 +42,10 @@ SENTENCES = {"train": 10_000, "valid": 1_000, "test": 1_000}
 
 @cache
 def elman_grammar(depth: int | None = None) -> Grammar:
-    """The language; `depth` limits how deep relative clauses nest (0: none), None does not.
+    """The grammar; `depth` limits how deep relative clauses nest (0: none, None: no limit).
 
-    Clauses are numbered by how deep they lie: 0 is the main clause. Without a limit all relative
-    clauses share the rules of level 1, which then refer to themselves.
+    Levels count the depth of a clause: 0 is the main clause. Without a limit all relative clauses
+    share the rules of level 1, which then refer to themselves.
     """
     if depth is not None and depth < 0:
         raise ValueError(f"depth must be at least 0, not {depth}")
@@ -86,7 +86,7 @@ def _clause_rules(level: int, inner: int, last: bool) -> Rules:
             (0.3, (f"OPTIONAL/{number}", f"MAYBE_OBJECT/{level}")),
             (0.2, (f"INTRANSITIVE/{number}",)),
         ]
-        # The noun that carries the clause is its subject, or the object missing after its verb.
+        # The noun with the clause is its subject, or the missing object of its verb.
         rules[f"CLAUSE/{number}/{level}"] = [
             (0.5, (f"VERB_PHRASE/{number}/{level}",)),
             (0.3, (f"NOUN_PHRASE/singular/{level}", "GAP_VERB/singular")),
@@ -96,7 +96,7 @@ def _clause_rules(level: int, inner: int, last: bool) -> Rules:
 
 
 def _word_rules() -> Rules:
-    """The rules that end in words."""
+    """The rules that produce words."""
     rules: Rules = {"NAME": [(probability, (name,)) for probability, name in NAMES]}
     for number in NUMBERS:
         for kind, words in {"NOUN": NOUNS, **VERBS}.items():
@@ -111,7 +111,7 @@ def _word_rules() -> Rules:
 
 
 def verbs(number: str) -> set[str]:
-    """The verb forms that go with a `singular` or a `plural` noun."""
+    """The verb forms that agree with a `singular` or a `plural` noun."""
     form = choose(NUMBERS, number, "number")
     return {forms[form] for words in VERBS.values() for _, forms in words}
 
@@ -125,20 +125,20 @@ class Agreement(NamedTuple):
 
     @property
     def distance(self) -> int:
-        """How many words stand between the noun and its verb."""
+        """The number of words between the noun and its verb."""
         return self.verb - self.noun - 1
 
 
 def agreement_points(words: list[str]) -> list[Agreement]:
     """Every verb of a sentence, or of the beginning of one, with the noun that controls it.
 
-    Each pending symbol of the stack remembers the noun it hangs on: a noun becomes the one of all
-    that it leaves pending (its relative clause, its verb); any other word hands on its own.
+    Each pending symbol of the stack remembers its controlling noun. A noun controls all symbols
+    that it leaves pending (its relative clause, its verb); any other word passes its controller on.
     """
     grammar = elman_grammar()
     nouns = {form for _, forms in NOUNS for form in forms} | {name for _, name in NAMES}
     numbers = {verb: number for number in NUMBERS for verb in verbs(number)}
-    stack, controllers = grammar.start(), [-1]  # no noun yet; the first word is always one
+    stack, controllers = grammar.start(), [-1]  # no noun yet; the first word is always a noun
     points = []
     for position, word in enumerate(words):
         taker = grammar.taker(stack, word)
@@ -153,9 +153,9 @@ def agreement_points(words: list[str]) -> list[Agreement]:
 
 @cache
 def grammar_text(split: str, sentences: int | None = None, seed: int = 0) -> str:
-    """The text of a split (train, valid or test): one sentence per line, drawn afresh.
+    """The text of a split (train, valid or test): one randomly drawn sentence per line.
 
-    Each split has a seed of its own, made from `seed`; short sentences do recur in all of them.
+    Each split has its own seed, derived from `seed`. Short sentences occur in several splits.
     """
     default = choose(SENTENCES, split, "split")
     own_seed = len(SENTENCES) * seed + list(SENTENCES).index(split)
@@ -167,13 +167,13 @@ def grammar_text(split: str, sentences: int | None = None, seed: int = 0) -> str
 class GrammarCorpus(BuiltInCorpus):
     """The texts above as a corpus."""
 
-    about = "artificial language with long-distance agreement"
+    about = "an artificial language with long-distance agreement"
 
     def text(self, split: str) -> str:
         return grammar_text(split)
 
     def details(self) -> str:
-        """How long its sentences are, and the limit of perplexity."""
+        """The mean length of the sentences, and the lowest possible perplexity."""
         grammar = elman_grammar()
         return (
             f"sentences of {grammar.mean_length():.2f} tokens on average; no model can have a "

@@ -8,7 +8,7 @@ Takes a document of JSON lines, gives a `PairFile`; called by
 identical, is skipped and reported with its number and the reason. The name of the paradigm may be
 missing: then it is the name of the file.
 
-BLiMP also names the word that decides a pair, in one of two ways. `critical` is where it stands:
+BLiMP also names the word that decides a pair, in one of two ways. `critical` is its position:
 
     one prefix    the same beginning, two words    Cats ▸sleep / Cats ▸sleeps
     two prefixes  two beginnings, the same word    Cats ▸sleep / A cat ▸sleep
@@ -38,7 +38,7 @@ from elman.text.reader import Document
 _FORM = '{"sentence_good": "…", "sentence_bad": "…", "UID": "…"}'
 _PARADIGMS = ("UID", "uid", "paradigm")
 IDENTICAL = "the two sentences are identical"
-# What BLiMP calls the beginning and the critical word of the good and of the bad sentence.
+# The BLiMP keys for the beginning and the critical word of the good and of the bad sentence.
 _ONE_PREFIX = (
     ("one_prefix_prefix", "one_prefix_word_good"),
     ("one_prefix_prefix", "one_prefix_word_bad"),
@@ -52,7 +52,7 @@ Place = tuple[int, int]  # of a word in its sentence: first character, and the o
 
 @dataclass(frozen=True)
 class MinimalPair:
-    """Two sentences that differ in little, and what they test."""
+    """Two minimally different sentences, and the rule that they test."""
 
     good: str
     bad: str
@@ -65,7 +65,7 @@ class MinimalPair:
 
 @dataclass(frozen=True)
 class SkippedLine:
-    """A line that was not used, and why."""
+    """A line that was skipped, with the reason."""
 
     file: str
     line: int
@@ -74,7 +74,7 @@ class SkippedLine:
 
 @dataclass(frozen=True)
 class PairFile:
-    """The pairs of a file and its other lines: together all lines with text."""
+    """The pairs of a file and its skipped lines: together all lines with text."""
 
     name: str
     pairs: tuple[MinimalPair, ...]
@@ -103,7 +103,7 @@ def read_minimal_pairs(document: Document) -> PairFile:
 def prepare_pair(
     pair: MinimalPair, prepare: Callable[[str], str], *, critical: bool = True
 ) -> MinimalPair:
-    """The pair with both sentences prepared for a tokenizer; critical: find those words again."""
+    """The pair with both sentences prepared for a tokenizer, and its critical words found again."""
     good, bad = prepare(pair.good), prepare(pair.bad)
     places = None
     if critical and pair.critical is not None:
@@ -153,7 +153,7 @@ def _sentence(entry: dict[str, Any], name: str) -> str:
 
 
 def _critical(entry: dict[str, Any], prefix: str, word: str, sentence: str) -> Place | None:
-    """Where the word stands, if the sentence does begin with the prefix and the word."""
+    """The position of the word, if the sentence begins with the prefix and the word."""
     given = entry.get(prefix), entry.get(word)
     if not all(isinstance(text, str) and text.strip() for text in given):
         return None
@@ -165,7 +165,7 @@ def _critical(entry: dict[str, Any], prefix: str, word: str, sentence: str) -> P
 
 
 def _find_again(place: Place, before: str, after: str) -> Place | None:
-    """A word's place after spaces, and perhaps marks such as the @ of WikiText, were put in."""
+    """The position of a word after spaces, and marks such as the @ of WikiText, were inserted."""
     letters = [n for n, character in enumerate(before) if not character.isspace()]
     found = _align([before[n] for n in letters], after)
     if found is None:
@@ -175,7 +175,7 @@ def _find_again(place: Place, before: str, after: str) -> Place | None:
 
 
 def _align(letters: list[str], text: str) -> list[int] | None:
-    """Where each letter stands in a text that has them all in order, maybe changed one by one."""
+    """The position of each letter in a text that has them in the same order, perhaps altered."""
     places = [n for n, character in enumerate(text) if not character.isspace()]
     if len(places) == len(letters):
         return places
@@ -189,7 +189,7 @@ def _align(letters: list[str], text: str) -> list[int] | None:
 
 
 NEXT, APART = "verb next to its noun", "verb apart from its noun"  # the fields
-_SENTENCES, _SEED = 500, 1991  # of its own: not those that models are trained on
+_SENTENCES, _SEED = 500, 1991  # a seed of its own: not the sentences of the training text
 _FORMS = [forms for words in (NOUNS, *VERBS.values()) for _, forms in words]
 _OTHER = {form: forms[1 - number] for forms in _FORMS for number, form in enumerate(forms)}
 _NOUN_NUMBER = {
@@ -200,19 +200,19 @@ _NOUN_NUMBER = {
 
 @cache
 def agreement_pairs(sentences: int = _SENTENCES, seed: int = _SEED) -> tuple[MinimalPair, ...]:
-    """The pairs of so many sentences, each of them with its twin, none of them twice.
+    """Draw distinct minimal pairs from the built-in grammar, each with its twin.
 
-    Minimal pairs of the artificial language: a verb in the wrong number.
+    The bad sentence has a verb in the wrong number.
 
         boys who Mary chases walk .      boys who Mary chases walks .
         boy who Mary chases walks .      boy who Mary chases walk .        its twin
 
     Gives pairs drawn from `grammar.py`; called by `tasks/language_modelling/minimal_pairs.py`. The
-    verb is the only one of its noun, so nothing else tells its number; and each pair has a twin in
-    which noun and verb have the other number. Who does not see as far as the noun is therefore
-    right in one of the two: exactly 50 %. Between them stands nothing, the word "who", or a clause;
-    the last noun of the clause may have the number of the right verb or of the wrong one, which
-    then attracts it.
+    noun has only this verb, so nothing else reveals its number. Each pair has a twin in which noun
+    and verb have the other number. A model that does not see the noun is therefore right in one of
+    the two: exactly 50 %. Noun and verb are adjacent, or separated by the word "who" or a clause.
+    The last noun of the clause may have the number of the right verb or of the wrong one; the
+    second case is attraction.
     """
     pairs: dict[MinimalPair, None] = {}
     for words in elman_grammar().sample(sentences, seed):
@@ -241,5 +241,5 @@ def _pair(words: list[str], point: Agreement) -> MinimalPair:
 
 
 def _changed(words: list[str], *places: int) -> list[str]:
-    """The words, with those at these places in the other number."""
+    """The words, with the other number at these positions."""
     return [_OTHER[word] if place in places else word for place, word in enumerate(words)]

@@ -1,11 +1,11 @@
-"""One form for characters that look the same: Unicode's composed form, and apostrophes and quotes.
+"""Normalise characters that look the same: Unicode NFC, and apostrophes and quotes.
 
     nfc           é as one character, however it was typed
-    nfc+quotes    the same, and ’ or ' (“ ” or ") as the training text has them
-    none          text as it is; so were all runs of version 0.1
+    nfc+quotes    the same, and ’ or ' (“ ” or ") as in the training text
+    none          text as it is, as in all runs of version 0.1
 
-Takes a text, gives it in that form, with the place in the text of every character. The setting
-`text.normalise` names the form. Called by every tokenizer and word list, at training and at use.
+Takes a text, gives the normalised text and the original position of every character. The setting
+`text.normalise` names the form. Called by every tokenizer and word list, in training and after.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TO_PLAIN = str.maketrans({**dict.fromkeys(_SINGLE, "'"), **dict.fromkeys(_DOUBL
 
 @dataclass(frozen=True)
 class Normaliser:
-    """A form of text, and the quotes of a training text: plain, or typographic."""
+    """A form of text, and the quotes of the training text: plain or typographic."""
 
     form: str = "none"
     typographic: bool = False
@@ -41,7 +41,7 @@ class Normaliser:
 
     @classmethod
     def learn(cls, text: str, form: str) -> Normaliser:
-        """The form of a training text, with the quotes that it has more often."""
+        """The form of a training text, with its more frequent kind of quotes."""
         if form != "nfc+quotes":
             return cls(form)
         plain = text.count("'") + text.count('"')
@@ -59,7 +59,7 @@ class Normaliser:
         return _curl(plain) if self.typographic else plain
 
     def places(self, text: str) -> np.ndarray:
-        """Where each character of the new form begins in the text, and behind the last the end."""
+        """The original position of each normalised character, then the end of the text."""
         lengths = [(len(part), len(unicodedata.normalize("NFC", part))) for part in _parts(text)]
         places = [
             start + min(number, old - 1)
@@ -76,23 +76,23 @@ AS_IT_IS = Normaliser()
 
 
 def normaliser_from_data(data: Any) -> Normaliser:
-    """The normaliser that gave this data; a run of version 0.1 has none."""
+    """Rebuild the normaliser from this data; runs of version 0.1 have none."""
     if data is None:
         return AS_IT_IS
     form, typographic = data["form"], data["typographic"]
     if not isinstance(form, str) or not isinstance(typographic, bool):
-        raise ValueError("the form of the text is not as it was saved")
+        raise ValueError("the saved form of the text is not valid")
     return Normaliser(form, typographic)
 
 
 def _curl(text: str) -> str:
-    """Plain quotes as typographic ones: opening before a word, closing elsewhere."""
+    """Turn plain quotes into typographic ones: opening before a word, closing elsewhere."""
     text = re.sub(r"(?<![^\s([{—–-])'(?=\w)", "‘", text).replace("'", "’")
     return re.sub(r'(?<![^\s([{—–-])"', "“", text).replace('"', "”")
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Pieces that are composed each by itself: a character and the marks that go with it."""
+    """Pieces that compose independently: a character and its combining marks."""
     part = ""
     for character in text:
         if part and _begins(part, character):
@@ -108,7 +108,7 @@ def _begins(part: str, character: str) -> bool:
         return False
     if character.isascii():
         return True
-    # Two letters may become one: Korean syllables are typed in parts.
+    # Two letters may become one: Korean syllables can be typed in parts.
     return unicodedata.normalize("NFC", part + character) == unicodedata.normalize(
         "NFC", part
     ) + unicodedata.normalize("NFC", character)

@@ -21,7 +21,7 @@ import numpy
 from numpy.typing import NDArray
 
 END = "<eos>"  # the token at the end of each line
-EMPTY = ""  # among the words that can come first: the symbol may also stand for nothing
+EMPTY = ""  # among the first words of a symbol: the symbol may also be empty
 Symbols = tuple[str, ...]
 Rules = dict[str, list[tuple[float, Symbols]]]  # symbol -> alternatives (probability, symbols)
 WordSets = dict[str, set[str]]
@@ -30,7 +30,7 @@ WordSets = dict[str, set[str]]
 def check_one_word_decides(rules: Rules, start: str) -> None:
     """The LL(1) condition: no word can begin two alternatives of one symbol.
 
-    An alternative that may be empty is also announced by every word that may follow the symbol.
+    An alternative that may be empty is also chosen by every word that may follow the symbol.
     """
     first = _first_words(rules)
     following = _following_words(rules, start, first)
@@ -87,7 +87,7 @@ def _following_words(rules: Rules, start: str, first: WordSets) -> WordSets:
 
 
 class Opening(NamedTuple):
-    """One way a symbol can begin: how probable it is, and what stays pending after its word."""
+    """One way a symbol can begin: its probability, and the symbols pending after its word."""
 
     probability: float
     rest: Symbols
@@ -96,8 +96,8 @@ class Opening(NamedTuple):
 class Grammar:
     """A probabilistic grammar in which one word of look-ahead decides every choice.
 
-    `rules` maps a symbol to its alternatives (probability, symbols); a symbol without rules is a
-    word, and no symbols at all means that nothing is said. ValueError if the probabilities of a
+    `rules` maps a symbol to its alternatives (probability, symbols). A symbol without rules is a
+    word; an alternative without symbols is empty. Raises a ValueError if the probabilities of a
     symbol do not sum to one, if one word cannot decide, or if sentences may grow without end.
     """
 
@@ -108,12 +108,12 @@ class Grammar:
         self.rules = rules
         self._start = start
         self._openings: dict[str, dict[str, Opening]] = {}
-        self._vanishing: dict[str, float] = {}  # probability that a symbol stands for nothing
+        self._vanishing: dict[str, float] = {}  # probability that a symbol is empty
         for symbol in _all_symbols(rules):
             self._prepare(symbol)
 
     def _prepare(self, symbol: str) -> None:
-        """Fill the tables of one symbol; this ends because one-word look-ahead bars left loops."""
+        """Fill the tables of one symbol; this ends because LL(1) excludes left recursion."""
         if symbol in self._openings:
             return
         if symbol not in self.rules:
@@ -137,7 +137,7 @@ class Grammar:
         return (self._start,)
 
     def next_words(self, stack: Symbols) -> dict[str, float]:
-        """The exact distribution of the next word; `END` has what is left if all may vanish."""
+        """The exact next-word distribution; `END` gets the rest if all symbols may be empty."""
         words: dict[str, float] = {}
         reached = 1.0
         for symbol in stack:
@@ -149,7 +149,7 @@ class Grammar:
         return words | {END: reached}
 
     def probability(self, stack: Symbols, word: str) -> float:
-        """How probable one possible word is: as in `next_words`, without listing the others."""
+        """The probability of one word: as in `next_words`, without listing the others."""
         taker = self.taker(stack, word)
         reached = math.prod(self._vanishing[symbol] for symbol in stack[:taker])
         if taker == len(stack):
@@ -164,7 +164,7 @@ class Grammar:
         return self._openings[stack[taker]][word].rest + stack[taker + 1 :]
 
     def taker(self, stack: Symbols, word: str) -> int:
-        """Which pending symbol says the word; those before it turn out to stand for nothing."""
+        """The pending symbol that produces the word; the symbols before it are empty."""
         for position, symbol in enumerate(stack):
             if word in self._openings[symbol]:
                 return position
@@ -186,7 +186,7 @@ class Grammar:
         drawn: list[list[str]] = []
         for _ in range(sentences):
             words: list[str] = []
-            pending = [self._start]  # the next symbol is the last of this list: popping is cheap
+            pending = [self._start]  # the next symbol is at the end of this list: popping is cheap
             while pending:
                 symbol = pending.pop()
                 if symbol in choices:
@@ -206,7 +206,7 @@ class Grammar:
         return log_probs
 
     def sentence_entropy(self) -> float:
-        """Entropy of one sentence in nats: the choices of its derivation, which it determines."""
+        """Entropy of one sentence in nats, which equals that of its (unique) derivation."""
         return self._expected_sum(
             {s: -sum(p * math.log(p) for p, _ in rules) for s, rules in self.rules.items()}
         )
@@ -270,4 +270,4 @@ def _check_finite(rules: Rules) -> None:
     """Sentences are finite on average when every generation of symbols is smaller than the last."""
     radius = max(abs(numpy.linalg.eigvals(_mean_offspring(rules))))
     if radius >= 1.0 - 1e-9:
-        raise ValueError(f"sentences grow without end: each symbol makes {radius:.3f} more")
+        raise ValueError(f"sentences grow without end: each symbol yields {radius:.3f} more")

@@ -1,7 +1,7 @@
-"""The Python language reference as a corpus: real English that ships inside every CPython.
+"""The Python language reference as a corpus: real English that ships with every CPython.
 
-`pydoc_data.topics`, what `help()` shows, is read from the running Python, so nothing is downloaded
-and the text differs a little from one Python version to the next.
+The text is `pydoc_data.topics` of the running Python, which `help()` shows. So nothing is
+downloaded, and the text differs a little between Python versions.
 """
 
 import platform
@@ -13,17 +13,17 @@ from elman.text.corpora import BuiltInCorpus
 
 SHARES = {"train": 0.8, "valid": 0.1, "test": 0.1}
 
-# A heading's underline (****, ====) or a table's border (+----+): drawn, not written.
+# The underline of a heading (****, ====) or the border of a table (+----+).
 _DRAWN_LINE = re.compile(r"\s*[|+]?[-=*~]{3,}[-=*~|+]*\s*")
 
 
 def python_docs_text(split: str) -> str:
     """The text of a split (train, valid or test), one paragraph per line.
 
-    A paragraph is a block between blank lines, its white space collapsed to single spaces. Left out
-    are the underlines of headings, the borders of tables, and every paragraph met before: topics
-    share whole sections, which would otherwise be in training and test text. A topic is in one
-    split only.
+    A paragraph is a block between blank lines, with white space collapsed to single spaces. The
+    underlines of headings, the borders of tables and repeated paragraphs are dropped: topics share
+    whole sections, which would otherwise be in training and test text. A topic is in one split
+    only.
     """
     choose(SHARES, split, "split")
     topics = _unique_paragraphs(_topics())
@@ -37,13 +37,13 @@ def python_docs_text(split: str) -> str:
 class PythonDocs(BuiltInCorpus):
     """The text above as a corpus."""
 
-    about = "the language reference inside this Python"
+    about = "the Python language reference, from the running Python"
 
     def text(self, split: str) -> str:
         return python_docs_text(split)
 
     def details(self) -> str:
-        """Which Python the text is from, and how many words each split has."""
+        """The Python version of the text, and the number of words in each split."""
         texts = {split: python_docs_text(split) for split in SHARES}
         paragraphs = sum(text.count("\n") for text in texts.values())
         counts = {split: len(text.split()) for split, text in texts.items()}
@@ -67,7 +67,7 @@ def _topics() -> dict[str, str]:
 
 
 def _paragraphs(text: str) -> list[str]:
-    """The blocks between blank lines, each on one line, without what is only drawn."""
+    """The blocks between blank lines, each on one line, without underlines and borders."""
     paragraphs = []
     for block in re.split(r"\n\s*\n", text):
         written = [line for line in block.splitlines() if not _DRAWN_LINE.fullmatch(line)]
@@ -76,7 +76,7 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def _unique_paragraphs(topics: dict[str, str]) -> dict[str, list[str]]:
-    """The paragraphs of each topic that no earlier topic has, nor itself before."""
+    """The paragraphs of each topic, without those that occurred before."""
     seen: set[str] = set()
     unique: dict[str, list[str]] = {}
     for topic, text in topics.items():
@@ -86,10 +86,10 @@ def _unique_paragraphs(topics: dict[str, str]) -> dict[str, list[str]]:
 
 
 def _assign(topics: dict[str, list[str]]) -> dict[str, str]:
-    """The split of each topic: the largest topic first, each to the split that lacks most words.
+    """The split of each topic: largest topic first, each to the split that lacks the most words.
 
-    So the shares come out right in any Python version, and validation and test text are made of
-    many small topics rather than of one large one.
+    So the shares are right in any Python version, and validation and test text consist of many
+    small topics rather than one large one.
     """
     sizes = {topic: len(" ".join(lines).split()) for topic, lines in topics.items()}
     lacking = {split: share * sum(sizes.values()) for split, share in SHARES.items()}

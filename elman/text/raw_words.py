@@ -1,9 +1,9 @@
-"""Words and marks of raw text, so that the text comes back to the letter.
+"""Tokenize raw text into words and punctuation, reversibly.
 
 A token is a word, a number, a punctuation mark or white space, together with one space before it:
 `He's 7.` gives ` He's`, ` 7`, `.`. The first token of a line has that space too (it is taken off
-again), so that a word is one token wherever it stands. A word that is not in the vocabulary is
-spelled in bytes, `<0xE2>`: nothing is ever unknown, and probabilities cover every text.
+again), so that a word is the same token everywhere. A word that is not in the vocabulary is
+spelled in bytes, `<0xE2>`: no token is unknown, and probabilities cover every text.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _FIRST_BYTE = 1  # ids: <eos>, 256 bytes, words
 
 
 def find_words(text: str) -> list[tuple[int, int]]:
-    """Where the words, numbers and marks of a text stand, first character and the one after it."""
+    """The positions of the words, numbers and marks of a text, as (start, end)."""
     places = []
     for match in _PIECES.finditer(text):
         if word := match.group().strip():
@@ -57,7 +57,7 @@ class RawWords(Tokenizer):
     """Words, numbers, marks and white space; bytes for the rest."""
 
     name = "raw-words"
-    about = "words and marks of raw text; rare words are spelled in bytes"
+    about = "words and punctuation of raw text; rare words become bytes"
     loses = ""
     whole_words = True
     space_before_words = True
@@ -66,7 +66,7 @@ class RawWords(Tokenizer):
         super().__init__(lowercase)
         self.words = words
         self.tokens = [EOS, *(f"<0x{byte:02X}>" for byte in range(256)), *words]
-        # Words are looked up apart from the markers, so that a `<eos>` in the text stays text.
+        # Words are looked up separately from markers, so that a `<eos>` in the text stays text.
         self.ids = Ids(words, unknown=-1)
 
     @classmethod
@@ -82,7 +82,7 @@ class RawWords(Tokenizer):
         return self._spell(pieces)[0]
 
     def _spell(self, pieces: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Ids of pieces, unknown ones in bytes; and how many ids each piece became."""
+        """Ids of pieces, with unknown ones in bytes, and the number of ids of each piece."""
         numbers = self.ids.of(pieces)
         numbers[numbers >= 0] += 1 + 256
         unknown = np.flatnonzero(numbers < 0)
@@ -91,7 +91,7 @@ class RawWords(Tokenizer):
         lengths[unknown] = [len(letters) for letters in spelled]
         ids = np.repeat(numbers, lengths)
         letters = np.frombuffer(b"".join(spelled), dtype=np.uint8).astype(np.int64) + _FIRST_BYTE
-        letters[letters == ord("\n") + _FIRST_BYTE] = self.eos_id  # a newline is a piece of its own
+        letters[letters == ord("\n") + _FIRST_BYTE] = self.eos_id  # a newline is always a piece
         ids[ids < 0] = letters
         return ids, lengths
 
@@ -110,7 +110,7 @@ class RawWords(Tokenizer):
         matches = list(_PIECES.finditer(_LINE_START.sub(" ", text)))
         ids, lengths = self._spell([match.group() for match in matches])
         places = np.array([match.span() for match in matches], dtype=np.int64).reshape(-1, 2)
-        # Back to the text without the added spaces: one at the start of each line that has text.
+        # Positions in the text without the added spaces: one at the start of each line with text.
         line_starts = [match.start() for match in _LINE_START.finditer(text)]
         added = np.array(line_starts, dtype=np.int64) + np.arange(len(line_starts))
         places -= np.searchsorted(added, places)

@@ -1,7 +1,7 @@
-"""Read text files: decode, count, and say everything that was not as expected.
+"""Read text files: decode, count, and report everything unexpected.
 
-Takes a path, gives a `Document`: the text with `\\n` line ends, and notes on what was changed.
-What cannot be read as text is refused with file, line, reason and remedy.
+Takes a path, gives a `Document`: the text with `\\n` line ends, and notes about all changes.
+Other files are refused; the message names file, line, reason and remedy.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from pathlib import Path
 
 from elman.errors import InputError
 
-_PARQUET = b"PAR1"  # at both ends of such a file
+_PARQUET = b"PAR1"  # at both ends of a Parquet file
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass
 class Document:
-    """A text, where it came from, and what happened on the way."""
+    """A text, its name, and notes about how it was read."""
 
     name: str
     text: str
@@ -31,12 +31,12 @@ class Document:
 
     @property
     def lines(self) -> int:
-        """Lines, the last one also when no newline ends it."""
+        """The number of lines, including a last line without a newline."""
         return self.text.count("\n") + (not self.text.endswith("\n"))
 
     @property
     def empty_lines(self) -> int:
-        """Lines without a character; each still counts as one line end."""
+        """The number of empty lines; each still counts as one line end."""
         return self.text.split("\n")[:-1].count("")
 
     def sha256(self) -> str:
@@ -46,7 +46,7 @@ class Document:
 
 @contextmanager
 def named(document: Document) -> Iterator[None]:
-    """Put the document's name before what is wrong in its text."""
+    """Add the name of the document to errors about its text."""
     try:
         yield
     except InputError as error:
@@ -59,11 +59,11 @@ def read_document(path: str | os.PathLike[str]) -> Document:
     data = _read_bytes(path)
     if path.suffix == ".gz":
         data = _decompress(path, data)
-    return _document(str(path), data, f"{path}: there is no text in it; give a file with text")
+    return _document(str(path), data, f"{path}: contains no text; give a file with text")
 
 
 def read_standard_input(data: bytes) -> Document:
-    """The text that came through a pipe."""
+    """The text from standard input."""
     return _document("-", data, "there is no text on standard input; pipe some in")
 
 
@@ -71,7 +71,7 @@ def _document(name: str, data: bytes, if_empty: str) -> Document:
     notes = []
     if data.startswith(_BYTE_ORDER_MARK):
         data = data[len(_BYTE_ORDER_MARK) :]
-        notes.append("a byte order mark at the start was left out")
+        notes.append("the byte order mark at the start was removed")
     text = _decode(name, data)
     if not text.strip():
         raise InputError(if_empty)
@@ -86,7 +86,7 @@ def _read_bytes(path: Path) -> bytes:
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except PermissionError:
-        raise InputError(f"{path}: no permission to read it; try chmod u+r {path}") from None
+        raise InputError(f"{path}: permission denied; try chmod u+r {path}") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
 
@@ -96,15 +96,15 @@ def _decompress(path: Path, data: bytes) -> bytes:
         return gzip.decompress(data)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(
-            f"{path}: ends in .gz but is not a whole gzip file ({error}); "
-            "rename it if it is plain text, or fetch it again"
+            f"{path}: ends in .gz but is not a complete gzip file ({error}); "
+            "rename it if it is plain text, or download it again"
         ) from None
 
 
 def _decode(name: str, data: bytes) -> str:
     if data.startswith(_PARQUET) and data.endswith(_PARQUET):
         raise InputError(
-            f"{name}: is a Parquet file, which is not read yet; write its columns as JSON lines "
+            f"{name}: Parquet files are not supported; convert it to JSON lines "
             "first, for example with pandas: read_parquet(…).to_json(…, orient='records', "
             "lines=True)"
         )
@@ -133,5 +133,5 @@ def _unify_line_ends(text: str, notes: list[str]) -> str:
     if windows:
         notes.append(f"{windows:,} Windows line ends (CR LF) were read as line ends")
     if alone := text.count("\r"):
-        notes.append(f"{alone:,} carriage returns inside lines were kept as they are")
+        notes.append(f"{alone:,} carriage returns inside lines were kept")
     return text

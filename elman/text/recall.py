@@ -1,6 +1,4 @@
-"""Corpora that test what a cell remembers: lines drawn one by one, each with an answer that is
-known.
-"""
+"""Corpora that test the memory of a cell: random lines, each with a known answer."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ TICKET_SENTENCE = (
     "After installing the toner into the printer, she finally printed her tickets."
 )
 _BEGINNING = "When {who} tried to print {whose} {thing}, "
-_MIDDLES = (  # what happens in between, from nothing to the story of the lectures
+_MIDDLES = (  # the middle of a story, from nothing to the full story of the lectures
     "",
     "{who} waited for a moment. Then ",
     "{who} found that the printer was out of {ink}. After installing more {ink}, ",
@@ -36,18 +34,18 @@ _HOW = ("finally", "quickly", "slowly", "happily", "proudly")
 
 @dataclass(kw_only=True)
 class Tickets(DrawnLines):
-    """The sentence with which lectures explain vanishing gradients, and thousands like it.
+    """The sentence that lectures use to explain vanishing gradients, and thousands like it.
 
         When she tried to print her tickets, she found that the printer was out of toner. …
         After installing the toner into the printer, she finally printed her tickets.
 
-    The last word was named before, and nothing in between says what it was: a model that knows it
-    has remembered it. Stories are short or long, so that the word has to be remembered for 6, 13,
-    21, 28 or 40 tokens; the longest are like the one above. Other words vary too, so that a line
-    cannot be known by its beginning. No line is in two splits.
+    The last word occurred at the beginning, and nothing in between reveals it: a model that
+    predicts it has remembered it. Stories differ in length, so the word must be remembered for 6,
+    13, 21, 28 or 40 tokens; the longest are like the one above. Other words vary too, so that the
+    beginning of a line does not determine it. No line is in two splits.
     """
 
-    about = "she printed her tickets: a word to be remembered for 6 to 40 more: tickets:lines=1000"
+    about = "she printed her tickets: recall a word after 6 to 40 others: tickets:lines=1000"
 
     lines: int = 1_000
 
@@ -69,32 +67,32 @@ class Tickets(DrawnLines):
 
     def details(self) -> str:
         return (
-            "stories of a printer; the last word is one that was named 6 to 40 words before, "
-            f"out of {len(THINGS)}"
+            f"stories about a printer; the last word, one of {len(THINGS)}, repeats a word that "
+            "occurred 6 to 40 words before"
         )
 
 
-LETTERS = "abcdefghijk"  # those of the paper's example
-_ANSWER_MARK = "="  # what follows it is determined
+LETTERS = "abcdefghijk"  # as in the example of the paper
+_ANSWER_MARK = "="  # the characters after it are determined
 
 
 @dataclass(kw_only=True)
 class Arithmetic(DrawnLines):
-    """Sums and differences among distractors: what a cell must remember, and what it must ignore.
+    """Sums and differences among distractors: a cell must remember digits and ignore letters.
 
         3e36d9-h1h39f94eeh43keg3c=-13991064        3369 - 13994433
 
-    Letters stand between the characters of the problem and mean nothing; after `=` comes the
-    result. A model that reads the line can know every character after `=`, and the end of the line.
-    The second of the two numbers is added or taken away; both have from one to `digits` digits.
+    The letters between the characters of the problem mean nothing; after `=` comes the result. The
+    problem determines every character after `=`, and the end of the line.
+    The second number is added or subtracted; both numbers have one to `digits` digits.
     Józefowicz, Zaremba and Sutskever (2015): An empirical exploration of recurrent network
     architectures.
     """
 
     about = "sums and differences among distractors: arithmetic:digits=3,lines=5000"
 
-    digits: int = 8  # of the longer numbers
-    distractors: int = 3  # most letters after a character of the problem; 0: none
+    digits: int = 8  # largest number of digits
+    distractors: int = 3  # largest number of letters after a character of the problem; 0: none
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -112,15 +110,15 @@ class Arithmetic(DrawnLines):
 
     def details(self) -> str:
         return (
-            f"sums and differences of two numbers, digits up to {self.digits}, letters after each "
-            f"character of the problem up to {self.distractors}; no problem is in two "
-            f"splits; what stands after {_ANSWER_MARK!r} is determined: elman evaluate --accuracy "
+            f"sums and differences of two numbers with up to {self.digits} digits, and up to "
+            f"{self.distractors} letters after each character of the problem; no problem is in two "
+            f"splits. To score the answers after {_ANSWER_MARK!r}: elman evaluate --accuracy "
             f"--after {_ANSWER_MARK}"
         )
 
 
 def _draw_number(digits: int, chance: random.Random) -> int:
-    """A number whose length is drawn first, so that short ones are as frequent as long ones."""
+    """Draw a length, then a number, so that short numbers are as frequent as long ones."""
     length = chance.randint(1, digits)
     return chance.randrange(10 ** (length - 1) if length > 1 else 0, 10**length)
 
@@ -130,26 +128,26 @@ def _letters(most: int, chance: random.Random) -> str:
 
 
 _SHORTEST_NAME = 2
-_CLOSING_MARK = "/"  # what follows it, up to `>`, is determined
+_CLOSING_MARK = "/"  # the characters after it, up to `>`, are determined
 _CLOSING_END = ">"
 
 
 @dataclass(kw_only=True)
 class Xml(DrawnLines):
-    """Nested tags: what was opened must be closed, by its own name and in the right order.
+    """Nested tags: every opened tag must be closed by name, in the right order.
 
         <etdomp><pegshmnaj><zbhbmg></zbhbmg></pegshmnaj></etdomp>
 
-    A document opens a tag; then, again and again, with probability 1/2 or after `steps` steps it
+    A document opens a tag. Then, in each step, with probability 1/2 or after `steps` steps it
     closes the tag that was opened last, and ends if none is open; otherwise it opens a new one.
-    Names are 2 to `longest_name` random letters. What stands in a closing tag after `</` is
+    Names are 2 to `longest_name` random letters. The name in a closing tag after `</` is
     determined; names of new tags are not. Józefowicz, Zaremba and Sutskever (2015).
     """
 
-    about = "nested tags of random names: xml:longest_name=4,steps=10"
+    about = "nested tags with random names: xml:longest_name=4,steps=10"
 
     longest_name: int = 10
-    steps: int = 50  # after which tags are only closed
+    steps: int = 50  # after so many steps, tags are only closed
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -160,7 +158,7 @@ class Xml(DrawnLines):
         """One document; it is its own identity."""
         name = self._draw_name(chance)
         open_tags, pieces = [name], [f"<{name}>"]
-        for step in range(1, 2 * self.steps + 1):  # at most `steps` are opened, and each is closed
+        for step in range(1, 2 * self.steps + 1):  # at most `steps` tags open, and each closes
             if step >= self.steps or chance.random() < 0.5:
                 if not open_tags:
                     break
@@ -179,6 +177,6 @@ class Xml(DrawnLines):
     def details(self) -> str:
         return (
             f"nested tags with names of {_SHORTEST_NAME} to {self.longest_name} random letters; no "
-            f"document is in two splits; names in closing tags are determined: elman evaluate "
+            f"document is in two splits. To score the names in closing tags: elman evaluate "
             f"--accuracy --after {_CLOSING_MARK} --until {_CLOSING_END!r}"
         )

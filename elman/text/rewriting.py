@@ -1,6 +1,4 @@
-"""Corpora of sequences to rewrite: symbols to copy, reverse or sort, and numbers in words to
-digits.
-"""
+"""Corpora of sequences to rewrite: copy, reverse or sort symbols, or write numbers as digits."""
 
 from __future__ import annotations
 
@@ -16,17 +14,17 @@ from elman.text.corpora import DrawnLines, Line
 
 @dataclass(kw_only=True)
 class _Symbols(DrawnLines):
-    """Sequences of symbols to copy, to reverse or to sort: tasks whose answer is known exactly.
+    """Sequences of symbols to copy, reverse or sort: tasks with an exactly known answer.
 
         c a b    c a b        copy         reverse   b a c        sort   a b c
 
-    A source of `shortest` to `longest` symbols, every length as likely, and its target, with a tab
-    between them. A model without attention must keep the whole source in one vector, and the longer
-    the source, the less it can; with attention it looks at one symbol after the other. Sutskever,
-    Vinyals and Le (2014) and Bahdanau, Cho and Bengio (2015) are about that difference.
+    A line has a source of `shortest` to `longest` symbols, all lengths equally likely, a tab, and
+    the target. A model without attention must store the whole source in one vector, which gets
+    harder with length; with attention it looks at one symbol after the other. Sutskever, Vinyals
+    and Le (2014) and Bahdanau, Cho and Bengio (2015) study that difference.
     """
 
-    symbols: int = 26  # how many letters there are to draw from
+    symbols: int = 26  # number of letters to draw from
     shortest: int = 1
     longest: int = 20
 
@@ -36,11 +34,11 @@ class _Symbols(DrawnLines):
         self.at_least("shortest", 1)
         self.at_least("longest", self.shortest)
         if self.symbols > len(string.ascii_lowercase):
-            raise InputError(f"symbols={self.symbols}: there are {len(string.ascii_lowercase)}")
+            raise InputError(f"symbols={self.symbols}: at most {len(string.ascii_lowercase)}")
         if self.symbols**self.longest < 1000:
             raise InputError(
-                f"symbols={self.symbols}, longest={self.longest}: there are too few sequences for "
-                "three splits; take more symbols, or longer sequences"
+                f"symbols={self.symbols}, longest={self.longest}: too few sequences for three "
+                "splits; use more symbols, or longer sequences"
             )
 
     @abstractmethod
@@ -62,9 +60,9 @@ class _Symbols(DrawnLines):
 
 @dataclass(kw_only=True)
 class Copy(_Symbols):
-    """The source once more."""
+    """The target repeats the source."""
 
-    about = "pairs: symbols and the same symbols: copy:longest=20,symbols=26"
+    about = "pairs: repeat a sequence of symbols: copy:longest=20,symbols=26"
 
     def answer(self, sequence: Sequence[str]) -> Sequence[str]:
         return sequence
@@ -72,9 +70,9 @@ class Copy(_Symbols):
 
 @dataclass(kw_only=True)
 class Reverse(_Symbols):
-    """The source from its end to its beginning."""
+    """The target is the source in reverse order."""
 
-    about = "pairs: symbols and the same from the end: reverse:longest=20,lines=50000"
+    about = "pairs: reverse a sequence of symbols: reverse:longest=20,lines=50000"
 
     def answer(self, sequence: Sequence[str]) -> Sequence[str]:
         return sequence[::-1]
@@ -82,9 +80,9 @@ class Reverse(_Symbols):
 
 @dataclass(kw_only=True)
 class Sort(_Symbols):
-    """The source in alphabetical order."""
+    """The target is the source in alphabetical order."""
 
-    about = "pairs: symbols and the same in alphabetical order: sort:longest=10"
+    about = "pairs: sort a sequence of symbols: sort:longest=10"
 
     def answer(self, sequence: Sequence[str]) -> Sequence[str]:
         return sorted(sequence)
@@ -102,25 +100,24 @@ _MOST_DIGITS = 3 * len(_GROUPS)
 
 @dataclass(kw_only=True)
 class NumberWords(DrawnLines):
-    """Numbers in words, and their digits: a small translation that is always right or wrong.
+    """Numbers in words, and their digits: a small translation task with one right answer.
 
         three hundred and forty two    3 4 2
         five thousand and seven        5 0 0 7
 
-    The target has one digit per word; a zero is written where no word stands for it, so a model
-    must count places and not only translate words. Every number of digits up to `digits` is as
-    likely.
+    The target has the digits, separated by spaces. No word stands for a zero, so a model must count
+    places and not only translate words. All numbers of digits up to `digits` are equally likely.
     """
 
-    about = "pairs: numbers in words and their digits: number-words:digits=6"
+    about = "pairs: write a number in words as digits: number-words:digits=6"
 
-    digits: int = 6  # of the longest numbers
+    digits: int = 6  # largest number of digits
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.at_least("digits", 3)
         if self.digits > _MOST_DIGITS:
-            raise InputError(f"digits={self.digits}: there are words for {_MOST_DIGITS} at most")
+            raise InputError(f"digits={self.digits}: must be at most {_MOST_DIGITS}")
 
     def draw(self, chance: random.Random) -> Line:
         length = chance.randint(1, self.digits)
@@ -136,7 +133,7 @@ class NumberWords(DrawnLines):
 
 
 def in_words(number: int) -> str:
-    """A number as people say it."""
+    """A number in English words."""
     if number == 0:
         return _SMALL[0]
     words: list[str] = []

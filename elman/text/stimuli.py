@@ -1,13 +1,12 @@
-"""Stimuli in a table with tabs: a sentence per row, or a word per row.
+"""Stimuli in a tab-separated table: one sentence or one word per row.
 
     item  condition  sentence                      item  condition  word
     1     plural     boys who Mary chases walk .   1     plural     boys
     1     singular   boy who Mary chases walks .   1     plural     who
 
-Takes a document, gives a `Stimuli`: which rows make which sentence, and the lines with columns
-added, row for row; called by `tasks/language_modelling/stimuli.py`. The first line names the
-columns. Words belong to one sentence as long as the columns that identify it (item, condition …)
-stay the same.
+Takes a document, gives a `Stimuli`: the rows of each sentence, and a method that adds columns to
+the lines. Called by `tasks/language_modelling/stimuli.py`. The first line names the columns. Words
+belong to one sentence as long as the columns that identify it (item, condition …) stay the same.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _IDENTIFY = (
     "list", "passage", "story", "trial", "line",
 )  # fmt: skip
 _FEWEST_FOR_ORDER = 20  # rows: fewer may be in alphabetical order by chance
-NOTHING = "NA"  # as R writes it
+NOTHING = "NA"  # a missing value in R
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class Stimuli:
     header: str
     lines: list[str]
     cells: list[str]  # the column of text, row by row; "" where there is none
-    sentences: list[list[int]]  # which rows make each sentence
+    sentences: list[list[int]]  # the rows of each sentence
     per_word: bool
 
     def columns(self) -> list[str]:
@@ -45,21 +44,19 @@ class Stimuli:
         return self.header.split("\t")
 
     def with_columns(self, names: Sequence[str], values: Sequence[Sequence[str]]) -> list[str]:
-        """The lines with these columns behind their own."""
+        """The lines with these columns appended."""
         for name in names:
             if name in self.columns():
-                raise InputError(
-                    f"{self.name}: has a column {name!r} already; rename it or leave it out"
-                )
+                raise InputError(f"{self.name}: already has a column {name!r}; rename or remove it")
         rows = zip(self.lines, zip(*values, strict=True), strict=True)
         return ["\t".join([self.header, *names]), *("\t".join([line, *row]) for line, row in rows)]
 
 
 def read_stimuli(document: Document, *, column: str = "", by: Sequence[str] = ()) -> Stimuli:
-    """The stimuli of a document; `column` holds the text, `by` tells sentences of words apart.
+    """The stimuli of a document; `column` holds the text, `by` the columns that identify sentences.
 
-    Columns that are not named are recognised: the first called sentence, text or stimulus, or else
-    word or token; and all called item, condition, sentence_id and the like.
+    By default, the text is the first column called sentence, text or stimulus, else word or token.
+    Columns called item, condition, sentence_id and the like identify sentences.
     """
     header, *lines = document.text.removesuffix("\n").split("\n")
     names = header.split("\t")
@@ -72,7 +69,7 @@ def read_stimuli(document: Document, *, column: str = "", by: Sequence[str] = ()
     if not rows:
         raise InputError(f"{document.name}: has a header but no rows")
     place, per_word = _column_of_text(document.name, names, column, by)
-    # NA, nan and None are words: only an empty cell has no text.
+    # NA, nan and None are words. Only an empty cell has no text.
     cells = [row[place].strip() for row in rows]
     if not any(cells):
         raise InputError(f"{document.name}: the column {names[place]!r} holds no text")
@@ -86,7 +83,7 @@ def read_stimuli(document: Document, *, column: str = "", by: Sequence[str] = ()
 def _column_of_text(
     file: str, names: list[str], column: str, by: Sequence[str]
 ) -> tuple[int, bool]:
-    """Where the text stands, and whether it is a word per row."""
+    """The column of the text, and whether it has one word per row."""
     lower = [name.strip().lower() for name in names]
     if column:
         if column not in names:
@@ -103,7 +100,7 @@ def _column_of_text(
 
 
 def _places(file: str, names: list[str], by: Sequence[str]) -> list[int]:
-    """The columns that tell one sentence from the next."""
+    """The columns that identify a sentence."""
     for name in by:
         if name not in names:
             raise InputError(f"{file}: has no column {name!r}; {nearest(name, names)}")
@@ -114,31 +111,31 @@ def _places(file: str, names: list[str], by: Sequence[str]) -> list[int]:
     ]
     if not found:
         raise InputError(
-            f"{file}: nothing tells where a sentence ends; name the columns that stay the same "
-            f"within one: --by {names[0]}"
+            f"{file}: cannot tell where a sentence ends; name the columns that stay the same "
+            f"within a sentence: --by {names[0]}"
         )
     return found
 
 
 def _refuse_disorder(file: str, cells: list[str], sentences: list[list[int]]) -> None:
-    """Refuse a table that was sorted by word, or whose sentences lie in pieces."""
+    """Refuse a table that is sorted by word, or whose sentences are scattered."""
     words = [cell.casefold() for cell in cells]
     falling = sum(one > next_one for one, next_one in pairwise(words))
     if len(words) >= _FEWEST_FOR_ORDER and falling <= 0.02 * len(words):
         raise InputError(
-            f"{file}: is sorted by word, so its words are not in the order of their sentences; "
+            f"{file}: is sorted by word, so its words are not in sentence order; "
             "sort it by sentence and position"
         )
     if len(words) >= _FEWEST_FOR_ORDER and len(sentences) > 0.9 * len(words):
         raise InputError(
-            f"{file}: nearly every row begins a new sentence, so the rows are not in the order of "
-            "the text; sort them by sentence and position, or name the columns that stay the same "
-            "within a sentence: --by"
+            f"{file}: nearly every row begins a new sentence, so the rows are not in text order; "
+            "sort them by sentence and position, or name the columns that stay the same within a "
+            "sentence: --by"
         )
 
 
 def _grouped(rows: list[list[str]], places: list[int]) -> list[list[int]]:
-    """Neighbouring rows that agree in these columns."""
+    """Group neighbouring rows that agree in these columns."""
     sentences: list[list[int]] = []
     last: list[str] | None = None
     for number, row in enumerate(rows):

@@ -1,7 +1,7 @@
-"""Sub-words: byte-pair encoding over bytes, and the unigram model, from the `tokenizers` library.
+"""Subwords: byte-level BPE and the unigram model, from the `tokenizers` library.
 
-The library's ids are ours minus one, for `<eos>`, which the library does not know. So it is never
-found in a text, and a text that contains `<eos>` stays text.
+An id is the id of the library plus one, because `<eos>` is 0 here and unknown to the library. So a
+text that contains the string `<eos>` stays text.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from elman.text.tokenizer import (
 )
 
 DEFAULT_SIZE = 8000
-# The unknown piece as the library knows it: no line has a newline, so a `<unk>` in a text is text.
+# The library's name of the unknown piece. No line has a newline, so a `<unk>` in a text is text.
 _UNKNOWN_PIECE = f"{UNKNOWN}\n"
-_PENALTY = 0.0001  # by which the library sets rare characters apart
+_PENALTY = 0.0001  # the step between the scores of rare characters in the library
 
 
 class _SubWords(Tokenizer):
-    """What the two have in common: lines go through the library, `<eos>` between them is ours."""
+    """Base class: the library encodes lines, this class adds `<eos>` between them."""
 
     space_before_words = True
     offset: ClassVar[int] = 1  # the library's first piece comes after <eos>
@@ -87,16 +87,16 @@ class _SubWords(Tokenizer):
     def from_data(cls, data: dict[str, Any]) -> Self:
         try:
             library = Library.from_str(text(data["library"], "library"))
-        except Exception as error:  # the library has no narrower one
+        except Exception as error:  # the library raises nothing narrower
             raise ValueError(error) from None
         return cls(library, flag(data["lowercase"], "lowercase"))
 
 
 class BytePairs(_SubWords):
-    """Byte-level BPE (Sennrich et al. 2016): frequent byte pairs are merged, again and again."""
+    """Byte-level BPE (Sennrich et al. 2016): merge the most frequent byte pair repeatedly."""
 
     name = "bpe"
-    about = "byte-pair encoding over bytes; nothing is unknown"
+    about = "byte-level byte-pair encoding; no token is unknown"
     loses = ""
 
     @staticmethod
@@ -120,10 +120,10 @@ class BytePairs(_SubWords):
 
 
 class Unigram(_SubWords):
-    """Unigram sub-words (Kudo 2018): the pieces that make the text most likely."""
+    """Unigram subwords (Kudo 2018): the pieces that make the text most likely."""
 
     name = "unigram"
-    about = "unigram sub-words; characters not seen in training are unknown"
+    about = "unigram subwords; characters not seen in training are unknown"
     loses = "characters that were not in the training text"
 
     unknown_id = 1
@@ -156,10 +156,10 @@ class Unigram(_SubWords):
 
 
 def _in_order(library: Library) -> list[tuple[str, float]]:
-    """The pieces of a trained unigram model, so that the same text always gives the same ids.
+    """The pieces of a trained unigram model in a fixed order, so that ids are reproducible.
 
-    The library goes through its pieces in random order: sums differ in their last digits, and
-    characters too rare to earn a probability get the lowest one and a small step each, by chance.
+    The library visits its pieces in random order: sums differ in their last digits, and characters
+    too rare for a probability get the lowest one plus a small step each, in random order.
     """
     unknown, *pieces = json.loads(library.to_str())["model"]["vocab"]
     lowest = min((score for _, score in pieces), default=0.0)

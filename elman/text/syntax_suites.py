@@ -1,4 +1,4 @@
-"""Suites of sentences in regions, with predictions about their surprisal, as SyntaxGym has them.
+"""Test suites in the format of SyntaxGym: sentences in regions, with surprisal predictions.
 
     {"meta": {"name": "agreement", "metric": "sum"},
      "predictions": [{"type": "formula", "formula": "(2;%wrong%) > (2;%right%)"}],
@@ -24,9 +24,9 @@ from typing import Any
 from elman.errors import InputError, nearest
 from elman.text.reader import Document
 
-# "=" holds for sums that are as near as this, as in SyntaxGym.
+# The tolerance of "=", as in SyntaxGym.
 _RELATIVE, _ABSOLUTE = 1e-5, 1e-3
-_DEEPEST = 50  # brackets in brackets
+_DEEPEST = 50  # nested brackets
 
 Place = tuple[str, int | None]  # condition and region; None: all of its regions
 Look = Callable[[Place], float]
@@ -47,7 +47,7 @@ _CLOSING = {"(": ")", "[": "]"}
 
 @dataclass(frozen=True)
 class Value:
-    """What a formula is about one item: true or a number, and whether two sides were equal."""
+    """The value of a formula for one item: a truth value or a number, and whether sides tied."""
 
     value: float | bool
     tie: bool = False
@@ -58,12 +58,12 @@ Node = Callable[[Look], Value]
 
 @dataclass(frozen=True)
 class Formula:
-    """A prediction about the surprisal of regions, which holds for an item or does not.
+    """A prediction about the surprisal of regions, true or false for each item.
 
         (4;%mismatch%) > (4;%match%)                     region 4 is the more surprising one
         [(5;%a%) - (5;%b%)] > [(5;%c%) - (5;%d%)] & (*;%a%) < 40
 
-    It is read by rules, from the weakest to the strongest, and never given to Python's `eval`:
+    It is parsed with this grammar, weakest operators first, and never passed to Python's `eval`:
 
         either      = both { "|" both }
         both        = comparison { "&" comparison }
@@ -83,18 +83,18 @@ class Formula:
 
 
 def read_formula(text: str) -> Formula:
-    """The formula of a text; an InputError says what is wrong with it."""
+    """Parse a formula; raises an InputError with the reason if it is wrong."""
     reader = _Reader(text)
     node, kind = reader.either()
     if reader.token is not None:
-        raise reader.refused(f"{reader.token!r} is not expected here")
+        raise reader.refused(f"unexpected {reader.token!r}")
     if kind != "truth":
-        raise reader.refused("nothing is compared; write for example (4;%a%) > (4;%b%)")
+        raise reader.refused("compares nothing; write for example (4;%a%) > (4;%b%)")
     return Formula(text, frozenset(reader.places), node)
 
 
 class _Reader:
-    """One method per rule; each gives a node and whether that is a `number` or a `truth`."""
+    """One method per rule; each returns a node and its kind, `number` or `truth`."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -118,11 +118,11 @@ class _Reader:
         self._match = _TOKEN.match(self.text, self._at)
         if self._match is None:
             rest = self.text[self._at :].strip()
-            raise self.refused(f"{rest[:20]!r} cannot be read; a region is written (4;%name%)")
+            raise self.refused(f"cannot parse {rest[:20]!r}; write a region as (4;%name%)")
         self._at = self._match.end()
 
     def _taken(self, signs: tuple[str, ...]) -> str | None:
-        """The sign that stands here, if it is one of these; it is then behind us."""
+        """Consume the next sign if it is one of these, and return it."""
         sign = None if self._match is None else self._match.group("sign")
         if sign not in signs:
             return None
@@ -142,7 +142,7 @@ class _Reader:
         while self._taken((sign,)):
             other, other_kind = rule()
             if (kind, other_kind) != ("truth", "truth"):
-                raise self.refused(f"{sign} stands between comparisons, not numbers")
+                raise self.refused(f"{sign} combines comparisons, not numbers")
             node = _both_sides(node, other, lambda a, b: join(bool(a), bool(b)))
         return node, kind
 
@@ -153,7 +153,7 @@ class _Reader:
             return left, kind
         right, other = self.sum()
         if (kind, other) != ("number", "number"):
-            raise self.refused(f"{sign} stands between numbers, not comparisons")
+            raise self.refused(f"{sign} takes numbers, not comparisons")
         compare = _COMPARISONS[sign]
 
         def node(look: Look) -> Value:
@@ -167,16 +167,16 @@ class _Reader:
         while sign := self._taken(("+", "-")):
             other, other_kind = self.value()
             if (kind, other_kind) != ("number", "number"):
-                raise self.refused(f"{sign} stands between numbers, not comparisons")
+                raise self.refused(f"{sign} takes numbers, not comparisons")
             node = _both_sides(node, other, operator.add if sign == "+" else operator.sub)
         return node, kind
 
     def value(self) -> tuple[Node, str]:
         match = self._match
         if match is None:
-            raise self.refused("something is missing at its end")
+            raise self.refused("is incomplete")
         if self.depth > _DEEPEST:
-            raise self.refused("it is nested too deep")
+            raise self.refused("is nested too deeply")
         if match.group("region"):
             return self._region(match), "number"
         if match.group("number"):
@@ -196,11 +196,11 @@ class _Reader:
         self.depth += 1
         sign = self._taken(("(", "[", "-"))
         if sign is None:
-            raise self.refused(f"{self.token!r} is not expected here")
+            raise self.refused(f"unexpected {self.token!r}")
         if sign == "-":
             inner, kind = self.value()
             if kind != "number":
-                raise self.refused("- stands before numbers, not comparisons")
+                raise self.refused("- negates numbers, not comparisons")
             result: tuple[Node, str] = (lambda look: Value(-inner(look).value)), "number"
         else:
             result = self.either()
@@ -224,11 +224,11 @@ _EXPECTED = {list: "a list", dict: "an object", str: "a text", int: "a whole num
 
 @dataclass(frozen=True)
 class Condition:
-    """One sentence of an item, in regions: their numbers, and what stands in each."""
+    """One sentence of an item, in regions: their numbers and their texts."""
 
     name: str
     numbers: tuple[int, ...]
-    regions: tuple[str, ...]  # "" where a condition has nothing
+    regions: tuple[str, ...]  # "" where a region is empty
 
 
 @dataclass(frozen=True)
@@ -241,10 +241,10 @@ class Item:
 
 @dataclass(frozen=True)
 class Suite:
-    """Items and what is predicted of each."""
+    """Items, and the predictions for each."""
 
     name: str
-    metric: str  # how the surprisal of a region comes from that of its tokens
+    metric: str  # how the surprisals of tokens are combined for a region
     predictions: tuple[Formula, ...]
     items: tuple[Item, ...]
 
@@ -309,7 +309,7 @@ def _condition(entry: Any, where: str) -> Condition:
 
 
 def _check_places(item: Item, predictions: tuple[Formula, ...], where: str) -> None:
-    """That all that is predicted about is there."""
+    """Refuse predictions about missing conditions or regions."""
     numbers = {condition.name: condition.numbers for condition in item.conditions}
     for name, region in {place for formula in predictions for place in formula.places}:
         if name not in numbers:
@@ -321,7 +321,7 @@ def _check_places(item: Item, predictions: tuple[Formula, ...], where: str) -> N
 
 
 def _get(entry: Any, key: str, kind: type, where: str) -> Any:
-    """The value under a key, which must be there and be of a kind."""
+    """The value of a key, which must exist and have the right type."""
     if not isinstance(entry, dict):
         raise InputError(f"{where}: must be an object like {{{json.dumps(key)}: …}}")
     if key not in entry:

@@ -1,8 +1,8 @@
-"""Tables in text files: rows of cells between tabs, commas or semicolons, or JSON lines.
+"""Tables in text files: cells separated by tabs, commas or semicolons, or JSON lines.
 
-Takes a document, gives a `TextTable`; called by the readers of labelled texts and of pairs. Which
-format a file has is seen from its name and its content (`file_shapes.py`). What the columns hold is
-decided elsewhere (`tasks/classification/columns.py`).
+Takes a document, gives a `TextTable`; called by the readers of labelled texts and of pairs. The
+file name and the content decide the format (`file_shapes.py`); the roles of the columns are decided
+elsewhere (`tasks/classification/columns.py`).
 """
 
 from __future__ import annotations
@@ -21,36 +21,36 @@ from elman.text.reader import Document
 
 
 def parse_columns(written: str) -> dict[str, str]:
-    """`text=utterance,label=intent` as a dict.
+    """Parse `text=utterance,label=intent` into a dict.
 
-    From what is read (text, label, source, target …) to the column that has it: a name in the
-    header, a key of JSON lines, or a number, the first column being 1.
+    It maps each role (text, label, source, target …) to a column: a name in the header, a key of
+    JSON lines, or a number; the first column is 1.
     """
     columns: dict[str, str] = {}
     for word in written.split(","):
         role, separator, column = (part.strip() for part in word.partition("="))
         if not (role and separator and column):
             raise InputError(
-                f"--columns {written}: write what each column has, like text=utterance,label=intent"
+                f"--columns {written}: write role=column, like text=utterance,label=intent"
             )
         if role in columns:
-            raise InputError(f"--columns {written}: {role} is named twice; name one column for it")
+            raise InputError(f"--columns {written}: {role} is given twice; give one column for it")
         columns[role] = column
     return columns
 
 
 def columns_setting(written: str) -> str:
-    """What was written after `--columns` as a setting, `text.columns={…}`."""
+    """The value of `--columns` as a setting, `text.columns={…}`."""
     pairs = [f"{json.dumps(k)} = {json.dumps(v)}" for k, v in parse_columns(written).items()]
     return f"text.columns={{{', '.join(pairs)}}}"
 
 
 def check_columns(columns: dict[Any, Any], roles: Sequence[str]) -> dict[str, str]:
-    """Columns whose roles are all known, each with a column of its own."""
+    """Refuse unknown roles, and two roles with the same column."""
     for role in columns:
         if role not in roles:
             raise InputError(
-                f"columns: {role!r} is not read from such a table; {nearest(str(role), roles)}"
+                f"columns: unknown role {role!r} for such a table; {nearest(str(role), roles)}"
             )
     found = {str(role): str(column) for role, column in columns.items()}
     if len({*found.values()}) < len(found):
@@ -59,7 +59,7 @@ def check_columns(columns: dict[Any, Any], roles: Sequence[str]) -> dict[str, st
 
 
 def read_json_lines(document: Document, form: str) -> Iterator[tuple[str, dict[str, Any] | None]]:
-    """Of every line its place and its object; None of a line without anything."""
+    """The position and the object of every line; None for an empty line."""
     for number, line in enumerate(document.text.removesuffix("\n").split("\n"), 1):
         where = f"{document.name}, line {number}"
         yield where, _parse(where, line, form) if line.strip() else None
@@ -80,12 +80,12 @@ def _parse(where: str, line: str, form: str) -> dict[str, Any]:
 
 _JSON = "{"
 _FORMATS = {_JSON: "JSON lines", "\t": "tab-separated", ",": "comma-separated", ";": "CSV with ;"}
-_LONGEST_CELL = 2**31 - 1  # csv refuses cells of 128 KB unless told
+_LONGEST_CELL = 2**31 - 1  # by default, csv refuses cells over 128 KB
 
 
 @dataclass(frozen=True)
 class TextTable:
-    """Rows of cells with the number of each one's last line."""
+    """Rows of cells, each with the number of its last line."""
 
     document: Document
     separator: str
@@ -94,7 +94,7 @@ class TextTable:
 
     @property
     def width(self) -> int:
-        """How many columns there are."""
+        """The number of columns."""
         return len(self.names) or len(self.rows[0][1])
 
     def where(self, line: int) -> str:
@@ -103,7 +103,7 @@ class TextTable:
 
 
 def table_separator(document: Document) -> str | None:
-    """What stands between the cells of a table; `{` for JSON lines, None if it is no table."""
+    """The separator of a table; `{` for JSON lines, None if it is not a table."""
     suffix = Path(document.name.removesuffix(".gz")).suffix.lower()
     first = document.text.lstrip("\n").split("\n", 1)[0]
     if suffix in (".jsonl", ".json", ".ndjson") or document.text.lstrip().startswith(_JSON):
@@ -119,7 +119,7 @@ def table_separator(document: Document) -> str | None:
 def read_table(document: Document, separator: str, *, with_empty: bool = False) -> TextTable:
     """The rows of a table; all must have as many cells as the first.
 
-    Empty lines are left out; `with_empty`: between tabs they are rows without anything in them.
+    Empty lines are skipped; `with_empty`: in tab-separated files they are empty rows.
     """
     if separator == _JSON:
         return _read_json(document)
@@ -134,7 +134,7 @@ def read_table(document: Document, separator: str, *, with_empty: bool = False) 
         if len(row) != width:
             raise InputError(
                 f"{document.name}, line {number}: has {len(row)} columns instead of {width} "
-                f"({_FORMATS[separator]}); give every row as many"
+                f"({_FORMATS[separator]}); give every row the same number"
             )
     return TextTable(document, separator, [], rows)
 

@@ -1,4 +1,4 @@
-"""Spans in tags: BIO and BIOES, from tags to entities and back.
+"""Tag schemes for spans (BIO, BIOES): from tags to entities and back.
 
     John  lives  in  New    York          B-PER O O B-LOC I-LOC       BIO (IOB2)
     (PER, 0, 1)      (LOC, 3, 5)          S-PER O O B-LOC E-LOC       BIOES
@@ -21,7 +21,7 @@ SCHEMES = ("bio", "bioes")
 
 @dataclass(frozen=True, order=True)
 class Entity:
-    """A span of words, from `start` up to but not with `end`."""
+    """A span of words, from `start` up to `end`, exclusive."""
 
     kind: str
     start: int
@@ -38,7 +38,7 @@ def is_scheme(tags: Iterable[str]) -> bool:
 def find_entities(tags: Sequence[str]) -> list[Entity]:
     """The spans of one sentence, in order."""
     found: list[Entity] = []
-    start, kind = 0, ""  # of the span that is open; no kind: none is
+    start, kind = 0, ""  # the open span; no kind: no span is open
     before = "O"  # prefix of the tag before
     for place, tag in enumerate(tags):
         prefix, _, own = tag.partition("-")
@@ -73,7 +73,7 @@ def convert_scheme(tags: Sequence[str], scheme: str) -> list[str]:
 
 
 def scheme_of(sentences: Iterable[Sequence[str]]) -> str:
-    """The scheme that tags are written in: bioes where there is an S- or E- tag."""
+    """The scheme of tags: bioes if there is an S- or E- tag, else bio."""
     prefixes = {tag[:2] for sentence in sentences for tag in sentence}
     return "bioes" if prefixes & {"S-", "E-"} else "bio"
 
@@ -94,7 +94,7 @@ def is_iob1(sentences: Iterable[Sequence[str]]) -> bool:
 
 
 def tags_in(tags: Iterable[str], scheme: str) -> set[str]:
-    """All tags that may come of these when their spans are written in a scheme."""
+    """All tags that can occur when the spans of these tags are written in a scheme."""
     become = {"B": "B", "I": "I", "E": "I", "S": "B"}
     if scheme == "bioes":
         become = {"B": "BS", "I": "IE", "E": "E", "S": "S"}
@@ -113,7 +113,7 @@ def check_scheme(name: str, sentences: Sequence[Sequence[str]]) -> None:
     bare = sorted(tags - marked - {"O"})
     if marked and bare and "O" in tags:
         raise InputError(
-            f"{name}: {bare[0]!r} is no tag of a span, beside tags like B-… and O; "
+            f"{name}: {bare[0]!r} does not mark a span, but other tags do (B-…, O); "
             "write every tag as O or with B-, I-, E-, S- before it"
         )
     if bare or scheme_of(sentences) == "bio":
@@ -123,5 +123,5 @@ def check_scheme(name: str, sentences: Sequence[Sequence[str]]) -> None:
             if tag[:1] in "BI" and after not in (f"I{tag[1:]}", f"E{tag[1:]}"):
                 raise InputError(
                     f"{name}: mixes BIO and BIOES: there are tags E-… or S-…, but in sentence "
-                    f"{number} a span ends with {tag}; write all spans in one way"
+                    f"{number} a span ends with {tag}; write all spans in one scheme"
                 )

@@ -1,4 +1,4 @@
-"""How the text of a task becomes examples: settings of the section `text`."""
+"""The settings of the section `text`: how the text of a task becomes examples."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ MEASURES = ("bleu", "chrf", "rouge-1", "rouge-2", "rouge-l", "exact")
 
 @dataclass(kw_only=True)
 class SentenceConfig:
-    """Which words are known."""
+    """Settings of the vocabulary and the split."""
 
-    lowercase: bool = False  # of the words that are looked up; characters stay as they are
+    lowercase: bool = False  # look words up in lower case; character inputs keep their case
     digits_alike: bool = False  # every digit counts as 0
-    min_count: int = 1  # words seen less often are unknown
+    min_count: int = 1  # words seen less often are out-of-vocabulary
     normalise: str = "nfc"  # none, nfc, or nfc+quotes: ’ and ' alike, as in the training text
-    split: str = SHUFFLED  # of a lone file, or without a valid file: shuffled or ordered
+    split: str = SHUFFLED  # of a single file, or of data without a valid file: shuffled or ordered
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -36,24 +36,24 @@ class SentenceConfig:
 class TaggedConfig(SentenceConfig):
     """Words with tags."""
 
-    column: str = ""  # where the tags are: upos, xpos or a number; "": upos, or the last
-    features: tuple[str, ...] = ()  # further columns that are read beside the word
-    scheme: str = "as written"  # of spans, in training: as written, bio or bioes
+    column: str = ""  # the column of the tags: upos, xpos or a number; "": upos, or the last
+    features: tuple[str, ...] = ()  # further columns to read as features of each word
+    scheme: str = "as written"  # tag scheme in training: as written, bio or bioes
 
     def __post_init__(self) -> None:
         super().__post_init__()
         choose(dict.fromkeys(("as written", *SCHEMES)), self.scheme, "text.scheme")
         if len(set(self.features)) < len(self.features):
-            raise InputError(f"text.features={[*self.features]}: a column stands there twice")
+            raise InputError(f"text.features={[*self.features]}: a column is given twice")
 
 
 @dataclass(kw_only=True)
 class LabelledConfig(SentenceConfig):
     """Texts with labels."""
 
-    phrases: bool = False  # of trees: learn every phrase too, not only whole sentences
-    rename: dict[str, str] = field(default_factory=dict)  # label to another; to "": left out
-    columns: dict[str, str] = field(default_factory=dict)  # of a table: {text = "…", label = "…"}
+    phrases: bool = False  # for trees: train on every phrase, not only on whole sentences
+    rename: dict[str, str] = field(default_factory=dict)  # label to new label; "" drops the label
+    columns: dict[str, str] = field(default_factory=dict)  # for tables: {text = "…", label = "…"}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -66,9 +66,9 @@ class LabelledConfig(SentenceConfig):
 
 @dataclass(kw_only=True)
 class LinesConfig(SentenceConfig):
-    """Plain text, for a model of its words."""
+    """Plain text, for bidirectional language models."""
 
-    longest: int = 60  # words; longer lines are cut at the end of a sentence, or there
+    longest: int = 60  # words; longer lines are split at the end of a sentence, or after so many
     split: str = ORDERED  # running text keeps its order
     plain: bool = False  # read the file as text even if it looks like a table
 
@@ -81,18 +81,18 @@ class LinesConfig(SentenceConfig):
 class PairConfig:
     """Pairs of a source and a target."""
 
-    source: str = "source"  # how its files end, or its column or field is called: en
-    target: str = "target"  # the same of the target: de
-    tokenizer: str = "auto"  # elman list tokenizers; "auto" looks at the training text
-    target_tokenizer: str = ""  # another one for the target; "": the same kind
+    source: str = "source"  # ending of the source files, or name of the column or field: en
+    target: str = "target"  # the same for the target: de
+    tokenizer: str = "auto"  # elman list tokenizers; "auto" decides from the training text
+    target_tokenizer: str = ""  # a different tokenizer for the target; "": the same kind
     shared: bool = False  # one vocabulary for both sides
-    vocabulary_size: int | None = None  # largest number of tokens of a side; None: all
-    min_count: int = 0  # tokens seen less often are unknown or spelled; 0: as the tokenizer likes
+    vocabulary_size: int | None = None  # largest vocabulary of a side; None: no limit
+    min_count: int = 0  # rarer tokens become unknown or bytes; 0: the default of the tokenizer
     lowercase: bool = False
     normalise: str = "nfc"  # none, nfc, or nfc+quotes: ’ and ' alike, as in the training text
-    longest: int = 100  # tokens of a side; longer pairs are not learned from
-    measure: str = "bleu"  # which one matters: bleu, chrf, rouge-1, rouge-2, rouge-l, exact
-    split: str = SHUFFLED  # of a lone file, or without a valid file: shuffled or ordered
+    longest: int = 100  # tokens of a side; longer pairs are not trained on
+    measure: str = "bleu"  # main measure: bleu, chrf, rouge-1, rouge-2, rouge-l, exact
+    split: str = SHUFFLED  # of a single file, or of data without a valid file: shuffled or ordered
     columns: dict[str, str] = field(default_factory=dict)  # {source = "…", target = "…"}
 
     def __post_init__(self) -> None:
@@ -102,7 +102,9 @@ class PairConfig:
         self.columns = check_columns(self.columns, ("source", "target"))
         at_least(self.longest, 1, "text.longest")
         if self.source == self.target:
-            raise InputError(f"text.source={self.source}: is the target too; name another side")
+            raise InputError(
+                f"text.source={self.source}: is also the target; name two different sides"
+            )
         if self.shared and self.target_tokenizer not in ("", self.tokenizer):
             raise InputError(
                 "text.shared=true: one vocabulary has one tokenizer; leave out "
@@ -111,7 +113,7 @@ class PairConfig:
         self.side(self.tokenizer)  # refuses wrong sizes
 
     def side(self, tokenizer: str) -> TextConfig:
-        """The settings of a tokenizer of one side."""
+        """The tokenizer settings of one side."""
         return TextConfig(
             tokenizer=tokenizer,
             vocabulary_size=self.vocabulary_size,

@@ -1,8 +1,8 @@
-"""What every tokenizer is: text to ids and back, with a place in the text for each token.
+"""The interface of every tokenizer: text to ids and back, with the position of each token.
 
-No torch here. The end of a line is one token in all of them, `<eos>`: a newline becomes `<eos>`,
-`<eos>` becomes a newline, so that word, sub-word, character and byte models count lines the same
-way and a text comes back as it was.
+No torch here. In all of them, the end of a line is one token, `<eos>`: a newline becomes `<eos>`
+and `<eos>` becomes a newline. So word, subword, character and byte models count lines the same
+way, and decoding restores the text.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ UNKNOWN = "<unk>"
 class TextConfig:
     """How text becomes ids."""
 
-    tokenizer: str = "auto"  # elman list tokenizers; "auto" looks at the training text
-    vocabulary_size: int | None = None  # largest number of tokens; None: as many as there are
-    min_count: int = 0  # words seen less often are unknown or spelled; 0: as the tokenizer likes
+    tokenizer: str = "auto"  # elman list tokenizers; "auto" decides from the training text
+    vocabulary_size: int | None = None  # largest number of tokens; None: no limit
+    min_count: int = 0  # rarer words become unknown or bytes; 0: the default of the tokenizer
     lowercase: bool = False
     normalise: str = "nfc"  # none, nfc, or nfc+quotes: ’ and ' alike, as in the training text
-    labelled: bool = False  # the data is a folder of lists; each line gets its file's name
+    labelled: bool = False  # the data is a folder of lists; prefix each line with its file name
     plain: bool = False  # read the file as text even if it looks like a table or annotation
 
     def __post_init__(self) -> None:
         if self.vocabulary_size is not None and self.vocabulary_size < 3:
-            raise InputError(f"text.vocabulary_size={self.vocabulary_size}: at least 3 are needed")
+            raise InputError(f"text.vocabulary_size={self.vocabulary_size}: must be at least 3")
         if self.min_count < 0:
-            raise InputError(f"text.min_count={self.min_count}: cannot be negative")
+            raise InputError(f"text.min_count={self.min_count}: must not be negative")
         choose(FORMS, self.normalise, "text.normalise")
 
 
 @dataclass
 class Spans:
-    """Ids of a text, and where in it each token begins and ends (characters)."""
+    """The ids of a text, and where each token begins and ends (characters)."""
 
     ids: np.ndarray
     starts: np.ndarray
@@ -55,8 +55,8 @@ class Tokenizer(ABC):
 
     name: ClassVar[str]
     about: ClassVar[str]
-    loses: ClassVar[str]  # what decode(encode(text)) does not bring back; "" if nothing
-    whole_words: ClassVar[bool] = False  # one token is one word or mark
+    loses: ClassVar[str]  # what decode(encode(text)) loses; "" if nothing
+    whole_words: ClassVar[bool] = False  # whether one token is one word or mark
     space_before_words: ClassVar[bool] = False  # the space before a word is part of its token
 
     tokens: list[str]  # a readable form of every token, by id
@@ -69,7 +69,7 @@ class Tokenizer(ABC):
 
     @classmethod
     def train(cls, text: str, config: TextConfig) -> Self:
-        """The tokenizer of a training text."""
+        """Fit a tokenizer to a training text."""
         normaliser = Normaliser.learn(text, config.normalise)
         tokenizer = cls._train(_cased(normaliser(text), config.lowercase), config)
         tokenizer.normaliser = normaliser
@@ -77,13 +77,13 @@ class Tokenizer(ABC):
 
     @classmethod
     def learn(cls, text: str, config: TextConfig) -> tuple[Self, np.ndarray]:
-        """The tokenizer of a training text, and the ids of that text."""
+        """Fit a tokenizer to a training text; return it with the ids of that text."""
         normaliser = Normaliser.learn(text, config.normalise)
         tokenizer, ids = cls._learn(_cased(normaliser(text), config.lowercase), config)
         tokenizer.normaliser = normaliser
         return tokenizer, ids
 
-    # What is done in one way for each kind, with text that is in the right case already.
+    # Implemented by each kind of tokenizer, for text that is already normalised.
 
     @classmethod
     @abstractmethod
@@ -102,36 +102,36 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of ids."""
+        """Decode ids to text."""
 
     @abstractmethod
     def to_data(self) -> dict[str, Any]:
-        """Everything needed to make it again, as plain data."""
+        """Everything needed to rebuild the tokenizer, as plain data."""
 
     @classmethod
     @abstractmethod
     def from_data(cls, data: dict[str, Any]) -> Self:
-        """The tokenizer that gave this data."""
+        """Rebuild the tokenizer from this data."""
 
     def encode(self, text: str) -> np.ndarray:
-        """Ids of a text, int64."""
+        """Encode a text as ids, int64."""
         no_surrogates(text)
         return self._encode(self._in_form(text))
 
     def spans(self, text: str) -> Spans:
-        """Ids with their places. Slower than `encode`, for texts a person will look at."""
+        """Ids with their positions. Slower than `encode`; for texts that are shown to people."""
         no_surrogates(text)
         return self._located(text, self._spans(self._in_form(text)))
 
     def normalise(self, text: str) -> str:
-        """The text as its tokens stand for it: what decoding brings back of known words."""
+        """The text as its tokens represent it: decoding gives this if all words are known."""
         return self._in_form(text)
 
-    # Text as people type and read it. A tokenizer of raw text makes no difference; one of tokenized
-    # text (`words.py`) puts marks and clitics apart, and together again.
+    # Text as people type and read it. A raw-text tokenizer handles it as any text. `words.py`, for
+    # tokenized text, separates marks and clitics, and joins them again.
 
     def typed_spans(self, text: str) -> Spans:
-        """Ids of a typed text, and the place in it of each."""
+        """Ids of a typed text, and the position of each."""
         no_surrogates(text)
         return self._located(text, self._typed_spans(self._in_form(text)))
 
@@ -143,17 +143,17 @@ class Tokenizer(ABC):
         return self._spans(text)
 
     def prepare(self, text: str) -> str:
-        """A typed text as the training text would have it."""
+        """A typed text in the form of the training text."""
         return text
 
     def context(self, ids: Sequence[int]) -> Sequence[int]:
-        """The last of these ids, as many as decide how the next one is written."""
-        # A character is at most four tokens, its bytes in UTF-8. A space before a word, which its
-        # neighbour decides, takes one.
+        """The last of these ids that affect how the next id is written."""
+        # A character has at most four tokens, its bytes in UTF-8. One more token decides whether
+        # there is a space before a word.
         return ids[-4:]
 
     def write(self, ids: Sequence[int], before: Sequence[int] = ()) -> str:
-        """What ids add to the text of those before them, as people write it."""
+        """The text that new ids add after the earlier ones, as people write it."""
         before = self.context(before)
         return self.decode([*before, *ids])[len(self.decode(before)) :]
 
@@ -161,21 +161,21 @@ class Tokenizer(ABC):
         return _cased(self.normaliser(text), self.lowercase)
 
     def _located(self, text: str, spans: Spans) -> Spans:
-        """Places in the text as it was given, not in its normal form."""
+        """Positions in the original text, not in its normalised form."""
         if len(self.normaliser(text)) == len(text):
             return spans
         places = self.normaliser.places(text)
         return Spans(spans.ids, places[spans.starts], places[spans.ends])
 
     def single_id(self, text: str) -> int:
-        """The id of a text that is one known token, like `=` among characters."""
+        """The id of a text that is a single known token, like `=` for characters."""
         ids = self.encode(text)
         if len(ids) != 1 or ids[0] == self.unknown_id:
-            raise InputError(f"{text!r}: is not one token of this vocabulary ({self.name})")
+            raise InputError(f"{text!r}: is not a single token of this vocabulary ({self.name})")
         return int(ids[0])
 
     def count_unknown(self, text: str, ids: np.ndarray) -> int:
-        """How many tokens stand for something that the vocabulary does not have."""
+        """The number of out-of-vocabulary tokens."""
         return 0 if self.unknown_id is None else int(np.count_nonzero(ids == self.unknown_id))
 
     def __len__(self) -> int:
@@ -183,7 +183,7 @@ class Tokenizer(ABC):
 
 
 def split_lines(ids: Iterable[int], eos_id: int) -> list[list[int]]:
-    """The ids of each line, without `<eos>`; one line more than there are line ends."""
+    """The ids of each line, without `<eos>`; one line more than line ends."""
     lines: list[list[int]] = [[]]
     for number in ids:
         if number == eos_id:
@@ -194,9 +194,9 @@ def split_lines(ids: Iterable[int], eos_id: int) -> list[list[int]]:
 
 
 def refuse_min_count(config: TextConfig, name: str) -> None:
-    """An error if words are to be left out by a tokenizer that has none."""
+    """Refuse `min_count` for a tokenizer without words."""
     if config.min_count:
-        raise InputError(f"text.min_count={config.min_count}: has no meaning for {name}")
+        raise InputError(f"text.min_count={config.min_count}: does not apply to {name}")
 
 
 def _cased(text: str, lowercase: bool) -> str:
@@ -204,14 +204,14 @@ def _cased(text: str, lowercase: bool) -> str:
 
 
 def lower(text: str) -> str:
-    """Lower case, but for the one letter that would grow, so that places in the text stay."""
+    """Lower case, except for the one letter that would get longer, so that positions stay."""
     return "İ".join(part.lower() for part in text.split("İ"))
 
 
 def count_vocabulary(
     counts: dict[str, int], config: TextConfig, min_count: int, reserved: int
 ) -> list[str]:
-    """Tokens seen often enough, most frequent first, ties in alphabetical order."""
+    """The tokens that are frequent enough, most frequent first, ties in alphabetical order."""
     smallest = config.min_count or min_count
     ranked = sorted((-count, token) for token, count in counts.items() if count >= smallest)
     room = None if config.vocabulary_size is None else max(config.vocabulary_size - reserved, 0)
@@ -219,7 +219,7 @@ def count_vocabulary(
 
 
 class Ids(dict[str, int]):
-    """Token to id; a token it does not have is the unknown one."""
+    """Token to id; missing tokens get the unknown id."""
 
     def __init__(self, tokens: Iterable[str], unknown: int) -> None:
         super().__init__((token, number) for number, token in enumerate(tokens))
@@ -234,7 +234,7 @@ class Ids(dict[str, int]):
 
 
 def require_size(config: TextConfig, smallest: int, what: str) -> None:
-    """An error if fewer tokens are asked for than a tokenizer cannot do without."""
+    """Refuse a vocabulary smaller than the tokenizer needs."""
     if config.vocabulary_size is not None and config.vocabulary_size < smallest:
         raise InputError(
             f"text.vocabulary_size={config.vocabulary_size}: {what} needs at least {smallest}"
@@ -242,7 +242,7 @@ def require_size(config: TextConfig, smallest: int, what: str) -> None:
 
 
 def no_surrogates(text: str) -> bytes:
-    """UTF-8 of a text; half characters (lone surrogates) have none and are refused."""
+    """Encode a text as UTF-8; half characters (lone surrogates) are refused."""
     try:
         return text.encode()
     except UnicodeEncodeError as error:
@@ -253,13 +253,13 @@ def no_surrogates(text: str) -> bytes:
 
 
 def after_mark(ids: np.ndarray, mark: int, eos_id: int, until: int | None = None) -> np.ndarray:
-    """Which ids stand after a mark in their line, `<eos>` among them; bool, same length.
+    """Which ids come after a mark in their line, `<eos>` included; bool, same length.
 
-    With `until`, only up to the next of these, which is the last one that counts.
+    With `until`, only up to and including the next id of that value.
     """
 
     def last_before(number: int) -> np.ndarray:
-        """Where the last of these stands before each id; -1: nowhere."""
+        """The position of the last of these before each id; -1 if there is none."""
         places = np.where(ids == number, np.arange(len(ids)), -1)
         return np.concatenate([[-1], np.maximum.accumulate(places)[:-1]])
 

@@ -1,8 +1,7 @@
-"""The words that a task knows: how often each was seen in training, and its number.
+"""The vocabulary of a task: the id of each word, and its count in training.
 
-Takes sentences of words, gives ids; called by the tasks. Unlike a tokenizer's vocabulary it has no
-way back to a text: what it does not know is the unknown word, number 0, whose characters the model
-still sees.
+Takes sentences of words, gives ids; called by the tasks. Unlike the vocabulary of a tokenizer, it
+cannot decode. An out-of-vocabulary word has id 0; the model still sees its characters.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ SYMBOLS = 259
 
 
 def spell(words: Sequence[str], longest: int) -> np.ndarray:
-    """Every word in symbols, (N, longest + 2): begin, its first bytes, end, then nothing.
+    """Spell every word in symbols, (N, longest + 2): begin, its first bytes, end, then padding.
 
-    Symbols are the bytes of UTF-8, so that no text is out of the alphabet.
+    Symbols are the bytes of UTF-8, so that every text can be spelled.
     """
     spelled = np.zeros((len(words), longest + 2), dtype=np.int16)
     for row, word in enumerate(words):
@@ -68,7 +67,7 @@ class WordList:
         digits_alike: bool = False,
         normalise: str = "none",
     ) -> WordList:
-        """The words of a training text that come at least so often, most frequent first."""
+        """The words that occur at least `min_count` times in training, most frequent first."""
         sentences = [*sentences]
         text = " ".join(map(" ".join, sentences)) if normalise == "nfc+quotes" else ""
         looked_up: dict[str, Any] = {
@@ -93,14 +92,14 @@ class WordList:
         return _DIGIT.sub("0", word) if self.digits_alike else word
 
     def ids(self, words: Sequence[str]) -> np.ndarray:
-        """The number of each word."""
+        """The id of each word."""
         return self._ids.of([self.normalise(word) for word in words])
 
     def __len__(self) -> int:
         return len(self.words)
 
     def to_data(self) -> dict[str, Any]:
-        """Everything needed to make it again, as plain data."""
+        """Everything needed to rebuild the list, as plain data."""
         return {
             "words": self.words[1:],
             "counts": self.counts[1:].tolist(),
@@ -111,7 +110,7 @@ class WordList:
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> WordList:
-        """The list that gave this data."""
+        """Rebuild the list from this data."""
         data = section(data, "words")
         words, counts = texts(data["words"], "words"), wholes(data["counts"], "counts")
         if len(words) != len(counts):

@@ -1,7 +1,7 @@
 """Words separated by white space, for corpora that are already tokenized (Penn Treebank, WikiText).
 
-Punctuation must stand apart already. A word not in the vocabulary is `<unk>`; a `<unk>` written in
-the text is that same word, as these corpora mean it.
+Punctuation must already be separated. An out-of-vocabulary word is `<unk>`; a `<unk>` in the text
+is the same token, as these corpora intend.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from elman.text.tokenizer import (
     split_lines,
 )
 
-# Markers that elman or the ARPA format adds itself; in the text they would mean two things.
+# Markers that elman or the ARPA format adds; in the text they would be ambiguous.
 RESERVED = (EOS, "<s>", "</s>")
-# The marker is looked for first, and then what is around it: ten times as fast as the other order.
+# The pattern matches the marker first, then its surroundings: ten times as fast as the reverse.
 _WRITTEN_UNKNOWN = re.compile(rf"{UNKNOWN}(?<!\S{UNKNOWN})(?!\S)")
 
 
@@ -39,7 +39,7 @@ class Words(Tokenizer):
     """Splits at white space."""
 
     name = "words"
-    about = "split at white space; for text that is already tokenized"
+    about = "split at white space, for text that is already tokenized"
     loses = "unknown words, and white space other than single spaces"
     whole_words = True
 
@@ -55,8 +55,8 @@ class Words(Tokenizer):
 
     @classmethod
     def _learn(cls, text: str, config: TextConfig) -> tuple[Self, np.ndarray]:
-        # Looking words up takes longest, so each is looked up once: numbered as they come, counted,
-        # renumbered by frequency.
+        # Lookups take the most time, so each word is looked up once: numbered in order of
+        # appearance, counted, renumbered by frequency.
         words = split_words(text)
         first_seen: dict[str, int] = defaultdict(itertools.count().__next__)
         numbers = np.fromiter(map(first_seen.__getitem__, words), np.int64, len(words))
@@ -83,7 +83,7 @@ class Words(Tokenizer):
         return Spans(ids, starts, ends)
 
     def count_unknown(self, text: str, ids: np.ndarray) -> int:
-        # A <unk> that is written in the text is known: it is that word.
+        # A <unk> in the text is a known token.
         written = len(_WRITTEN_UNKNOWN.findall(text))
         return super().count_unknown(text, ids) - written
 
@@ -93,7 +93,7 @@ class Words(Tokenizer):
 
     @cached_property
     def form(self) -> CorpusForm:
-        """How the training text writes what people type."""
+        """The conventions of the training text for typed input."""
         return CorpusForm([token for token in self.tokens if token not in (EOS, UNKNOWN)])
 
     def prepare(self, text: str) -> str:
@@ -120,7 +120,7 @@ class Words(Tokenizer):
         return Spans(self.ids.of(tokens[:-1]), starts, ends)
 
     def context(self, ids: Sequence[int]) -> Sequence[int]:
-        """The line so far: whether a quotation mark opens or closes depends on those before."""
+        """The line so far: earlier quotation marks decide whether the next one opens or closes."""
         for place in range(len(ids) - 1, -1, -1):
             if ids[place] == self.eos_id:
                 return ids[place + 1 :]
@@ -153,16 +153,16 @@ def split_words(text: str) -> list[str]:
 
 
 def refuse_reserved(text: str) -> None:
-    """A marker as a word of the text is an error that says where it stands."""
+    """Refuse a text that contains a marker as a word; the error names the line."""
     if not any(marker in text for marker in RESERVED):
         return
     match = re.search(rf"(?<!\S)({'|'.join(RESERVED)})(?!\S)", text)
     if match:
         line = text.count("\n", 0, match.start()) + 1
         raise InputError(
-            f"line {line}: the word {match.group()!r} is a marker that is added to every line "
-            "anyway; remove it from the text, or train with --set text.tokenizer=raw-words, for "
-            "which it is text like any other"
+            f"line {line}: the word {match.group()!r} is a marker that elman adds to every line; "
+            "remove it from the text, or train with --set text.tokenizer=raw-words, which reads "
+            "it as ordinary text"
         )
 
 
@@ -180,25 +180,25 @@ _PLAIN = {
 
 
 class Line:
-    """Tokens of a corpus as people write them: the way back from `corpus_form.py`.
+    """Write the tokens of a corpus as people do: the reverse of `corpus_form.py`.
 
         He didn 't see John 's house , did he ?   →   He didn't see John's house, did he?
 
-    Takes tokens one by one, so that a text can be shown while it is generated; gives what each adds
-    to the line. A space stands between two tokens unless one of them holds on to the other: closing
-    marks and clitics to the word before them, opening marks to the word after them. Plain quotation
-    marks open and close in turn.
+    Takes tokens one by one, so that a text can be shown while it is generated; gives the text that
+    each adds to the line. Two tokens are separated by a space unless one is attached to the other:
+    closing marks and clitics attach to the word before, opening marks to the word after. Plain
+    quotation marks open and close in turn.
     """
 
     def __init__(self, tokens: Sequence[str] = ()) -> None:
         self._open = dict.fromkeys(_IN_TURN, False)
         self._last = ""  # the token before
-        self._holds_on = True  # whether the next token stands at the last one, without a space
+        self._holds_on = True  # whether the next token follows without a space
         for token in tokens:
             self.add(token)
 
     def add(self, token: str) -> str:
-        """What one more token adds to the line."""
+        """The text that one more token adds to the line."""
         if len(token) == 3 and token[0] == token[2] == "@":  # WikiText: well @-@ known
             written, self._holds_on = token[1], True
         elif token in _IN_TURN:
@@ -211,7 +211,7 @@ class Line:
         return written
 
     def _quote(self, mark: str) -> str:
-        """A mark that opens if it is closed; an apostrophe after an s is a plural's."""
+        """Write a mark that opens and closes in turn; an apostrophe after an s marks a plural."""
         closes = self._open[mark]
         plural = mark == "'" and not closes and self._last.endswith("s") and not self._holds_on
         written = mark if closes or plural or self._holds_on else f" {mark}"
@@ -221,11 +221,11 @@ class Line:
         return written
 
     def _is_clitic(self, token: str) -> bool:
-        """Whether a token is the second part of the word before it: 's, n't."""
+        """Whether a token is a clitic of the word before it: 's, n't."""
         if not self._last[-1:].isalnum():
             return False
         return (token[:1] in "'’" and token[1:2].isalpha()) or token.lower() in ("n't", "n’t")
 
     def _is_elided(self, token: str) -> bool:
-        """Whether a token is the first part of the word after it: l', qu'."""
+        """Whether a token is a clitic of the word after it: l', qu'."""
         return len(token) > 1 and token[-1] in "'’" and token[:-1].isalpha() and len(token) < 4

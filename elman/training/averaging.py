@@ -1,10 +1,10 @@
-"""Averages of the weights over the steps: a second set of weights, never put in place of the first.
+"""Weight averaging over the steps: a second set of weights, which never replaces the first.
 
-    none       there is none
+    none       no averaging
     nt-asgd    the mean of all weights since validation stopped improving (Merity et al. 2018)
-    ema        an exponentially forgetting mean from the first step on
+    ema        an exponential moving average from the first step on
 
-Validation and the saved model use the averages once there are any; training goes on with its own
+Validation and the saved model use the averages once there are any; training continues with its own
 weights.
 """
 
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 
 
 class Averages:
-    """No averages; and what the others share, since all remember the validations."""
+    """No averaging; also the base class, since all averages record the validations."""
 
     about: ClassVar[str] = "no averages"
 
     def __init__(self, config: TrainingConfig, weights: Tensors) -> None:
         self.config = config
         self._validations: list[float] = []
-        self.steps = 0  # in the mean
+        self.steps = 0  # number of steps in the mean
         self.weights: Tensors | None = None  # the mean, once there is one
 
     def observe(self, nats: float, weights: Tensors) -> None:
-        """Take note of a validation, nats per token."""
+        """Record a validation, nats per token."""
         self._validations.append(nats)
 
     def update(self, weights: Tensors) -> None:
-        """Take in the weights after a step."""
+        """Add the weights after a step."""
         if self.weights is None:
             return
         self.steps += 1
@@ -46,15 +46,15 @@ class Averages:
         torch._foreach_lerp_(list(self.weights.values()), current, self._share())
 
     def _share(self) -> float:
-        """Of the weights after a step in the mean: as large as that of every step before it."""
+        """The share of the latest step in the mean: by default the same for every step."""
         return 1 / self.steps
 
     def to_data(self) -> dict[str, Any]:
-        """What it remembers beside the tensors."""
+        """The state besides the tensors, as plain data."""
         return {"steps": self.steps, "validations": self._validations}
 
     def restore(self, data: dict[str, Any], tensors: Tensors) -> None:
-        """Remember what `to_data` and `weights` gave."""
+        """Restore the state from `to_data` and `weights`."""
         self.steps = whole(data["steps"], "averages.steps")
         self._validations = [number(nats, "averages.validations") for nats in data["validations"]]
         self.weights = copied(tensors) or None
@@ -63,10 +63,10 @@ class Averages:
 class TriggeredMean(Averages):
     """Non-monotonically triggered averaging of stochastic gradient descent."""
 
-    about = "the mean of all steps since validation stopped improving (Merity et al. 2018)"
+    about = "the mean of the weights since validation stopped improving (Merity et al. 2018)"
 
     def observe(self, nats: float, weights: Tensors) -> None:
-        """Averaging begins when the last few validations brought nothing."""
+        """Start averaging when the last few validations brought no gain."""
         trigger = self.config.trigger
         earlier = self._validations[:-trigger] if trigger else self._validations
         if self.weights is None and earlier and nats > min(earlier):
@@ -75,9 +75,9 @@ class TriggeredMean(Averages):
 
 
 class ForgettingMean(Averages):
-    """At first a plain mean, so that the weights of the beginning are forgotten."""
+    """A plain mean at first, so that the initial weights are forgotten."""
 
-    about = "an exponentially forgetting mean from the first step on"
+    about = "an exponential moving average of the weights, from the first step on"
 
     def __init__(self, config: TrainingConfig, weights: Tensors) -> None:
         super().__init__(config, weights)

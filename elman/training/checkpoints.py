@@ -1,11 +1,11 @@
-"""Snapshots of a training ⇄ the files of a run folder.
+"""Convert snapshots of a training to the files of a run folder, and back.
 
-A run folder in training holds, beside what every run has (`weights.safetensors` are the best so
-far), what is needed to go on bit for bit:
+Besides the files of every run (`weights.safetensors` are the best so far), a run folder in training
+holds everything needed to continue bit for bit:
 
-    last.safetensors      the weights as training left them
+    last.safetensors      the weights after the last step
     memory.safetensors    optimizer, averages; carried state, random generators of every process
-    training.json         positions, schedule, best so far, how much of the history is of then
+    training.json         positions, schedule, best so far, number of history records
 
 and, written by `training_run.py`, `history.jsonl`, one record per line, and `curves.png`.
 """
@@ -31,7 +31,7 @@ _MOST_THREADS = 1024
 
 
 def checkpoint(snapshot: Snapshot, processes: Processes, records: int) -> dict[str, Any]:
-    """What changes with every checkpoint, of which so many records of the history are."""
+    """The files that change with every checkpoint, which covers so many history records."""
     best = snapshot.data["best_nats"]
     return {
         "last.safetensors": arrays(snapshot.weights),
@@ -40,14 +40,14 @@ def checkpoint(snapshot: Snapshot, processes: Processes, records: int) -> dict[s
             "threads": torch.get_num_threads(),
             "processes": processes.count,
             "history": records,
-            # JSON has no number for what is infinite.
+            # JSON has no infinity.
             "trainer": {**snapshot.data, "best_nats": best if math.isfinite(best) else None},
         },
     }
 
 
 def read_checkpoint(contents: Mapping[str, Any], processes: Processes) -> Snapshot:
-    """The snapshot that a run folder holds, with what this process remembers."""
+    """The snapshot in a run folder, with the memory of this process."""
     data = contents["training.json"]["trainer"]
     best = data["best_nats"]
     return Snapshot(
@@ -59,7 +59,7 @@ def read_checkpoint(contents: Mapping[str, Any], processes: Processes) -> Snapsh
 
 
 def read_state(path: Path, contents: Mapping[str, Any]) -> dict[str, int]:
-    """How a run was trained when its checkpoint was saved: threads, processes, records."""
+    """Facts about a training when its checkpoint was saved: threads, processes, records."""
     try:
         state = section(contents["training.json"], "training.json")
         processes = whole(state.get("processes", 1), "processes", at_least=1)
@@ -73,7 +73,7 @@ def read_state(path: Path, contents: Mapping[str, Any]) -> dict[str, int]:
 
 
 def restore(path: Path, trainer: Trainer, contents: Mapping[str, Any]) -> None:
-    """Let a trainer go on from the checkpoint in the contents of a run folder."""
+    """Restore a trainer from the checkpoint in the contents of a run folder."""
     try:
         snapshot = read_checkpoint(contents, trainer.processes)
         trainer.check(snapshot)
@@ -84,7 +84,7 @@ def restore(path: Path, trainer: Trainer, contents: Mapping[str, Any]) -> None:
 
 @contextmanager
 def first_step_checked(path: Path, trainer: Trainer) -> Iterator[None]:
-    """Around a training that goes on: what fails before a step was taken is the checkpoint's."""
+    """Context of a resumed training: errors before the first step are blamed on the checkpoint."""
     begun = trainer.counters.step
     try:
         yield
@@ -100,10 +100,10 @@ def _does_not_fit(path: Path, error: Exception) -> InputError:
 
 
 def arrays(tensors: Tensors) -> dict[str, np.ndarray]:
-    """Tensors as a run folder takes them."""
+    """Tensors as arrays for a run folder."""
     return {name: tensor.numpy(force=True) for name, tensor in tensors.items()}
 
 
 def _tensors(found: Mapping[str, np.ndarray]) -> Tensors:
-    # Copies, so that they lie in memory as torch would put them.
+    # Copies, so that their memory layout is that of torch.
     return {name: torch.from_numpy(array).clone() for name, array in found.items()}

@@ -1,6 +1,7 @@
-"""What a training counts: numbers of one step, sums since the last record, and how far it is.
+"""Counters of a training: numbers of one step, sums since the last record, and progress.
 
-The trainer counts, the loop reads; a run folder keeps them in `training.json` under these names.
+The trainer updates them, the loop reads them; a run folder stores them in `training.json` under
+these names.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Step:
-    """What one step of training showed."""
+    """The numbers of one training step."""
 
     nats: float
-    tokens: int  # that were learned
+    tokens: int  # trained on
     read: int  # all tokens of the batch
     gradient_norm: float  # before clipping
     clipped: bool
@@ -35,7 +36,7 @@ class Meter:
     learning_rate: float = 0.0  # of the last step
 
     def add(self, step: Step) -> None:
-        """Take in a step."""
+        """Add a step."""
         self.nats += step.nats
         self.tokens += step.tokens
         self.steps += 1
@@ -47,21 +48,21 @@ class Meter:
 
 @dataclass
 class Counters:
-    """How far a training is, and how it went."""
+    """The progress of a training."""
 
     step: int = 0  # steps taken
-    epoch: int = 0  # whole ones that are done
-    tokens_in_epoch: int = 0  # read of the current one
-    rate_factor: float = 1.0  # of every learning rate; lowered after a divergence
+    epoch: int = 0  # completed epochs
+    tokens_in_epoch: int = 0  # tokens read in the current epoch
+    rate_factor: float = 1.0  # multiplies every learning rate; lowered after a divergence
     best_nats: float = math.inf  # per token, of the best validation
-    best_step: int = 0  # after which it was
+    best_step: int = 0  # the step of the best validation
     waited: int = 0  # validations since the best
     validations: int = 0
-    validated_step: int = -1  # after which the last validation was
+    validated_step: int = -1  # the step of the last validation
     meter: Meter = field(default_factory=Meter)
 
     @staticmethod
     def from_data(data: dict[str, Any]) -> Counters:
-        """What `dataclasses.asdict` gave, whatever else is beside it."""
+        """Rebuild from the result of `dataclasses.asdict`; other keys are ignored."""
         own = {each.name: data[each.name] for each in fields(Counters)}
         return Counters(**{**own, "meter": Meter(**own["meter"])})

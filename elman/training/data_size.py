@@ -1,9 +1,9 @@
-"""A schedule for the size of the data: more epochs and smaller batches where there is little of it.
+"""Adapt the schedule to the size of the data: with little data, more epochs and smaller batches.
 
-A recipe states epochs and a batch size, and two minima: steps of the training (`min_steps`) and
-batches of an epoch (`min_batches`). Takes these settings and the batches of the data, gives
-settings that keep the minima. The settings of the run stay as they are: the same data gives the
-same schedule again when a run goes on. Called where a trainer is built.
+A recipe sets epochs and a batch size, and two minima: steps of the whole training (`min_steps`) and
+batches per epoch (`min_batches`). Takes these settings and the batches, gives settings that reach
+the minima. The settings of the run do not change: on resuming, the same data gives the same
+schedule. Called where a trainer is built.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _SMALLEST_BATCH = 4  # rows; gradients of fewer are mostly noise
 
 
 def fit_batch_size(config: TrainingConfig, batches: Batches, processes: int = 1) -> int:
-    """The batch size of the settings, or a smaller one if the data has too few batches.
+    """The batch size of the settings, or a smaller one if an epoch has too few batches.
 
-    `batches` are those of the settings; several processes need a multiple of their number.
+    `batches`: with the batch size of the settings. Processes need a multiple of their number.
     """
     found = count_steps(config, batches)
     if found >= config.min_batches:
@@ -31,9 +31,9 @@ def fit_batch_size(config: TrainingConfig, batches: Batches, processes: int = 1)
 
 
 def fit_schedule(config: TrainingConfig, batches: Batches) -> TrainingConfig:
-    """The settings with enough epochs; there are as many validations as in the original epochs.
+    """The settings with enough epochs; the number of validations stays the same.
 
-    `batches` are those of training, of `config.batch_size` rows.
+    `batches`: of the training data, with `config.batch_size` rows.
     """
     steps = count_steps(config, batches)
     if config.epochs * steps >= config.min_steps:
@@ -44,7 +44,7 @@ def fit_schedule(config: TrainingConfig, batches: Batches) -> TrainingConfig:
 
 
 def describe_fit(stated: TrainingConfig, fitted: TrainingConfig) -> list[str]:
-    """Notes on what is different from the stated settings."""
+    """A note on the differences from the stated settings, if there are any."""
     changes = []
     if fitted.epochs != stated.epochs:
         changes.append(
@@ -60,7 +60,7 @@ def describe_fit(stated: TrainingConfig, fitted: TrainingConfig) -> list[str]:
 
 
 def count_steps(config: TrainingConfig, batches: Batches) -> float:
-    """Steps of an epoch; of a stream with random windows, their mean."""
+    """Steps per epoch; the mean number if windows have random lengths."""
     known = batches.steps_per_epoch
     if known is not None:
         return known

@@ -1,7 +1,7 @@
-"""When a training has diverged: numbers that are NaN or infinite, or worse than knowing nothing.
+"""Detect divergence: NaN, infinity, or results worse than a uniform guess.
 
-Takes a model and tensors, says what is wrong with them. Raised by the trainer and the loop, which
-goes back to a good checkpoint and lowers the rate.
+Takes a model and tensors, gives the problem. The trainer and the loop raise it; the loop returns to
+a good checkpoint and lowers the learning rate.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-_UNTRAINED = 0.1  # nats: a network that has learned nothing may be this much worse than uniform
+_UNTRAINED = 0.1  # nats: an untrained network may be this much worse than uniform
 _FAR_WORSE = math.log(10)  # nats: ten times the perplexity of a uniform guess
 
 
@@ -21,7 +21,7 @@ class Diverged(Exception):
 
 
 class WorseThanUniform(Diverged):
-    """No validation was as good as giving every word the same probability."""
+    """Every validation was worse than a uniform distribution over the words."""
 
 
 def not_finite(tensors: Mapping[str, torch.Tensor]) -> str | None:
@@ -35,12 +35,12 @@ def not_finite(tensors: Mapping[str, torch.Tensor]) -> str | None:
 def refuse_worse_than_uniform(
     model: Any, learned: float, nats: float, best: float, *, finished: bool
 ) -> bool:
-    """Whether some validation was better than a uniform guess; raises if the training is lost.
+    """Whether some validation was better than a uniform guess; raises if training failed.
 
-    It is lost if it ends without one, or if the last validation is far worse and none was better;
-    and if the nats per token on the training text, `learned`, are worse as well. A training text
-    that is learned, while validation is bad, is unlike the validation text: that is no divergence.
-    Models that are judged by something else than nats, like errors, are not looked at.
+    It failed if it ends without such a validation, or if the last validation is far worse and none
+    was better; in both cases only if the nats per token on the training text, `learned`, are worse
+    too. If the training text is learned while validation is bad, the two texts differ: that is not
+    a divergence. Models with another criterion than nats, like errors, are not checked.
     """
     size = getattr(model, "vocabulary_size", 0)
     if not size or hasattr(model, "judge"):
@@ -50,8 +50,7 @@ def refuse_worse_than_uniform(
         return True
     if learned > uniform and (finished or nats > uniform + _FAR_WORSE):
         raise WorseThanUniform(
-            f"validation perplexity {_written(best)} at best, but guessing all words alike has "
-            f"{size:,}"
+            f"validation perplexity {_written(best)} at best, but a uniform guess has {size:,}"
         )
     return False
 

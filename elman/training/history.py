@@ -1,7 +1,7 @@
-"""What happened in a training: one line of JSON per record, and the curves as a picture.
+"""The history of a training: one line of JSON per record, and a plot of the curves.
 
-Takes records (plain data), gives `history.jsonl`, which grows while the training runs, and
-`curves.png`. A run that goes on from a checkpoint first drops what was written after it.
+Takes records (plain data), gives `history.jsonl`, which grows during the training, and
+`curves.png`. A run that resumes from a checkpoint first drops the records after it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ CURVES = "curves.png"
 
 Record = dict[str, Any]
 
-_HIGHEST = 1e100  # what a logarithmic axis can show
+_HIGHEST = 1e100  # the largest value for a logarithmic axis
 
 
 def read_history(folder: Path) -> list[Record]:
-    """Every record of a run; what follows a line that is no record is left out, like the last one
-    that was cut off by a kill.
+    """Every record of a run, up to the first invalid line, such as a last line that was cut off
+    when the process was killed.
     """
     try:
         with open_regular(folder / HISTORY) as file:
@@ -46,7 +46,7 @@ def read_history(folder: Path) -> list[Record]:
 
 
 def _is_record(record: Any) -> bool:
-    """Whether it has an epoch and single values beside it, numbers where curves are drawn."""
+    """Whether a record has an epoch and scalar values, with numbers for the plotted curves."""
     if not isinstance(record, dict):
         return False
     drawn = [name for name in record if name.endswith(("perplexity", "_error", "_norm", "_rate"))]
@@ -62,10 +62,10 @@ def _is_number(value: Any) -> bool:
 
 
 class History:
-    """The records of a run folder, appended as they come."""
+    """The records of a run folder, appended one by one."""
 
     def __init__(self, folder: Path, keep: int = 0) -> None:
-        """`keep` so many of the first records that are there already."""
+        """`keep`: the number of existing records to keep, from the first."""
         self._path = folder / HISTORY
         self.records = read_history(folder)[:keep]
         temporary = folder / f".{HISTORY}.partial"
@@ -74,11 +74,11 @@ class History:
             os.replace(temporary, self._path)
 
     def follow(self, folder: Path) -> None:
-        """The run folder has another name now."""
+        """Note that the run folder was renamed."""
         self._path = folder / HISTORY
 
     def add(self, record: Record) -> None:
-        """Write a record down at once."""
+        """Write a record immediately."""
         self.records.append(record)
         with self._writing(), self._path.open("a", encoding="utf-8") as file:
             file.write(_line(record))
@@ -89,7 +89,7 @@ class History:
             yield
         except OSError as error:
             raise ElmanError(
-                f"{self._path}: cannot be written ({error.strerror}); the last checkpoint is whole"
+                f"{self._path}: cannot be written ({error.strerror}); the last checkpoint is intact"
             ) from None
 
 
@@ -98,14 +98,14 @@ def _line(record: Record) -> str:
 
 
 def still_improving(records: list[Record], judged_by: str) -> bool:
-    """Whether the last validation was the best, and the last quarter of them gained 1 % or more."""
+    """Whether the last validation was the best, by at least 1 % in the last quarter of them."""
     found = [record[f"valid_{judged_by}"] for record in records if f"valid_{judged_by}" in record]
     before = found[: -max(1, len(found) // 4)]
     return bool(before) and found[-1] <= min(found) and found[-1] <= 0.99 * min(before)
 
 
 def draw_curves(records: list[Record], path: Path) -> None:
-    """Perplexity, learning rate and gradient norm over the epochs, as a picture, if it can be."""
+    """Plot perplexity, learning rate and gradient norm over the epochs, if that is possible."""
     from matplotlib.figure import Figure
 
     train = [record for record in records if "train_perplexity" in record]
@@ -137,7 +137,7 @@ def draw_curves(records: list[Record], path: Path) -> None:
     try:
         figure.savefig(temporary, format="png", dpi=110)
         os.replace(temporary, path)
-    except OSError:  # a full disk, say; the records are there to draw it from later
+    except OSError:  # for example a full disk; the records allow drawing it later
         with suppress(OSError):
             temporary.unlink()
 

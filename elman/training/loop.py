@@ -1,7 +1,7 @@
-"""The loop: steps, validations, checkpoints, recovery, and stopping when asked to.
+"""The training loop: steps, validations, checkpoints, recovery, and stopping on a signal.
 
-Takes a `Trainer` and a place to save snapshots, gives a trained model. Snapshots are saved every
-few minutes, after every validation that was better, when a signal asks to stop, and at the end.
+Takes a `Trainer` and a function that saves snapshots, gives a trained model. Snapshots are saved
+every few minutes, after every better validation, when a signal asks to stop, and at the end.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from elman.training.snapshot import Snapshot
 from elman.training.trainer import Trainer, undisturbed
 
 _TRIES = 3  # from one good checkpoint
-_LOWER = 0.5  # times the rate, after a divergence
-_SAVING_SHARE = 20  # saving takes at most one part in so many of the time
+_LOWER = 0.5  # factor of the learning rate after a divergence
+_SAVING_SHARE = 20  # saving takes at most a twentieth of the time
 _PROGRESS_SECONDS = 1.0
-_HISTORY_STEPS = 50  # per record of training in the history
-_SAME_CTRL_C = 0.2  # seconds in which a second one is the first one's echo
+_HISTORY_STEPS = 50  # steps per training record in the history
+_SAME_CTRL_C = 0.2  # seconds in which a second Ctrl-C is an echo of the first
 
 
 class Stopped(ElmanError):
@@ -44,19 +44,19 @@ class _Interrupted(Exception):
 
 @dataclass
 class TrainingProgress:
-    """How far a training is, for whoever watches."""
+    """The progress of a training, for display."""
 
     epochs: float
     of_epochs: float
     tokens_per_second: float
     perplexity: float  # of the last steps, on the training text
-    validation: float | None  # perplexity, or what else the model is judged by
+    validation: float | None  # perplexity, or the criterion of the model
     judged_by: str
     seconds_left: float
 
 
 class Loop:
-    """A training from where it is to its end."""
+    """Runs a training from its current position to its end."""
 
     def __init__(
         self,
@@ -73,10 +73,10 @@ class Loop:
         self._progress = progress
         self._after_step = after_step
         self._saved: Snapshot | None = None
-        self._good: Snapshot | None = None  # the last saved one after which a step went well
-        self._tries = 0  # from the good one
+        self._good: Snapshot | None = None  # the last snapshot that was followed by a good step
+        self._tries = 0  # from the good snapshot
         self._first: Snapshot | None = None  # until a validation was better than a uniform guess
-        self._restarts = 0  # from the first one
+        self._restarts = 0  # from the first snapshot
         self._asked: list[int] = []  # signals to stop
         self._learned = -math.inf  # nats per token of training, in the last record
         self._saved_at = time.perf_counter()
@@ -86,7 +86,7 @@ class Loop:
         self._start_clock()
 
     def run(self) -> None:
-        """All that is left to do; a snapshot of where it begins is saved already."""
+        """Run the rest of the training; a snapshot of its start is already saved."""
         with _signals(self.trainer.processes.count == 1) as asked:
             self._asked = asked
             self._saved = self._good = self._first = self.trainer.snapshot()
@@ -102,11 +102,11 @@ class Loop:
         except Diverged as problem:
             self._recover(problem)
         except _Interrupted:
-            pass  # what is saved next validates first when it is gone on with
+            pass  # a run resumed from the next snapshot validates first
 
     def _heed(self, asked: list[int]) -> None:
-        """Save if it is time to, and stop if a signal asked for it."""
-        # Clocks and signals differ between processes, what they do must not.
+        """Save if it is time, and stop if a signal asked for it."""
+        # Clocks and signals differ between processes, but their decisions must not.
         wishes = asked[0] if asked else 0, int(self._saving_due())
         number, saving = self.trainer.processes.largest(*wishes)
         if (number or saving) and not self._done():
@@ -119,7 +119,7 @@ class Loop:
         return self.trainer.finished and counters.validated_step == counters.step
 
     def _advance(self) -> None:
-        """A step, if one is left, and a validation if it is due."""
+        """Take a step, if one is left, and validate if it is time."""
         trainer = self.trainer
         if not trainer.finished and not self._validation_missed():
             self._timed_tokens += trainer.step().read
@@ -133,7 +133,7 @@ class Loop:
         if trainer.finished or self._validation_due():
             self._validate()
 
-    # Now and then ---------------------------------------------------------------------------------
+    # Reports and validations ----------------------------------------------------------------------
 
     def _start_clock(self) -> None:
         self._started = time.perf_counter()
@@ -143,7 +143,7 @@ class Loop:
         return self._timed_tokens / max(time.perf_counter() - self._started, 1e-9)
 
     def _show_progress(self) -> None:
-        """To whoever watches, every second or so."""
+        """Report the progress, about once a second."""
         self._shown_at = time.perf_counter()
         trainer, meter = self.trainer, self.trainer.counters.meter
         speed = self._tokens_per_second()
@@ -162,11 +162,11 @@ class Loop:
         )
 
     def _moment(self) -> Record:
-        """When it is: what every record begins with."""
+        """The time: the first fields of every record."""
         return {"step": self.trainer.counters.step, "epoch": self.trainer.epochs_done}
 
     def _write_down(self) -> None:
-        """What the steps since the last record showed."""
+        """Record the steps since the last record."""
         self._show_progress()
         trainer, meter = self.trainer, self.trainer.counters.meter
         self._learned = meter.nats / max(meter.tokens, 1)
@@ -187,18 +187,18 @@ class Loop:
     def _validation_due(self) -> bool:
         trainer = self.trainer
         done = min(trainer.epochs_done, trainer.config.epochs)
-        # A little early rather than late: the sum of many parts of an epoch is not exact.
+        # Slightly early rather than late: a sum of many fractions of an epoch is not exact.
         return (
             math.floor(done / trainer.config.validate_every + 1e-9) > trainer.counters.validations
         )
 
     def _validation_missed(self) -> bool:
-        """Whether a signal cut the validation after this step short."""
+        """Whether a signal interrupted the validation after this step."""
         counters = self.trainer.counters
         return self._validation_due() and counters.validated_step != counters.step
 
     def _heed_signals(self) -> None:
-        """In the midst of a validation; all processes stop after the same batch."""
+        """Called between the batches of a validation; all processes stop after the same batch."""
         (number,) = self.trainer.processes.largest(self._asked[0] if self._asked else 0)
         if number:
             raise _Interrupted
@@ -224,12 +224,12 @@ class Loop:
             if refuse_worse_than_uniform(
                 trainer.model, self._learned, nats, best, finished=finished
             ):
-                self._first = None  # nothing to go back to the start for
+                self._first = None  # no restart will be needed
         if better or trainer.finished:
             self._save()
-        self._start_clock()  # speed is that of training
+        self._start_clock()  # the speed counts training only
 
-    # Never losing work ----------------------------------------------------------------------------
+    # Saving and recovery --------------------------------------------------------------------------
 
     def _saving_due(self) -> bool:
         interval = max(self.trainer.config.save_minutes * 60, _SAVING_SHARE * self._saving_takes)
@@ -247,16 +247,16 @@ class Loop:
         self._save_snapshot(snapshot)
         self._saved_at = time.perf_counter()
         self._saving_takes = self._saved_at - started
-        self._started += self._saving_takes  # speed is that of training
+        self._started += self._saving_takes  # the speed counts training only
 
     def _trust_saved(self) -> None:
-        """A step went well: what was saved before it is good to return to."""
+        """After a good step: the snapshot saved before it is a good one to return to."""
         if self._good is not self._saved:
             self._good, self._tries = self._saved, 0
 
     def _recover(self, problem: Diverged) -> None:
-        """Back to the last good checkpoint, with a lower rate."""
-        assert self._good is not None, "taken before the first step"
+        """Return to the last good checkpoint, with a lower learning rate."""
+        assert self._good is not None, "set before the first step"
         trainer = self.trainer
         step = trainer.counters.step + 1
         self._tries += 1
@@ -264,29 +264,29 @@ class Loop:
             raise ElmanError(
                 f"training diverged ({problem}) in step {step}, and again after {_TRIES} returns "
                 "to the last good checkpoint with a lower rate; the run holds that checkpoint. "
-                "Lower training.learning_rate or training.clip and train anew"
+                "Lower training.learning_rate or training.clip and train again"
             )
         self._return_to(self._good, self._tries, problem)
-        self._write(trainer.snapshot())  # the lower rate, in place of what is not good
+        self._write(trainer.snapshot())  # with the lower rate, in place of the bad snapshot
         self._saved = self._good
 
     def _restart(self, problem: WorseThanUniform) -> None:
-        """Back to where this training began, with a lower rate: nothing later was any good."""
-        assert self._first is not None, "kept until a validation was better"
+        """Restart from the first snapshot with a lower rate: no later one was good."""
+        assert self._first is not None, "set until a validation was better"
         self._restarts += 1
         if self._restarts > _TRIES:
             self._write(self._first)
             raise ElmanError(
                 f"training diverged: {problem}, also after {_TRIES} restarts with a lower rate; "
-                "the run holds the weights that it began with. Lower training.learning_rate or "
-                "training.clip and train anew"
+                "the run holds its initial weights. Lower training.learning_rate or "
+                "training.clip and train again"
             )
         self._return_to(self._first, self._restarts, problem)
         self._good, self._tries = self.trainer.snapshot(), 0
         self._write(self._good)
 
     def _return_to(self, snapshot: Snapshot, tries: int, problem: Diverged) -> None:
-        """Go on from a snapshot with a rate that falls with every try."""
+        """Continue from a snapshot with a rate that falls with every try."""
         trainer = self.trainer
         step = trainer.counters.step + (not isinstance(problem, WorseThanUniform))
         trainer.restore(snapshot)
@@ -303,24 +303,24 @@ class Loop:
 
 
 def shown(judged: float, judged_by: str) -> float:
-    """What validation gave, as people read it: nats as perplexity, errors as their share."""
+    """A validation result for display: nats as perplexity, errors as their share."""
     return perplexity(judged) if judged_by == "perplexity" else judged
 
 
 def perplexity(nats: float) -> float:
-    """Of so many nats per token; still a number where those are many."""
+    """The perplexity of so many nats per token; finite even for large values."""
     return math.exp(min(nats, 700))
 
 
 @contextmanager
 def _signals(alone: bool) -> Iterator[list[int]]:
-    """The signals that asked to stop while inside: the step that is under way is finished first.
+    """Collect the signals that ask to stop; the current step is finished first.
 
-    A second Ctrl-C does not wait. `alone`: no launcher repeats the signal, as torchrun does.
+    A second Ctrl-C stops at once. `alone`: no launcher, like torchrun, repeats the signal.
     """
     asked: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield asked  # Python hands signals to the main thread only
+        yield asked  # Python delivers signals to the main thread only
         return
     first_at = 0.0
 
@@ -328,7 +328,7 @@ def _signals(alone: bool) -> Iterator[list[int]]:
         nonlocal first_at
         if not asked:
             first_at = time.monotonic()
-        # A shell's child may get the same Ctrl-C twice, at once; people are slower.
+        # A child of a shell may get the same Ctrl-C twice in an instant; people are slower.
         elif alone and number == signal.SIGINT and time.monotonic() - first_at > _SAME_CTRL_C:
             raise KeyboardInterrupt
         asked.append(number)
@@ -342,7 +342,7 @@ def _signals(alone: bool) -> Iterator[list[int]]:
 
 
 def _stopping_signals() -> list[signal.Signals]:
-    """Ctrl-C, `kill`, and the end of the terminal unless that is to be outlived (`nohup`)."""
+    """Ctrl-C, `kill`, and a closed terminal unless the process ignores it (`nohup`)."""
     numbers = [signal.SIGINT, signal.SIGTERM]
     hangup = getattr(signal, "SIGHUP", None)  # Windows has none
     if hangup is not None and signal.getsignal(hangup) != signal.SIG_IGN:

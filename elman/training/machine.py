@@ -1,7 +1,7 @@
-"""Where and how a training runs: device, threads, processes, and who is told about it.
+"""Where and how a training runs: device, threads, processes and callbacks.
 
-Made by the commands, asked by `gradient_task.py`. Of no consequence for what a
-training is, so it is no part of a recipe.
+Created by the commands, used by `gradient_task.py`. It does not define the model, so it is not part
+of a recipe.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ def _warn(message: str) -> None:
 
 @dataclass(frozen=True)
 class Machine:
-    """One process on the processor, unless said otherwise."""
+    """By default, one process on the CPU."""
 
     device: str = "cpu"
-    threads: int | None = None  # None: as many as torch takes
+    threads: int | None = None  # None: the default of torch
     tensorboard: bool = False  # log to a folder `tensorboard` in the run folder
     watch: Callable[[TrainingProgress], None] = lambda progress: None
-    record: Callable[[Record], None] = lambda record: None  # what the history is told too
-    note: Callable[[str], None] = lambda message: None  # on the data, before training begins
-    warn: Callable[[str], None] = _warn  # the same, where something is probably wrong
-    processes: Processes = field(default_factory=Processes)  # that train together
+    record: Callable[[Record], None] = lambda record: None  # gets every record of the history
+    note: Callable[[str], None] = lambda message: None  # gets notes on the data, before training
+    warn: Callable[[str], None] = _warn  # gets warnings about the data
+    processes: Processes = field(default_factory=Processes)  # the processes that train together
 
     def prepare(self) -> torch.device:
-        """Set the threads, and give the device; an InputError if it cannot be used."""
+        """Set the threads and return the device; raises an InputError if it cannot be used."""
         import torch
 
         if self.tensorboard:
-            _summary_writer()  # before the work, not after it
+            _summary_writer()  # fails now if TensorBoard is missing, not after the work
         if self.threads is not None:
             if self.threads < 1:
                 raise InputError(f"--threads {self.threads}: must be at least 1")
@@ -58,7 +58,7 @@ class Machine:
         return device
 
     def open_tensorboard(self, run: Path) -> Any:
-        """A writer to the run folder, if one is wanted; else None."""
+        """A TensorBoard writer for the run folder, if requested; else None."""
         return _summary_writer()(str(run / "tensorboard")) if self.tensorboard else None
 
 

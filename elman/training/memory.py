@@ -1,7 +1,7 @@
-"""What a training needs of memory at least, and how much there is.
+"""Estimate the memory that a training needs at least, and the memory available.
 
-Estimated from a model without numbers (`models/weights.py`), before anything is built. A training
-that cannot fit is refused; one that may fit is tried.
+The estimate comes from the shapes of the model (`models/weights.py`), before anything is built. A
+training that cannot fit is refused; one that may fit is tried.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from torch import nn
 from elman.errors import InputError
 from elman.training.settings import TrainingConfig
 
-_STATES = {"adam": 2, "adamw": 2, "rmsprop": 1, "adagrad": 1}  # numbers remembered per parameter
+_STATES = {"adam": 2, "adamw": 2, "rmsprop": 1, "adagrad": 1}  # optimizer state per parameter
 _CONTROL_GROUP = Path("/sys/fs/cgroup/memory.max")  # of a container, on Linux
 
 
 def needed_bytes(model: nn.Module, config: TrainingConfig) -> int:
-    """Weights, gradients, what the optimizer remembers, averages; and a snapshot of these, with
-    the best weights, to return to. Activations come on top.
+    """Bytes for weights, gradients, optimizer state and averages, and for a snapshot of these with
+    the best weights. Activations come on top.
     """
     weights = sum(value.nbytes for value in model.parameters())
     states = _STATES.get(config.optimizer, 1 if config.momentum else 0)
@@ -30,13 +30,13 @@ def needed_bytes(model: nn.Module, config: TrainingConfig) -> int:
 
 
 def available_bytes() -> int | None:
-    """The memory that this process may have; None if that cannot be known."""
+    """The memory available to this process; None if unknown."""
     limits = [_physical_bytes(), _control_group_bytes(), _limit_bytes()]
     return min((limit for limit in limits if limit is not None), default=None)
 
 
 def refuse_too_large(model: nn.Module | None, config: TrainingConfig) -> None:
-    """An InputError if a training needs more memory than there is."""
+    """Raise an InputError if a training needs more memory than available."""
     available = available_bytes()
     if model is None or available is None:
         return
@@ -45,7 +45,7 @@ def refuse_too_large(model: nn.Module | None, config: TrainingConfig) -> None:
         parameters = sum(value.numel() for value in model.parameters())
         raise InputError(
             f"this training needs at least {_shown(needed)} of memory for {parameters:,} "
-            f"parameters, but there are {_shown(available)}; lower model.hidden_size, "
+            f"parameters, but only {_shown(available)} are available; lower model.hidden_size, "
             "model.num_layers, model.embedding_size or text.vocabulary_size"
         )
 

@@ -1,10 +1,10 @@
-"""Rules of descent, by name: each makes a torch optimizer from the settings.
+"""Optimizers by name: each makes a torch optimizer from the settings.
 
-With gradient g, rate ε and settings of the same names,
+With gradient g and learning rate ε:
 
     sgd        v ← μ v + (1 - τ) (g + λ w);  w ← w - ε v        (Nesterov: w ← w - ε (g + μ v))
     adam       steps of size ε along a running mean of g over that of |g|    (Kingma and Ba 2015)
-    adamw      adam, with weight decay beside the gradient       (Loshchilov and Hutter 2019)
+    adamw      adam with decoupled weight decay                  (Loshchilov and Hutter 2019)
     rmsprop    w ← w - ε g / √(running mean of g²)               (Hinton 2012)
     adagrad    w ← w - ε g / √(sum of all g²)                    (Duchi et al. 2011)
 """
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rule:
-    """A torch optimizer, and which of its arguments follow from which settings.
+    """A torch optimizer, and the mapping from settings to its arguments.
 
-    The learning rate and the weight decay are every rule's.
+    All of them have the learning rate and the weight decay.
     """
 
     about: str
@@ -36,7 +36,7 @@ class Rule:
     arguments: Mapping[str, Callable[[TrainingConfig], Any]]
 
     def __call__(self, parameters: Iterable[Any], config: TrainingConfig) -> torch.optim.Optimizer:
-        """`parameters`: all, or groups of them as torch takes them."""
+        """`parameters`: all parameters, or parameter groups in the format of torch."""
         own = {name: setting(config) for name, setting in self.arguments.items()}
         rate, decay = config.learning_rate, config.weight_decay
         return self.optimizer(parameters, lr=rate, weight_decay=decay, **own)
@@ -50,7 +50,7 @@ OPTIMIZERS = Registry(
     "optimizer",
     {
         "sgd": Rule(
-            "gradient descent, with momentum, dampening, Nesterov, weight decay",
+            "stochastic gradient descent, with momentum, dampening, Nesterov and weight decay",
             torch.optim.SGD,
             {
                 **_MOMENTUM,
@@ -59,22 +59,22 @@ OPTIMIZERS = Registry(
             },
         ),
         "adam": Rule(
-            "running means of the gradient and of its square (Kingma and Ba 2015)",
+            "Adam: steps from running means of the gradient and its square (Kingma and Ba 2015)",
             torch.optim.Adam,
             _ADAM,
         ),
         "adamw": Rule(
-            "adam, with weight decay beside the gradient (Loshchilov and Hutter 2019)",
+            "Adam with decoupled weight decay (Loshchilov and Hutter 2019)",
             torch.optim.AdamW,
             _ADAM,
         ),
         "rmsprop": Rule(
-            "gradient over a running mean of its size (Hinton 2012)",
+            "RMSProp: the gradient divided by a running mean of its size (Hinton 2012)",
             torch.optim.RMSprop,
             {"alpha": attrgetter("beta2"), **_MOMENTUM, **_EPSILON},
         ),
         "adagrad": Rule(
-            "gradient over the sum of all its sizes so far (Duchi et al. 2011)",
+            "AdaGrad: the gradient over the root of the sum of its squares (Duchi et al. 2011)",
             torch.optim.Adagrad,
             {**_EPSILON, "initial_accumulator_value": attrgetter("accumulator")},
         ),
@@ -86,7 +86,7 @@ OPTIMIZERS = Registry(
 def optimizer_tensors(
     optimizer: torch.optim.Optimizer, names: dict[torch.nn.Parameter, str]
 ) -> dict[str, torch.Tensor]:
-    """What an optimizer remembers, as `parameter/what` to tensor."""
+    """The state of an optimizer, as `parameter/name` to tensor."""
     found = {}
     for parameter, name in names.items():
         for what, value in optimizer.state.get(parameter, {}).items():
@@ -100,7 +100,7 @@ def restore_optimizer(
     names: dict[torch.nn.Parameter, str],
     remembered: dict[str, torch.Tensor],
 ) -> None:
-    """Give an optimizer back what it remembered."""
+    """Restore the state of an optimizer."""
     optimizer.state.clear()
     parameters = {name: parameter for parameter, name in names.items()}
     for key, value in remembered.items():
@@ -111,14 +111,14 @@ def restore_optimizer(
 
 
 class Groups:
-    """Groups of weights, from the top of a model down: which learn already, and how fast.
+    """Parameter groups from the top of a model down: which are trained already, and how fast.
 
         rate of group k = rate / rate_decay^k          k = 0: the top     (Howard and Ruder 2018)
-        group k learns from epoch k · unfreeze on                          gradual unfreezing
+        group k is trained from epoch k · unfreeze on                      gradual unfreezing
 
-    A model says its groups (`groups()`, lists of parameters, the top first); one that does not is
-    one group. Called by the trainer; nothing is remembered, so that there is nothing to save: what
-    learns follows from how far the training is.
+    A model defines its groups (`groups()`, lists of parameters, the top first); a model without it
+    is one group. Called by the trainer. There is no state to save: the progress of the training
+    decides which groups are trained.
     """
 
     def __init__(self, model: Any, config: TrainingConfig) -> None:
@@ -127,15 +127,15 @@ class Groups:
         whole = [[*model.parameters()]]
         groups = whole if alike or not hasattr(model, "groups") else model.groups()
         self._groups: list[list[torch.nn.Parameter]] = [group for group in groups if group]
-        # What never learns, like a frozen model inside, stays as it is.
+        # Parameters that are never trained, like those of a frozen model, stay frozen.
         self._learning = [[p for p in group if p.requires_grad] for group in self._groups]
 
     def for_optimizer(self) -> list[dict[str, Any]]:
-        """As torch's optimizers take them."""
+        """The groups in the format of torch's optimizers."""
         return [{"params": group} for group in self._groups]
 
     def thaw(self, epochs_done: float) -> None:
-        """Let those learn whose time has come, and no others."""
+        """Unfreeze the groups whose time has come, and freeze the others."""
         if not self._config.unfreeze:
             return
         for number, group in enumerate(self._learning):
@@ -144,6 +144,6 @@ class Groups:
                 parameter.requires_grad_(learns)
 
     def set_rates(self, optimizer: torch.optim.Optimizer, rate: float) -> None:
-        """The rate of the top, and what follows for the others."""
+        """Set the learning rate of the top group, and from it those of the others."""
         for number, group in enumerate(optimizer.param_groups):
             group["lr"] = rate / self._config.rate_decay**number

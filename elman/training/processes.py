@@ -1,9 +1,8 @@
-"""The processes that train together, on one machine or many, and how they come together and part.
+"""The processes that train together, on one machine or several: how they join and leave.
 
-`torchrun` starts the processes; `joined` brings them together and gives each a `Processes`, which
-the trainer, the loop and the run folder ask. Alone, a process gets the plain one, whose answers
-are what was asked; torch.distributed is not even imported. One of several gets that of
-`several_processes.py`.
+`torchrun` starts the processes; `joined` connects them and gives each a `Processes`, which the
+trainer, the loop and the run folder use. A single process gets the plain one, whose methods do
+nothing; torch.distributed is not even imported. One of several gets that of `several_processes.py`.
 """
 
 from __future__ import annotations
@@ -29,37 +28,37 @@ if TYPE_CHECKING:  # count models are trained without torch
 
     Parameters = Iterable[torch.nn.Parameter]
 
-_LAUNCHED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")  # what torchrun says
+_LAUNCHED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")  # set by torchrun
 
 
 class WorkerLost(ElmanError):
-    """Another process has gone, so that no step can be taken any more."""
+    """Another process was lost, so training cannot continue."""
 
 
 class Processes:
-    """One process, which has nobody to ask."""
+    """A single process."""
 
     rank = 0
     count = 1
 
     def check(self, batch_size: int) -> None:
-        """Refuse a batch that cannot be shared out evenly."""
+        """Refuse a batch size that cannot be divided evenly."""
 
     def check_regime(self, name: str, learns: bool) -> None:
-        """Refuse a regime that learns something itself, which would differ between processes."""
+        """Refuse a regime with weights of its own, which would differ between processes."""
 
     def device(self, name: str) -> str:
         """The device of this process."""
         return name
 
     def seed(self, seed: int) -> None:
-        """Give the process random numbers of its own, once the model is built."""
+        """Give the process its own random numbers, once the model is built."""
 
     def copy_first(self, tensors: Iterable[torch.Tensor]) -> None:
-        """Put the numbers of the first process into tensors."""
+        """Copy the tensors of the first process."""
 
     def share(self, batch: Batch) -> tuple[Batch, int]:
-        """This process's rows of a batch; and 1, or 0 if they are another's and do not count."""
+        """The rows of a batch for this process, with weight 1, or 0 if they do not count."""
         return batch, 1
 
     def average(
@@ -80,28 +79,28 @@ class Processes:
         return text
 
     def largest(self, *values: int) -> list[int]:
-        """The largest of what the processes say, each by itself; nobody goes on before all did."""
+        """The elementwise maximum over the processes; each waits for all others."""
         return list(values)
 
     def gather(self, memory: Tensors) -> Tensors:
-        """What the processes remember, on the first one: that of another as `process/1/…`."""
+        """Collect the memory of all processes on the first one, others as `process/1/…`."""
         return memory
 
     def own(self, memory: Tensors) -> Tensors:
-        """What this process remembers, from what `gather` gave."""
+        """The memory of this process, from the result of `gather`."""
         return memory
 
     def resume_command(self, run: Path) -> str:
-        """How to go on with a run."""
+        """The command that continues a run."""
         return resume_command(self.count, self.count, run)
 
 
 @contextmanager
 def joined(device: str = "cpu") -> Iterator[Processes]:
-    """All processes that torchrun has started; just this one if it has not.
+    """All processes started by torchrun; only this one without torchrun.
 
-    If the training fails or is stopped, each of them comes to know; one says it, and the others
-    end without a word.
+    If the training fails or is stopped, all of them end; one prints the message, the others end
+    silently.
     """
     if not all(name in os.environ for name in _LAUNCHED) or os.environ["WORLD_SIZE"] == "1":
         yield Processes()
@@ -109,7 +108,7 @@ def joined(device: str = "cpu") -> Iterator[Processes]:
     from elman.training.several_processes import SeveralProcesses
 
     processes = SeveralProcesses(device)
-    if threading.current_thread() is threading.main_thread():  # Python hands signals to no other
+    if threading.current_thread() is threading.main_thread():  # the only one that gets signals
         for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
             if signal.getsignal(number) != signal.SIG_IGN:  # `nohup`
                 signal.signal(number, processes.heed)
@@ -125,16 +124,16 @@ def joined(device: str = "cpu") -> Iterator[Processes]:
 
 
 def refuse_other_count(processes: Processes, count: int, run: Path) -> None:
-    """An error unless a run is gone on with by as many processes as it was saved by."""
+    """Refuse to continue a run with another number of processes than it was saved with."""
     if processes.count != count:
         raise InputError(
             f"{run}: is trained by {count} process{'es' if count > 1 else ''}, not by "
-            f"{processes.count}; go on with: {resume_command(count, count, run)}"
+            f"{processes.count}; continue with: {resume_command(count, count, run)}"
         )
 
 
 def resume_command(count: int, on_machine: int, run: Path) -> str:
-    """How so many processes go on with a run, of which so many are on each machine."""
+    """The command that continues a run with `count` processes, `on_machine` on each machine."""
     launcher = "elman"
     if count > 1:
         machines = "" if on_machine == count else f"--nnodes {count // on_machine} … "
@@ -143,7 +142,7 @@ def resume_command(count: int, on_machine: int, run: Path) -> str:
 
 
 def _end_at_once(code: int) -> None:
-    """Without torch's farewell to processes that are no longer there, which takes seconds."""
+    """Exit without torch's shutdown, which waits seconds for processes that are gone."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

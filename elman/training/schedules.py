@@ -1,11 +1,11 @@
-"""How the learning rate changes: a factor of it, from how far the training is and how it goes.
+"""Learning-rate schedules: a factor from the progress of the training and its validations.
 
-constant     it does not
+constant     no change
 decay        constant for `hold` epochs, then divided by `decay` after every epoch (Zaremba)
-plateau      divided by `decay` whenever validation did not improve
+plateau      divided by `decay` whenever validation does not improve
 halving      constant until validation gains less than 0.3 %, then divided by `decay` after
              every epoch; the training ends at the next such gain (Mikolov)
-linear       constant for the part `hold` of the training, then straight down to zero
+linear       constant for the fraction `hold` of the training, then linear decay to zero
 cosine       half a cosine from one to zero
 one-cycle    up from 1/25 in the first 30 %, then down to nearly zero, in cosines (Smith)
 """
@@ -25,40 +25,40 @@ _LEAST_GAIN = 0.003  # of the validation entropy, relative (Mikolov)
 
 
 class Schedule(ABC):
-    """What a schedule knows is in its settings and in the few numbers that it saves."""
+    """Base class; all state of a schedule is in its settings and the few numbers it saves."""
 
     about: ClassVar[str]
 
     def __init__(self, config: TrainingConfig) -> None:
         self.config = config
-        self.finished = False  # whether it ends the training
+        self.finished = False  # whether the schedule ends the training
 
     @abstractmethod
     def factor(self, epoch: float) -> float:
-        """The rate as a part of the learning rate, after so many epochs (1.5: amid the second)."""
+        """The factor of the learning rate after so many epochs (1.5: halfway in the second)."""
 
-    def observe(self, nats: float) -> None:  # noqa: B027  # most do not look
-        """Take note of a validation, nats per token."""
+    def observe(self, nats: float) -> None:  # noqa: B027  # most ignore it
+        """Record a validation, nats per token."""
 
     def warmed_factor(self, epoch: float) -> float:
-        """The factor, rising from zero while warming up."""
+        """The factor, rising from zero during warm-up."""
         done = epoch / self.config.epochs
         warm = min(1.0, done / self.config.warm_up) if self.config.warm_up else 1.0
         return warm * self.factor(epoch)
 
     def to_data(self) -> dict[str, Any]:
-        """Everything it remembers."""
+        """The state as plain data."""
         return {name: value for name, value in vars(self).items() if name != "config"}
 
     def restore(self, data: dict[str, Any]) -> None:
-        """Remember what `to_data` gave."""
+        """Restore the state from `to_data`."""
         vars(self).update(data)
 
 
 class Constant(Schedule):
     """No change."""
 
-    about = "the same rate throughout"
+    about = "the same learning rate throughout"
 
     def factor(self, epoch: float) -> float:
         return 1.0
@@ -70,14 +70,14 @@ class Decay(Schedule):
     about = "constant for `hold` epochs, then divided by `decay` after every epoch"
 
     def factor(self, epoch: float) -> float:
-        # The first epoch is whole before anything is divided after it.
+        # The first division comes after the first whole epoch.
         return self.config.decay ** -max(0.0, math.floor(epoch) + 1 - max(self.config.hold, 1))
 
 
 class Plateau(Schedule):
-    """Down when validation does not improve."""
+    """Lower the rate when validation does not improve."""
 
-    about = "divided by `decay` when validation did not improve"
+    about = "divided by `decay` when validation does not improve"
 
     def __init__(self, config: TrainingConfig) -> None:
         super().__init__(config)
@@ -100,7 +100,7 @@ class Plateau(Schedule):
 class Halving(Schedule):
     """Mikolov's rule."""
 
-    about = "halved after every epoch once validation gains little; ends when it does again"
+    about = "constant until validation gains little, then divided by `decay` every epoch"
 
     def __init__(self, config: TrainingConfig) -> None:
         super().__init__(config)
@@ -122,9 +122,9 @@ class Halving(Schedule):
 
 
 class Linear(Schedule):
-    """Straight down to zero."""
+    """Linear decay to zero."""
 
-    about = "constant for the part `hold` of the training, then straight down to zero"
+    about = "constant for the fraction `hold` of the training, then linear decay to zero"
 
     def factor(self, epoch: float) -> float:
         done, hold = epoch / self.config.epochs, self.config.hold
@@ -132,18 +132,18 @@ class Linear(Schedule):
 
 
 class Cosine(Schedule):
-    """Half a cosine (Loshchilov and Hutter 2017)."""
+    """Cosine decay (Loshchilov and Hutter 2017)."""
 
-    about = "half a cosine from one to zero"
+    about = "cosine decay to zero"
 
     def factor(self, epoch: float) -> float:
         return _half_cosine(min(epoch / self.config.epochs, 1.0))
 
 
 class OneCycle(Schedule):
-    """Up, then down (Smith 2018)."""
+    """One-cycle policy: up, then down (Smith 2018)."""
 
-    about = "up in the first 30 %, then down to nearly zero"
+    about = "warm-up over the first 30 %, then cosine decay to nearly zero"
 
     def factor(self, epoch: float) -> float:
         done = min(epoch / self.config.epochs, 1.0)

@@ -1,6 +1,6 @@
-"""How a model is trained: everything that can be chosen.
+"""The hyperparameters of training.
 
-The section `training` of a recipe, checked; the trainer and its parts read it.
+This is the section `training` of a recipe, with its checks; the trainer and its parts read it.
 """
 
 from __future__ import annotations
@@ -41,40 +41,40 @@ _NOT_NEGATIVE = (
 class TrainingConfig:
     """The settings of the training loop."""
 
-    epochs: float = 10.0  # times through the text; the last may be a part
-    min_steps: int = 0  # raise the epochs until the training has so many steps; 0: never
-    batch_size: int = 20  # rows side by side
-    min_batches: int = 0  # lower the batch size until an epoch has so many batches; 0: never
-    window: int = 35  # tokens of a window, as far as gradients go back
+    epochs: float = 10.0  # passes over the text; the last may be a fraction
+    min_steps: int = 0  # with little data, add epochs up to this number of steps; 0: never
+    batch_size: int = 20  # rows of a minibatch
+    min_batches: int = 0  # with little data, use smaller batches for this many per epoch; 0: never
+    window: int = 35  # tokens of a window: the length of truncated back-propagation
     window_jitter: float = 0.0  # standard deviation of random window lengths; 0: all alike
     loss_per: str = "token"  # token: mean over all; row: summed over time, mean over rows (Zaremba)
-    learn_after: str = ""  # only what follows this token in its line is learned; "": everything
+    learn_after: str = ""  # train only on tokens after this one in a line; "": on all tokens
     regime: str = "teacher-forcing"  # elman list regimes
     regime_options: dict[str, Any] = field(default_factory=dict)  # like final = 0.5
-    clip: float = 0.25  # largest norm of the gradient; 0: none
+    clip: float = 0.25  # largest norm of the gradient; 0: no clipping
     optimizer: str = "sgd"  # elman list optimizers
     learning_rate: float = 20.0
     momentum: float = 0.0  # sgd, rmsprop
     dampening: float = 0.0  # sgd
     nesterov: bool = False  # sgd
     weight_decay: float = 0.0
-    beta1: float = 0.9  # adam, adamw: memory of the gradient
-    beta2: float = 0.999  # adam, adamw, rmsprop: memory of its square
+    beta1: float = 0.9  # adam, adamw: decay of the mean gradient
+    beta2: float = 0.999  # adam, adamw, rmsprop: decay of the mean squared gradient
     epsilon: float = 1e-8  # adam, adamw, rmsprop, adagrad
-    accumulator: float = 0.0  # adagrad: where the sum of squares starts
+    accumulator: float = 0.0  # adagrad: initial value of the sum of squares
     schedule: str = "constant"  # elman list schedules
-    hold: float = 0.0  # decay: epochs before it; linear: part of the training before it
-    decay: float = 2.0  # decay, plateau, halving: what the rate is divided by
-    schedule_patience: int = 0  # plateau: validations without a gain that are forgiven
-    warm_up: float = 0.0  # part of the training in which the rate rises from zero (all schedules)
-    unfreeze: float = 0.0  # epochs until the next group of weights learns, from the top; 0: all do
-    rate_decay: float = 1.0  # what the rate is divided by for each group below (Howard: 2.6)
+    hold: float = 0.0  # before the rate falls; decay: epochs; linear: fraction of the training
+    decay: float = 2.0  # decay, plateau, halving: divisor of the rate
+    schedule_patience: int = 0  # plateau: validations without a gain that are tolerated
+    warm_up: float = 0.0  # fraction of the training in which the rate rises from zero
+    unfreeze: float = 0.0  # epochs until the next group is trained, from the top; 0: all at once
+    rate_decay: float = 1.0  # divisor of the rate for each group below (Howard: 2.6)
     average: str = "none"  # elman list averages
     trigger: int = 5  # nt-asgd: validations without a gain before averaging begins
-    average_decay: float = 0.999  # ema: how much is kept at each step
-    patience: int = 0  # early stopping: validations without a gain; 0: never
+    average_decay: float = 0.999  # ema: decay per step
+    patience: int = 0  # early stopping: validations without a gain; 0: no early stopping
     validate_every: float = 1.0  # epochs
-    save_minutes: float = 1.0  # between checkpoints
+    save_minutes: float = 1.0  # minutes between checkpoints
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -90,16 +90,18 @@ class TrainingConfig:
         require(self, "training", betas, lambda value: 0 <= value < 1, "must be from 0 to below 1")
         if self.schedule == "linear" and self.hold > 1:
             raise InputError(
-                f"training.hold={self.hold}: is a part of the training, so must be from 0 to 1"
+                f"training.hold={self.hold}: is a fraction of the training, so must be from 0 to 1"
             )
         if not self.decay > 1:
-            raise InputError(f"training.decay={self.decay}: divides the rate, so must be above 1")
+            raise InputError(
+                f"training.decay={self.decay}: divides the rate, so it must be above 1"
+            )
         if self.rate_decay < 1:
             raise InputError(
-                f"training.rate_decay={self.rate_decay}: divides the rate, so must be at least 1"
+                f"training.rate_decay={self.rate_decay}: divides the rate, so it must be at least 1"
             )
         if self.nesterov and (self.momentum == 0 or self.dampening != 0):
-            raise InputError("training.nesterov=true: needs a momentum and no dampening")
+            raise InputError("training.nesterov=true: needs momentum above 0 and dampening=0")
 
 
 def require(
@@ -109,19 +111,19 @@ def require(
     allowed: Callable[[Any], bool],
     problem: str,
 ) -> None:
-    """An InputError that names the first of these settings whose value is not allowed."""
+    """Raise an InputError for the first of these settings whose value is not allowed."""
     for name in names:
         value = getattr(settings, name)
-        if not allowed(value):  # as no comparison with NaN is
+        if not allowed(value):  # NaN is never allowed, as its comparisons are false
             raise InputError(f"{section}.{name}={value}: {problem}")
 
 
 def require_part(settings: Any, section: str, *names: str) -> None:
-    """An InputError unless these settings are parts of a whole, from 0 to 1."""
+    """Raise an InputError unless these settings are fractions, from 0 to 1."""
     require(settings, section, names, lambda value: 0 <= value <= 1, "must be from 0 to 1")
 
 
 def require_least(settings: Any, section: str, **least: float) -> None:
-    """An InputError unless each of these settings is at least so much."""
+    """Raise an InputError unless each of these settings has at least its smallest value."""
     for name, bound in least.items():
         require(settings, section, [name], partial(le, bound), f"must be at least {bound:g}")

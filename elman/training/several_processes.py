@@ -1,12 +1,12 @@
-"""One of several processes that train together: all that is known of torch.distributed.
+"""One of several processes that train together: the only user of torch.distributed.
 
     whole batch ── share ── loss, gradients ── average ── the same step on every process
 
-Every process holds the same text, weights and optimizer, and takes its rows of every batch; so W
-processes learn what one would from the same batch. Only carried state and random generators are a
-process's own. What hangs on a clock or on a signal is decided together (`first`, `largest`): a
-process that went another way would leave the others waiting. Nothing is pickled; only tensors
-travel. Made by `joined` in `processes.py`.
+Every process holds the same text, weights and optimizer, and takes its rows of every batch. So W
+processes take the same step as one process with the same batch. Only carried state and random
+generators differ. Decisions that depend on a clock or a signal are made together (`first`,
+`largest`): a process that decided alone would leave the others waiting. Nothing is pickled; only
+tensors are sent. Created by `joined` in `processes.py`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from elman.training.snapshot import Tensors
 if TYPE_CHECKING:
     from elman.training.processes import Parameters
 
-_OWN = ("carried", "random/")  # memory that each process has for itself
-_PATIENCE = timedelta(minutes=5)  # with a process that is silent; one that has died is seen at once
+_OWN = ("carried", "random/")  # memory that differs between processes
+_PATIENCE = timedelta(minutes=5)  # for a silent process; a dead one is detected at once
 
 
 class SeveralProcesses(Processes):
@@ -62,20 +62,22 @@ class SeveralProcesses(Processes):
         if batch_size % self.count:
             fitting = max(1, batch_size // self.count) * self.count
             raise InputError(
-                f"training.batch_size={batch_size}: cannot be shared out to {self.count} "
+                f"training.batch_size={batch_size}: cannot be divided among {self.count} "
                 f"processes; give a multiple, as in --set training.batch_size={fitting}"
             )
 
     def check_regime(self, name: str, learns: bool) -> None:
         if learns:
-            raise InputError(f"training.regime={name!r}: learns itself, so only with one process")
+            raise InputError(
+                f"training.regime={name!r}: has weights of its own, so it needs a single process"
+            )
 
     def device(self, name: str) -> str:
         return f"cuda:{os.environ.get('LOCAL_RANK', 0)}" if name == "cuda" else name
 
     def seed(self, seed: int) -> None:
         if self.rank:
-            # Far apart from those of other seeds and other processes, unlike a sum would be.
+            # Unlike a sum, this is far from the seeds of other runs and other processes.
             drawn = np.random.SeedSequence([seed, self.rank]).generate_state(1, np.uint64)
             torch.manual_seed(int(drawn[0]))
 
@@ -93,10 +95,10 @@ class SeveralProcesses(Processes):
     def average(
         self, parameters: Parameters, weight: int, nats: torch.Tensor, tokens: int
     ) -> tuple[float, int]:
-        # By hand, not by DistributedDataParallel: that lays the gradients out anew after its first
-        # step, and the order in which three or more processes are summed hangs on where a number
-        # lies. A resumed run would differ in the last bits. Little is lost: gradients through time
-        # are ready at the end of the backward pass, so there is nothing to send meanwhile.
+        # By hand, not by DistributedDataParallel: it changes the layout of the gradients after its
+        # first step, and the order of summation over three or more processes depends on the layout.
+        # A resumed run would differ in the last bits. Little is lost: gradients through time are
+        # ready only at the end of the backward pass, so there is nothing to send before.
         self._training = True
         learned = list(parameters)
         gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in learned]
@@ -106,7 +108,7 @@ class SeveralProcesses(Processes):
         parts = [*(g.flatten() * weight for g in gradients), nats.reshape(1) * counts, numbers]
         flat = torch.cat(parts)
         with _noticing_loss():
-            distributed.all_reduce(flat)  # always of the same layout
+            distributed.all_reduce(flat)  # always with the same layout
         *sums, rest = torch.split(flat, [*(p.numel() for p in learned), len(numbers) + 1])
         all_nats, all_weights, all_tokens, *known = rest.tolist()
         for parameter, summed, somewhere in zip(learned, sums, known, strict=True):
@@ -139,10 +141,10 @@ class SeveralProcesses(Processes):
         gathered = dict(memory)
         for name in sorted(name for name in memory if name.startswith(_OWN)):
             mine = memory[name].cpu().contiguous()
-            # As bytes: a backend need not know every type of number.
+            # As bytes: a backend may not support every dtype.
             sent = mine.flatten().view(torch.uint8)
             parts = [torch.empty_like(sent) for _ in range(self.count)] if self.rank == 0 else None
-            if len(sent):  # nothing need not be sent, and gloo cannot
+            if len(sent):  # gloo cannot send empty tensors
                 with _noticing_loss():
                     distributed.gather(sent, parts, dst=0)
             for rank, part in list(enumerate(parts or []))[1:]:
@@ -159,23 +161,23 @@ class SeveralProcesses(Processes):
         return resume_command(self.count, self._on_machine, run)
 
     def heed(self, number: int, frame: object) -> None:
-        """A signal outside of the loop, which has an ear of its own for them.
+        """Handle a signal outside of the loop, which has its own handler.
 
-        Before the training it ends this process at once. After it, the process is ending already;
-        torchrun, which ends all when one has died, must not cut it off before it says why.
+        Before the training it ends this process at once. After it, the process is already ending;
+        torchrun, which ends all processes when one has died, must not end it before its message.
         """
         if not self._training:
             raise SystemExit(128 + number)
 
     def speaks(self) -> bool:
-        """Whether nobody has said yet why the training ends."""
+        """Whether no process has reported yet why the training ends."""
         try:
             return self._store.add("elman/said", 1) == 1
-        except RuntimeError:  # nobody is there to be asked
+        except RuntimeError:  # the store is gone
             return True
 
     def leave(self) -> None:
-        """Part from the others in peace."""
+        """Leave the process group cleanly."""
         distributed.destroy_process_group()
 
 
@@ -188,5 +190,5 @@ def _noticing_loss() -> Iterator[None]:
 
 
 def _reason(error: RuntimeError) -> str:
-    """What happened, without the place in torch's sources and the advice."""
+    """The reason, without torch's source location and advice."""
     return re.sub(r"^\[[^]]*\] *", "", str(error).splitlines()[0]).split(". ")[0]

@@ -1,7 +1,7 @@
-"""Everything of a training that changes, at one moment: named tensors and plain data.
+"""The complete state of a training at one moment: named tensors and plain data.
 
-Taken and restored by the trainer, kept by the loop, written to disk by the tasks. The parts of a
-training put their tensors under a prefix, as in `optimizer/stack.0.weight/exp_avg`.
+Taken and restored by the trainer, held by the loop, written to disk by the tasks. The parts of a
+training store their tensors under a prefix, as in `optimizer/stack.0.weight/exp_avg`.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ Tensors = dict[str, torch.Tensor]
 
 @dataclass
 class Snapshot:
-    """Everything that changes."""
+    """The complete state of a training."""
 
-    weights: Tensors  # as training goes on with them
-    best: Tensors  # as they validated best; those of now before any validation
+    weights: Tensors  # the current weights
+    best: Tensors  # the weights with the best validation; the current ones before any
     memory: Tensors  # of optimizer, averages, regime, carried state and random generators
     data: dict[str, Any]  # counters, position and schedule; plain data
 
 
 def copied(tensors: Tensors) -> Tensors:
-    """The same numbers, which no step changes any more."""
+    """A copy that later steps do not change."""
     return {name: tensor.detach().clone() for name, tensor in tensors.items()}
 
 
@@ -35,7 +35,7 @@ def put_under(prefix: str, tensors: Tensors) -> Tensors:
 
 
 def take_from(prefix: str, tensors: Tensors) -> Tensors:
-    """The tensors that `put_under` has put under the prefix, by their own names."""
+    """The tensors under the prefix, by their own names: the reverse of `put_under`."""
     return {
         name.removeprefix(f"{prefix}/"): tensor
         for name, tensor in tensors.items()
@@ -52,7 +52,7 @@ def random_states(device: torch.device) -> Tensors:
 
 
 def restore_random_states(states: Tensors, device: torch.device) -> None:
-    """Go on drawing from where `random_states` were taken."""
+    """Restore the random generators from `random_states`."""
     # Copies: torch crashes on a view of another tensor here.
     torch.set_rng_state(states["cpu"].cpu().clone())
     if "cuda" in states:

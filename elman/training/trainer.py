@@ -1,9 +1,9 @@
-"""One step of training after another, and validations; all of it in a snapshot.
+"""The trainer: takes training steps and validates; its state fits in a snapshot.
 
 A trainer holds everything that changes while a model is trained: weights, optimizer, averages,
 schedule, regime, position in the data, carried state, the state of every random generator, and the
-best weights so far. `snapshot` gives all of it, `restore` takes it back; a run that was restored
-goes on bit for bit.
+best weights so far. `snapshot` copies all of it, `restore` sets it; a restored run continues bit
+for bit.
 """
 
 from __future__ import annotations
@@ -66,34 +66,34 @@ class Trainer:
         self.averages: Averages = AVERAGES[config.average](config, dict(model.named_parameters()))
         self.regime = make_regime(config.regime, config.regime_options, model)
         self.processes.check_regime(config.regime, bool(self.regime.tensors()))
-        self._twin: Any = None  # a second model, which the averages are validated in
+        self._twin: Any = None  # a second model for validating the averages
         self.carried: State | None = None
         self.counters = Counters()
         self._best: Tensors | None = None
-        self._last_batch: Batch | None = None  # of this process: what `problem` predicts
+        self._last_batch: Batch | None = None  # of this process; `problem` predicts it again
 
     # One step -------------------------------------------------------------------------------------
 
     @property
     def epochs_done(self) -> float:
-        """Whole epochs and the part of the current one."""
+        """The number of epochs done, including the fraction of the current one."""
         counters = self.counters
         return counters.epoch + counters.tokens_in_epoch / self.batches.tokens_per_epoch
 
     @property
     def finished(self) -> bool:
-        """Whether nothing is left to do."""
+        """Whether the training is finished."""
         return self.epochs_done >= self.config.epochs or self.ended_early
 
     @property
     def ended_early(self) -> bool:
-        """Whether validation ended the training: by patience, or by the schedule."""
+        """Whether early stopping or the schedule ended the training."""
         patience = self.config.patience
         tired = patience > 0 and self.counters.waited >= patience
         return tired or self.schedule.finished
 
     def step(self) -> Step:
-        """Learn from the next batch."""
+        """Train on the next batch."""
         batch = self._next_batch()
         counters = self.counters
         rate = self.config.learning_rate * self.schedule.warmed_factor(self.epochs_done)
@@ -114,7 +114,7 @@ class Trainer:
         return step
 
     def _next_batch(self) -> Batch:
-        """The next one, of the next epoch where this one has ended."""
+        """The next batch, from the next epoch if this one has ended."""
         counters = self.counters
         while (batch := self.batches.next()) is None:
             counters.epoch, counters.tokens_in_epoch, self.carried = counters.epoch + 1, 0, None
@@ -127,7 +127,7 @@ class Trainer:
         self._last_batch = own
         progress = min(1.0, self.epochs_done / self.config.epochs)
         loss, carried = self.regime.loss(self.model, own.to(self.device), self.carried, progress)
-        # A batch of which nothing is learned has no nats either.
+        # A batch without tokens to train on has no nats either.
         objective, weight = loss.nats / max(loss.tokens, 1) + loss.penalty, loss.tokens
         if self.config.loss_per == "row":
             weight = len(own)
@@ -147,23 +147,23 @@ class Trainer:
             torch._foreach_mul_(gradients, self.config.clip / norm)
         return norm
 
-    # Looking --------------------------------------------------------------------------------------
+    # Validation -----------------------------------------------------------------------------------
 
     @property
     def best(self) -> Tensors:
-        """The weights that validated best; those of now where nothing was validated."""
+        """The weights with the best validation; the current ones before any validation."""
         return self._weights_to_validate() if self._best is None else self._best
 
     @property
     def best_step(self) -> int:
-        """After how many steps `best` were the weights."""
+        """The step of the best weights."""
         return self.counters.step if self._best is None else self.counters.best_step
 
     def validate(self, pause: Callable[[], None] = lambda: None) -> float | None:
-        """What validation shows, the less the better, and what follows for best and schedule.
+        """Validate: return the criterion (lower is better), and update the best and the schedule.
 
-        Nats per token; or, of a model that has a `judge`, whatever that counts, like errors.
-        `pause` is called between batches; if it raises, it is as if nothing had been validated.
+        The criterion is nats per token or, for a model with a `judge`, its count, like errors.
+        `pause` is called between batches; if it raises, the state is as before the validation.
         """
         counters, model = self.counters, None
         if self.validation is not None:
@@ -196,7 +196,7 @@ class Trainer:
                 carried = after if validation.carries_state else None
                 nats, tokens = nats + float(loss.nats), tokens + loss.tokens
                 pause()
-        return nats / tokens
+        return nats / max(tokens, 1)  # spans can be counted where there are none
 
     def _validated_model(self) -> Any:
         if self.averages.weights is None:
@@ -210,31 +210,31 @@ class Trainer:
         return copied(self.model.state_dict() | (self.averages.weights or {}))
 
     def problem(self, snapshot: Snapshot) -> str | None:
-        """Why a snapshot of now must not be saved, in any process; None: it is sound."""
+        """Why the current state must not be saved, in any process; None if it is sound."""
         found = not_finite(snapshot.weights) or not_finite(snapshot.memory)
         reason = f"{found} is NaN or infinite" if found else self._prediction_problem()
         (bad,) = self.processes.largest(int(reason is not None))
         return (reason or "NaN or infinity in another process") if bad else None
 
     def _prediction_problem(self) -> str | None:
-        """Weights that are finite can still be too large to compute with."""
+        """Predict the last batch again: finite weights can still be too large to compute with."""
         if self._last_batch is None:
             return None
         with undisturbed(), torch.no_grad():
             self.model.eval()
             loss, _ = self.model.loss(self._last_batch.to(self.device), self.carried)
         nats = float(loss.nats)
-        return None if math.isfinite(nats) else f"loss {nats:g} when the last batch is read again"
+        return None if math.isfinite(nats) else f"loss {nats:g} when rereading the last batch"
 
     # Saving ---------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
-        """Everything that changes, copied."""
+        """Copy the complete state."""
         weights, memory = copied(self.model.state_dict()), copied(self.memory())
         return Snapshot(weights, self.best, memory, self._data())
 
     def memory(self) -> Tensors:
-        """What is remembered beside the weights."""
+        """The state besides the weights."""
         return {
             **put_under("optimizer", optimizer_tensors(self.optimizer, self._names)),
             **put_under("average", self.averages.weights or {}),
@@ -252,7 +252,7 @@ class Trainer:
         }
 
     def check(self, snapshot: Snapshot) -> None:
-        """A ValueError if a snapshot that came from a file is not one of this training."""
+        """Raise a ValueError if a snapshot from a file does not belong to this training."""
         like(snapshot.data, self._data(), "training.json")
         own = {name: value.shape for name, value in self.model.state_dict().items()}
         for tensors in (snapshot.weights, snapshot.best):
@@ -260,7 +260,7 @@ class Trainer:
                 raise ValueError("the weights are not those of this model")
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Go on from a snapshot as if nothing had happened."""
+        """Continue from a snapshot as if never interrupted."""
         data, memory = snapshot.data, snapshot.memory
         self.model.load_state_dict(snapshot.weights)
         restore_optimizer(self.optimizer, self._names, self._taken("optimizer", memory))
@@ -276,7 +276,7 @@ class Trainer:
         self._best = dict(snapshot.best) if math.isfinite(self.counters.best_nats) else None
 
     def _taken(self, prefix: str, memory: Tensors) -> Tensors:
-        """A part of the memory, on the device; single numbers stay where torch keeps them."""
+        """A part of the memory, on the device; scalars stay where torch keeps them."""
         return {
             name: tensor.to(self.device) if tensor.dim() else tensor
             for name, tensor in take_from(prefix, memory).items()
@@ -285,6 +285,6 @@ class Trainer:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Whatever is drawn inside, the random numbers after it are those that would have come."""
+    """Random draws inside this context do not affect the random numbers after it."""
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         yield

@@ -110,7 +110,7 @@ def test_it_goes_directly_around_the_model_wherever_it_is_written(network: Recur
     written = ["continuous-cache:theta=1,weight=0.1", "dynamic:rule=sgd"]
     model = adapt(network, written, around(network))
     assert isinstance(model.model, DynamicEvaluation)
-    with pytest.raises(InputError, match="goes around a neural run"):
+    with pytest.raises(InputError, match="needs a neural run"):
         adapt(network, ["dynamic:rule=sgd", "monte-carlo"], around(network))
 
 

@@ -250,7 +250,7 @@ def test_rows_and_devices_take_the_source_along() -> None:
 
 
 def test_what_makes_no_pairs_is_refused() -> None:
-    with pytest.raises(InputError, match="3 sources and 2 targets"):
+    with pytest.raises(InputError, match="3 sources but 2 targets"):
         Pairs(SOURCES, TARGETS[:2], batch_size=2, eos_id=END)
     with pytest.raises(InputError, match="no pairs"):
         Pairs([], [], batch_size=2, eos_id=END)

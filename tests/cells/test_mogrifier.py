@@ -70,7 +70,7 @@ def test_forget_bias() -> None:
 
 
 def test_impossible_settings() -> None:
-    with pytest.raises(InputError, match="cannot do -1 rounds"):
+    with pytest.raises(InputError, match="rounds=-1 must be 0 or more"):
         Mogrifier(INPUT, HIDDEN, rounds=-1)
     with pytest.raises(InputError, match="rank of at least 1, not 0"):
         Mogrifier(INPUT, HIDDEN, rank=0)

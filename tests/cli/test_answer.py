@@ -87,7 +87,7 @@ QUESTION = ("--question", "Who?")
         (["run", "-x"], "unknown option -x"),
         (
             ["words", *QUESTION, "--passage", "x"],
-            "words: is a run of the model 'ngram', not for",
+            "words: a run of the model 'ngram' does not support",
         ),
         (["nowhere", *QUESTION, "--passage", "x"], "nowhere: "),
     ],

@@ -119,7 +119,7 @@ def test_wrong_input_is_one_line(
 def test_a_run_says_what_it_is_for(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["tag", "run", "--text", "a"]) == 2
     assert capsys.readouterr().err == (
-        "elman: run: is a run of the model 'shouter', not for elman tag; it is for: "
+        "elman: run: a run of the model 'shouter' does not support elman tag; it supports: "
         "evaluate, shout\n"
     )
 

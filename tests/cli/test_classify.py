@@ -104,7 +104,7 @@ LABELLED_WITH_ODD = "label\ttext\n" + LABELLED + "odd\ta film .\n"
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("--text", "a", "--all", "--explain"), "--all and --explain are two tables"),
+        (("--text", "a", "--all", "--explain"), "--all and --explain print different tables"),
         (("--text", ""), "--text is empty"),
         (("--text", " "), "there is no text to classify; give some text"),
         ((), "give either a file or --text"),
@@ -125,7 +125,7 @@ def test_bad_input_is_one_line(
 def test_a_language_model_is_no_classifier(call: Any) -> None:
     result = call("classify", "words", "--text", "a")
     assert result.code == 2
-    assert "words: is a run of the model 'ngram', not for elman classify" in result.err
+    assert "words: a run of the model 'ngram' does not support elman classify" in result.err
 
 
 def test_an_empty_line_stays_a_line_without_a_label(call: Any, runs: Path, tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_an_empty_line_stays_a_line_without_a_label(call: Any, runs: Path, tmp_p
     assert result.code == 0
     _, first, second, third = rows(result.out)
     assert (first[0], second, third[0]) == ("good", ["", "", ""], "bad")
-    assert result.err == "note: empty texts, which get no label: 1 of 3\n"
+    assert result.err == "note: 1 of 3 texts are empty and get no label\n"
     found = json.loads(call("classify", f"{runs}/run-films", str(file), "--json").out)["results"]
     assert found[1] == {"text": "", "label": None, "probability": None, "probabilities": {}}
     assert "(empty)" in call("classify", f"{runs}/run-films", str(file), "--explain").out
@@ -164,6 +164,6 @@ def test_columns_of_evaluated_tables_may_be_named(call: Any, runs: Path, tmp_pat
     assert "4 columns, text = words, label = mood, 2 labels" in result.err
     assert call("evaluate", run, "--data", str(file)).code == 2
     assert (
-        "--columns is for tables"
+        "--columns: a language model does not read tables"
         in call("evaluate", "words", "--data", "data", "--columns", "text=a").err
     )

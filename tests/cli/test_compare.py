@@ -28,4 +28,4 @@ def test_compare_on_a_few_lines_says_so(
     (tmp_path / "few.txt").write_text(sentences(3, 5))
     result = call("compare", "laplace", "words", "--data", str(tmp_path / "few.txt"))
     assert result.code == 0
-    assert "too few to say" in result.err
+    assert "too few to tell" in result.err

@@ -12,7 +12,7 @@ def test_data(
 ) -> None:
     assert "grammar" in says("data")
     assert set(gives("data")) == set(CORPORA) >= {"grammar", "python-docs", "reverse", "tickets"}
-    assert "looks like text for the tokenizer: words" in says("data", "data")
+    assert "suggested tokenizer: words" in says("data", "data")
     found = gives("data", "data")
     assert found["splits"]["train"]["lines"] == 200
     assert found["splits"]["train"]["words"] == 1200

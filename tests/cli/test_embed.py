@@ -80,10 +80,10 @@ def test_nearest(says: Any, gives: Any, elmo: str, tmp_path: Path) -> None:
     [
         (["--text", "a", "--layer", "7"], "choose all, mix, or a number from 0 to 2"),
         (["--text", "a", "--nearest", "b"], "'b' is not in the text"),
-        (["--text", "a", "--same-word"], "--same-word is for nearest"),
+        (["--text", "a", "--same-word"], "--same-word needs nearest"),
         (["--text", "a", "--top", "0"], "--top is 0; give at least 1"),
-        (["--text", "a", "--out", "x.txt"], "ends in .safetensors"),
-        (["--text", "a", "--out", "x.safetensors", "--json"], "leave out --json"),
+        (["--text", "a", "--out", "x.txt"], "must end in .safetensors"),
+        (["--text", "a", "--out", "x.safetensors", "--json"], "does not go with --json"),
         (["--text", ""], "--text is empty"),
         ([], "give either a file or --text"),
         (["nowhere.txt"], "nowhere.txt: no such file"),
@@ -94,7 +94,7 @@ def test_bad_input(fails: Any, elmo: str, arguments: list[str], message: str) ->
 
 
 def test_runs_that_have_no_vectors(fails: Any) -> None:
-    assert "not for elman embed" in fails("embed", "words", "--text", "the cat")
+    assert "does not support elman embed" in fails("embed", "words", "--text", "the cat")
 
 
 def test_import_of_published_weights(says: Any, gives: Any, fails: Any, tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_evaluate_accuracy(gives: Any, says: Any) -> None:
     assert 0 < after["counted"] < found["counted"]
     shown = says(*command, "--after", "t")
     assert "accuracy" in shown
-    assert "counted: tokens after 't' in their line, the line end too" in shown
+    assert "counted: tokens after 't' in a line, including the line end" in shown
     assert gives(*command, "--batch-size", "3", "--reset", "line")["accuracy"]["counted"]
 
 

@@ -67,14 +67,17 @@ def test_it_trains_cells(says: Any) -> None:
     [
         (["words", "--text", "x"], "not a neural model"),
         (["nowhere", "--text", "x"], "nowhere"),
-        (["network", "--text", ""], "with some text in it"),
+        (["network", "--text", ""], "and not an empty text"),
         (["network", "--text", "x", "--file", "y"], "either --file or --text"),
-        (["network", "--text", "x", "--out", "report.pdf"], "ends in .html or .json"),
-        (["network", "--text", "x", "--out", "no/such/report.html"], "no folder"),
+        (["network", "--text", "x", "--out", "report.pdf"], "must end in .html or .json"),
+        (
+            ["network", "--text", "x", "--out", "no/such/report.html"],
+            "the folder no/such does not exist",
+        ),
         (["network", "--text", "x", "--format", "gif"], "choose png or svg"),
         (["network", "--text", "x", "--view", "gates"], "unknown insight 'gates'"),
         (["network", "--text", "x", "--tokens", "0"], "must be at least 2"),
-        (["network", "network", "--text", "x"], "named twice"),
+        (["network", "network", "--text", "x"], "given twice"),
     ],
 )
 @pytest.mark.usefixtures("network")

@@ -87,16 +87,19 @@ def test_lengths(says: Any, gives: Any, place: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("translate none lines.en --attention map.png", "none: was trained without attention"),
-        ("translate en-de lines.en --attention map.gif", "ends in .png or .svg or .json"),
-        ("translate en-de lines.en --attention no/map.png", "there is no folder no"),
+        (
+            "translate none lines.en --attention map.png",
+            "none: this run was trained without attention",
+        ),
+        ("translate en-de lines.en --attention map.gif", "end in .png or .svg or .json"),
+        ("translate en-de lines.en --attention no/map.png", "the folder no does not exist"),
         ("translate en-de lines.en --alignments data", "data: is a folder; name a file"),
-        ("translate en-de lines.en --mix letters", "different tokens of the source"),
+        ("translate en-de lines.en --mix letters", "different source vocabularies"),
         ("translate none lines.en --coverage-penalty 0.2", "this model has no attention"),
         ("study lengths en-de --data data --bounds 3,x", "--bounds 3,x: give whole numbers"),
         ("study lengths en-de --data data --bands 0", "bands=0: must be at least 1"),
         ("study lengths en-de --data data --measure blue", "unknown measure 'blue'"),
-        ("study lengths en-de --data data --out lengths.gif", "ends in .png or .svg"),
+        ("study lengths en-de --data data --out lengths.gif", "end in .png or .svg"),
     ],
 )
 def test_what_is_refused(call: Any, arguments: str, message: str) -> None:

@@ -48,7 +48,7 @@ def test_the_table(call: Any, files: Path) -> None:
     assert ["order", "100.0", "1", "1", "100.0", "2", "0"] in rows
     assert ["words", "2", "1", "0", "2", "50.0", "0.0"] in rows
     assert "differ in an unknown word" in result.err
-    assert "not over the same items" in result.err
+    assert "cover different items" in result.err
 
 
 def test_items_are_those_that_were_counted(says: Any, files: Path) -> None:
@@ -83,7 +83,7 @@ def test_skipped_lines_and_files_are_reported(call: Any, files: Path, place: Pat
     (folder / "README.md").write_text("Read me.")
     result = call("minimal-pairs", "words", "mixed")
     assert result.code == 0
-    assert "passed over 1 file without minimal pairs: README.md" in result.err
+    assert "skipped 1 file without minimal pairs: README.md" in result.err
     assert "order.jsonl: skipped 2 lines (2, 4): the two sentences are identical" in result.err
     assert "order.jsonl: skipped 1 line (3): is not JSON" in result.err
     assert "4 lines read: 1 pairs used, 3 skipped" in result.err
@@ -136,9 +136,9 @@ def test_a_folder_and_standard_input(
 @pytest.mark.parametrize(
     ("arguments", "culprit"),
     [
-        (["words"], "give at least one run"),
+        (["words"], "give one or more runs"),
         (["words", "nowhere.jsonl"], "nowhere.jsonl: no such file"),
-        (["words", "data"], "data: has no minimal pairs"),
+        (["words", "data"], "data: no minimal pairs found"),
         (["words", "data/test.txt"], "data/test.txt, line 1: is not JSON"),
         (["nowhere", "grammar"], "nowhere"),
         (["words", "grammar", "--nonsense"], "--nonsense"),

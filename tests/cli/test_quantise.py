@@ -60,7 +60,7 @@ def _after_a_step(run: str) -> torch.Tensor:
 def test_a_count_model_has_no_weights(call: Any, tmp_path: Path) -> None:
     result = call("quantise", "words", "--out", str(tmp_path / "out"))
     assert result.code == 2
-    assert "is a count model" in result.err
+    assert "a count model has no weights" in result.err
     assert not (tmp_path / "out").exists()
 
 

@@ -71,7 +71,7 @@ def test_data_and_standard_input(gives: Any, monkeypatch: pytest.MonkeyPatch, fi
         (["words", "data/test.txt", "--by", "item"], "give a .tsv file"),
         (["words", "words.tsv", "--by", "itm"], "did you mean 'item'"),
         (["words", "words.tsv", "--column", "x"], "no column 'x'"),
-        (["words", "words.tsv", "--reset", "stream"], "stands by itself"),
+        (["words", "words.tsv", "--reset", "stream"], "sentences of a table are independent"),
         (["words", "nowhere.tsv"], "nowhere.tsv: no such file"),
     ],
 )

@@ -79,8 +79,8 @@ def test_features_come_from_the_columns(call: Any, says: Any, place: Path) -> No
     result = call("tag", "featured", "lines.txt")
     assert (result.code, result.out) == (2, "")
     assert result.err == (
-        "elman: featured: was trained with a column beside the words (text.features=2); "
-        "give a file in columns, with --columns\n"
+        "elman: featured: this tagger was trained with further columns (text.features=2); "
+        "give a file with these columns and --columns\n"
     )
 
 
@@ -88,7 +88,7 @@ def test_evaluate_prints_the_measures_of_the_task(says: Any, gives: Any) -> None
     shown = says("evaluate", "ner", "--data", "data")
     for measure in ("F1", "precision", "recall", "accuracy of unknown words", "macro F1", "LOC"):
         assert measure in shown
-    assert "taken for" not in shown
+    assert "of all mistakes" not in shown
     found = gives("evaluate", "ner", "--data", "data")
     assert found["accuracy"] == found["entities"]["f1"] == 1.0
     assert found["confusion"]["B-LOC"] == {"B-LOC": found["labels"]["B-LOC"]["count"]}
@@ -100,7 +100,7 @@ def test_evaluate_shows_what_was_taken_for_what(call: Any, place: Path) -> None:
     result = call("evaluate", "ner", "--data", "odd.txt", "--confusion")
     assert result.code == 0
     assert result.err == "note: 2 words with tags that training never saw (B-ORG): always wrong\n"
-    table = result.out.split("taken for")[1].splitlines()
+    table = result.out.split("of all mistakes")[1].splitlines()
     assert table[2].split() == ["B-ORG", "B-PER", "2", "66.7%"]
     assert table[3].split() == ["I-PER", "O", "1", "33.3%"]
 
@@ -115,7 +115,7 @@ def test_options_of_language_models_are_refused(call: Any, option: str) -> None:
     result = call("evaluate", "ner", "--data", "data", option)
     assert result.code == 2
     flag = option.partition("=")[0]
-    assert result.err == f"elman: {flag} is not for ner, which is a tagger; leave it out\n"
+    assert result.err == f"elman: {flag} does not apply to ner, which is a tagger; leave it out\n"
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,8 @@ def test_commands_of_language_models_say_what_it_is(call: Any, arguments: list[s
     result = call(*arguments)
     assert result.code == 2
     said = (
-        rf"elman: ner: is a .*tagger.*, not (a language model|for elman {arguments[0]});.* tag.*\n"
+        r"elman: ner: (is a tagger, not a language model|a run of the model 'tagger' does not "
+        rf"support elman {arguments[0]});.* tag.*\n"
     )
     assert re.fullmatch(said, result.err)
 
@@ -142,9 +143,9 @@ BAD_TEXTS = {
     "has 1 columns where the file began with 2": "Ann B-PER\nsees\n",
     "has one column": "Ann\nsees\n",
     "mixes BIO and BIOES": "Ann S-PER\n\nBob B-PER\nsees O\n",
-    "written in BIOES, those of training in BIO": "Ann S-PER\nsees O\n",
-    "'X' is no tag of a span": "Ann B-PER\nsees O\n. X\n",
-    "there is no text in it": "\n\n",
+    "tags use BIOES, the training data uses BIO": "Ann S-PER\nsees O\n",
+    "'X' does not mark a span": "Ann B-PER\nsees O\n. X\n",
+    "contains no text": "\n\n",
     "only _": "Ann _\nsees _\n",
 }
 
@@ -161,7 +162,7 @@ def test_bad_texts_are_refused_in_one_line(call: Any, place: Path, problem: str)
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["words", "lines.txt"], "words: is a run of the model 'ngram', not for elman tag"),
+        (["words", "lines.txt"], "words: a run of the model 'ngram' does not support elman tag"),
         (["ner"], "give either a file or --text"),
         (["ner", "nowhere.txt"], "nowhere.txt: no such file"),
         (["ner", "lines.txt", "--batch-size", "0"], "--batch-size is 0; give at least 1"),
@@ -178,4 +179,4 @@ def test_tag_refuses_in_one_line(call: Any, arguments: list[str], problem: str) 
 def test_confusion_of_a_language_model_is_refused(call: Any) -> None:
     result = call("evaluate", "words", "--data", "grammar", "--confusion")
     assert (result.code, result.err.count("\n")) == (2, 1)
-    assert "--confusion is not for words, which is a language model" in result.err
+    assert "--confusion does not apply to words, which is a language model" in result.err

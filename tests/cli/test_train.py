@@ -81,7 +81,7 @@ def test_a_signal_saves_and_says_how_to_go_on(
     assert printed == ""
     last = said.splitlines()[-1]
     assert last == (
-        f"elman: stopped, and everything is saved; go on with: elman train --resume {out}"
+        f"elman: stopped; everything is saved; continue with: elman train --resume {out}"
     )
     assert "Traceback" not in said
     step = read_run(out)["training.json"]["trainer"]["step"]
@@ -114,11 +114,11 @@ def test_a_training_that_still_improves_says_how_to_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    write_sentences(tmp_path / "data")  # of which there is much to learn
+    write_sentences(tmp_path / "data")  # too much to learn in two epochs
     training = 'epochs = 2\noptimizer = "adam"\nlearning_rate = 0.02\nvalidate_every = 0.25'
     write_recipe(tmp_path / "tiny.toml", training=training)
     assert cli.run(["train", "tiny.toml", "--data", "data", "--out", "my run"]) == 0
-    said = "validation was still improving; train on with: "
+    said = "validation was still improving; to train for longer: "
     command = "elman train --resume 'my run' --set training.epochs=4"
     assert f"{said}{command}\n" in capsys.readouterr().out
     assert cli.run(shlex.split(command)[1:]) == 0
@@ -168,16 +168,19 @@ WRONG: list[tuple[list[str], str]] = [
         ["train", "--resume", "run", "--set", "model.hidden_size=3"],
         "only training.epochs and training.patience can be changed, not model.hidden_size",
     ),
-    (["train", "--resume", "run", "--set", "training.epochs=0.1"], "epochs already; to train on"),
+    (
+        ["train", "--resume", "run", "--set", "training.epochs=0.1"],
+        "epochs already; set training.epochs",
+    ),
     (["train", "--resume", "run", "--columns", "text=a,label=b"], "leave out --columns"),
     (["train", "--resume", "run", "--seed", "0"], "leave out --seed"),
     (["train", "--resume", "run", "--from", "run"], "leave out --from"),
     (["train", "--resume", "missing"], "missing: no such run"),
-    (["train", "--resume", "data"], "data: not a run folder"),
-    (["train", "--resume", "counts"], "counts: is not a run in training"),
+    (["train", "--resume", "data"], "data: not an elman run folder"),
+    (["train", "--resume", "counts"], "counts: this run cannot be resumed"),
     (["train", "--resume", "run", "--threads", "0"], "--threads 0"),
     (["train", "--resume", "run", "--device", "nonsense"], "--device nonsense"),
-    (["train", "--resume", "run", "--data", "other.txt"], "other.txt: is not the text that"),
+    (["train", "--resume", "run", "--data", "other.txt"], "other.txt: this is not the text that"),
     (["train", "--resume", "run", "--data", "missing.txt"], "missing.txt: no such file"),
 ]
 
@@ -237,4 +240,4 @@ def test_columns_of_a_table_are_named_and_understood(
     for command in (["plan", "quick"], ["train", "tagger", "--out", str(tmp_path / "none")]):
         refused = call(*command, *given)
         assert refused.code == 2
-        assert "--columns is for tables of labelled texts or pairs, which the model" in refused.err
+        assert "--columns is for tables of labelled texts or pairs; the model" in refused.err

@@ -56,13 +56,13 @@ def test_other_tokens_are_noted(call: Any, place: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ((), "there is nothing to vary; add like --try"),
+        ((), "nothing to vary; add for example --try"),
         (("--try", "model.order"), "write it as section.field=value,value"),
         (("--try", "model.order=2,x"), "model.order='x': expected a whole number"),
         (("--try", "model.order=2", "--seeds", "0"), "--seeds 0: must be at least 1"),
         (
             ("--try", "model.order=2", "--write", "no/where.md"),
-            "no/where.md: there is no folder no; make it first",
+            "no/where.md: the folder no does not exist; create it first",
         ),
         (("--try", "model.order=2", "--write", "data"), "data: is a folder; name a file"),
     ],

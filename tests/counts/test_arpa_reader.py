@@ -90,7 +90,7 @@ def test_ngrams_across_line_ends_are_left_out(tmp_path: Path) -> None:
     expected, _ = read_text(tmp_path, SMALL)
     row = words.encode("a b\nb a\n\nb\n")[None]
     np.testing.assert_array_equal(tables.score(row), expected.score(row))
-    assert any("3 n-grams that run across line ends" in note for note in tables.notes)
+    assert any("3 n-grams that cross line ends" in note for note in tables.notes)
 
 
 def test_a_weight_after_the_end_of_a_line_does_not_reach_the_next(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_an_empty_highest_order_is_none(tmp_path: Path, score_words: Score) -> N
     [
         ("\\data\\", "data", 1, r"no line \\data\\"),
         ("\\end\\", "", 17, "it may be cut off"),
-        ("ngram 2=2", "ngram 2=3", 12, r"\\data\\ promises 3 2-grams, but 2 stand here"),
+        ("ngram 2=2", "ngram 2=3", 12, r"\\data\\ declares 3 2-grams, but there are 2"),
         ("ngram 2=2", "ngram 4=2", 3, "expected 'ngram 2='"),
         ("ngram 2=2", "ngram 2=two", 3, "expected 'ngram 2='"),
         ("ngram 3=1\n", "", 15, r"expected \\end\\, found \\3-grams:"),
@@ -130,8 +130,8 @@ def test_an_empty_highest_order_is_none(tmp_path: Path, score_words: Score) -> N
         ("-0.15\tb </s>", "-0.15\tb b b </s>", 14, "expected a number, 2 words"),
         ("-0.15\tb </s>", "-0.15\tc </s>", 14, "the word 'c' is not among the 1-grams"),
         ("-0.15\tb </s>", "-0.15\tb <unk>", 14, "the word '<unk>' is not among the 1-grams"),
-        ("-0.15\tb </s>", "-0.15\ta b", 14, "a second time"),
-        ("-0.7\tb", "-0.7\ta", 10, "a second time"),
+        ("-0.15\tb </s>", "-0.15\ta b", 14, "duplicate n-gram"),
+        ("-0.7\tb", "-0.7\ta", 10, "duplicate n-gram"),
         ("-0.7\tb", "-0.7\t<eos>", 10, "'<eos>'"),
         ("-0.5\t</s>", "-0.5\tc", 6, "lack </s>"),
     ],

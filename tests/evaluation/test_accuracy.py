@@ -91,9 +91,9 @@ def test_cutting_never_changes_a_number(reset: str, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("after", "until", "problem"),
     [
-        ("ab", None, "'ab': is not one token"),
-        ("x", None, "'x': is not one token"),
-        ("=", "", "'': is not one token"),
+        ("ab", None, "'ab': is not a single token"),
+        ("x", None, "'x': is not a single token"),
+        ("=", "", "'': is not a single token"),
         (None, "=", "give both"),
     ],
 )
@@ -103,7 +103,7 @@ def test_marks_that_cannot_be(after: str | None, until: str | None, problem: str
 
 
 def test_a_text_without_the_mark_is_refused() -> None:
-    with pytest.raises(InputError, match="nothing counts"):
+    with pytest.raises(InputError, match="no tokens to count"):
         measure_accuracy(Repeats(), TOKENIZER, "ab\n", Counted("="))
 
 

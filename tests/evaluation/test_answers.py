@@ -45,5 +45,5 @@ def test_all_questions_together() -> None:
     assert (found.questions, found.left_out) == (3, 2)
     assert found.to_data()["left_out"] == 2
     names = ["exact match", "F1", "questions"]
-    assert [name for name, _ in found.rows()] == [*names, "left out, having no answer"]
+    assert [name for name, _ in found.rows()] == [*names, "left out (no answer)"]
     assert [name for name, _ in measure_answers(right, ["", "", ""]).rows()] == names

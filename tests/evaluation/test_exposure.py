@@ -89,7 +89,7 @@ def test_rows_begin_sentences(tokenizer: Any) -> None:
     assert rows.shape[1] == 40
     assert 0.8 < rows.size / len(ids) <= 1  # little of the text is left out
     assert (GrammarWalk(tokenizer).states(rows) != LOST).all()
-    with pytest.raises(ValueError, match="no 9999 words"):
+    with pytest.raises(ValueError, match="fewer than 9999 words"):
         rows_of_text(ids, tokenizer.eos_id, 9999)
 
 

@@ -78,7 +78,7 @@ def test_bands(lengths: list[int], bounds: list[int] | None, expected: list) -> 
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(InputError, match="no lines to measure on"):
+    with pytest.raises(InputError, match="no lines to evaluate"):
         measure_translation([], [], [])
     with pytest.raises(InputError, match="unknown tokenization of BLEU 'flores'"):
         Judging("flores")

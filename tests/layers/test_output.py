@@ -276,5 +276,5 @@ def test_as_many_samples_as_words_are_the_full_softmax(samples: int) -> None:
 
 def test_tied_weights_that_are_missing_are_a_mistake() -> None:
     layer, _ = make("full", tied=True)
-    with pytest.raises(AssertionError, match="tied weights must be handed in"):
+    with pytest.raises(AssertionError, match="tied weights needs the word vectors"):
         layer.loss((make_rows()[0],), make_rows()[1], None)

@@ -72,7 +72,7 @@ def test_the_manifest_of_a_killed_update_goes_with_the_next(
 def test_what_is_no_run_is_not_updated(tmp_path: Path, new_parts: Parts) -> None:
     with pytest.raises(InputError, match="no such run"):
         update_run(tmp_path / "missing", new_parts)
-    with pytest.raises(InputError, match="not a run folder"):
+    with pytest.raises(InputError, match="not an elman run folder"):
         update_run(tmp_path, new_parts)
 
 

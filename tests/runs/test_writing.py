@@ -58,7 +58,7 @@ def test_what_is_no_run_is_never_overwritten(tmp_path: Path, contents: Parts) ->
     (tmp_path / "precious" / "thesis.tex").write_text("x")
     (tmp_path / "file").write_text("x")
     for name in ("precious", "file"):
-        with pytest.raises(InputError, match=f"{name}: is not a run of elman"):
+        with pytest.raises(InputError, match=f"{name}: is not an elman run"):
             write_run(tmp_path / name, contents, overwrite=True)
     assert (tmp_path / "precious" / "thesis.tex").read_text() == "x"
     assert (tmp_path / "file").read_text() == "x"
@@ -69,7 +69,7 @@ def test_a_run_needs_a_name_of_its_own(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, contents: Parts
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="name a folder of its own"):
+    with pytest.raises(InputError, match="name a separate folder"):
         write_run(Path(name), contents)
 
 

@@ -59,8 +59,8 @@ def test_the_documented_fields_are_those_that_come(answerer: Served) -> None:
 def test_the_page_marks_the_answer_after_an_emoji(page: Any, answerer: Served) -> None:
     found = answerer.find("answerer").trained.answer(QUESTION, PASSAGE)
     assert found.start > 4, "the answer must stand after the emoji"
-    page.get_by_label("A question").fill(QUESTION)
-    page.get_by_label("The passage that has the answer").fill(PASSAGE)
+    page.get_by_label("One or several questions").fill(QUESTION)
+    page.get_by_label("The passage that contains the answer").fill(PASSAGE)
     page.get_by_role("button", name="Answer").click()
     page.locator(".result .sum").wait_for()
     assert page.locator(".result mark").inner_text() == found.text

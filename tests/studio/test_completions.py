@@ -158,7 +158,7 @@ def test_a_stream_adds_up_to_the_whole(client: TestClient, gives: Any, model: st
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"max_tokens": 5000}, "max_tokens is 5,000; at most 1,024 may be asked for"),
+        ({"max_tokens": 5000}, "max_tokens is 5,000; the limit is 1,024"),
         ({"max_tokens": -2}, "max_tokens is -2"),
         ({"n": 17}, "n is 17"),
         ({"n": 0}, "n is 0"),
@@ -178,7 +178,7 @@ def test_a_stream_adds_up_to_the_whole(client: TestClient, gives: Any, model: st
         ({"best_of": 1, "n": 2}, "best_of is 1, below n; give 2 or more"),
         ({"best_of": 17}, "best_of is 17"),
         ({"best_of": 2, "stream": True}, "cannot be streamed"),
-        ({"logit_bias": {"99": 1}}, "logit_bias: id 99 is not below"),
+        ({"logit_bias": {"99": 1}}, "logit_bias: id 99 is not in the vocabulary"),
         ({"logit_bias": {"cat": 1}}, "'cat' is not the id of a token"),
         ({"logit_bias": {"1": 101}}, "logit_bias of 1 is 101.0; give a number from -100 to 100"),
         ({"logit_bias": {str(number): 1 for number in range(301)}}, "logit_bias is 301"),

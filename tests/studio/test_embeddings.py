@@ -53,10 +53,10 @@ def test_bad_requests_are_explained(gives: Any, refuses: Any) -> None:
     assert f"have {size} numbers" in refuses(PATH, model="network", input="the", dimensions=2)
     assert "no words" in refuses(PATH, model="network", input=" \n")
     assert "at least one text" in refuses(PATH, model="network", input=[])
-    assert "not below the model's" in refuses(PATH, model="network", input=[99999])
+    assert "not below the vocabulary size" in refuses(PATH, model="network", input=[99999])
     assert "choose" in refuses(PATH, model="network", input="the", layer="all")
     assert "choose" in refuses(PATH, model="network", input="the", layer="7")
-    assert "cannot do embeddings" in refuses(PATH, model="words", input="the")
+    assert "does not support embeddings" in refuses(PATH, model="words", input="the")
 
 
 @pytest.fixture(scope="module")

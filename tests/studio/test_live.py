@@ -76,7 +76,7 @@ def test_the_openai_client_knows_our_errors_and_models(openai_client: Any) -> No
 
     with pytest.raises(openai.NotFoundError, match="no model 'gpt'"):
         openai_client.completions.create(model="gpt", prompt="a")
-    with pytest.raises(openai.BadRequestError, match="at most 1,024"):
+    with pytest.raises(openai.BadRequestError, match="the limit is 1,024"):
         openai_client.completions.create(model="words", prompt="a", max_tokens=2000)
     assert [model.id for model in openai_client.models.list()] == ["words", "network", "letters"]
     assert openai_client.models.retrieve("words").owned_by == "elman"

@@ -40,7 +40,7 @@ def test_a_client_that_goes_away_is_no_failure_of_ours() -> None:
             return {"type": "http.disconnect"}
 
     async def work() -> None:
-        with pytest.raises(Refused, match="gone"):
+        with pytest.raises(Refused, match="disconnected"):
             await unless_gone(Left(), asyncio.sleep(60))  # type: ignore[arg-type]
 
     asyncio.run(work())

@@ -70,7 +70,7 @@ def test_embed(gives: Any, refuses: Any, served: Served) -> None:
     data = gives("/v1/embed", model="network", text="the cat\nsees")
     assert [line["words"] for line in data["lines"]] == [["the", "cat"], ["sees"]]
     assert len(data["lines"][0]["layers"][0][1]) == 6
-    assert "a ngram cannot do embed" in refuses("/v1/embed", model="words", text="the")
+    assert "ngram does not support embed" in refuses("/v1/embed", model="words", text="the")
 
 
 def test_inspect(client: TestClient, gives: Any, refuses: Any) -> None:
@@ -97,8 +97,8 @@ def test_inspect(client: TestClient, gives: Any, refuses: Any) -> None:
         ("suggest", {"text": "a", "top": 0}, "top"),
         ("suggest", {"text": "a", "top": 5000}, "top is 5,000"),
         ("distribution", {"prompt": [5, 10**6]}, "id 1000000"),
-        ("translate", {"texts": ["a"]}, "no served model can do translate"),
-        ("tag", {"text": "a"}, "no served model can do tag"),
+        ("translate", {"texts": ["a"]}, "no served model supports translate"),
+        ("tag", {"text": "a"}, "no served model supports tag"),
     ],
 )
 def test_what_cannot_be_is_refused(refuses: Any, path: str, asked: Any, message: str) -> None:

@@ -95,7 +95,7 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
     }
     folder.mkdir()
     monkeypatch.setattr(vary, "read_run", lambda path, names: stopped)
-    with pytest.raises(InputError, match="no such run|not a run"):
+    with pytest.raises(InputError, match="no such run|not an elman run"):
         run_ablation(["elman"], **options)
     assert asked[1][:3] == ["train", "--resume", str(folder)]
 

@@ -102,5 +102,5 @@ def test_runs_decide_together(place: Path) -> None:
 
 def test_only_the_same_vocabularies_are_mixed(place: Path) -> None:
     words, letters = train(place), train(place, "text.target_tokenizer=characters")
-    with pytest.raises(InputError, match="different tokens of the target"):
+    with pytest.raises(InputError, match="different target vocabularies"):
         mix_translators([words, letters])

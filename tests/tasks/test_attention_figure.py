@@ -49,11 +49,11 @@ def test_nothing_to_draw_is_drawn(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_written_is_refused_before_the_work(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="ends in .png or .svg or .json"):
+    with pytest.raises(InputError, match="end in .png or .svg or .json"):
         check_map_file(str(tmp_path / "map.pdf"), 1)
-    with pytest.raises(InputError, match="there is no folder"):
+    with pytest.raises(InputError, match="folder .* does not exist"):
         check_map_file(str(tmp_path / "none" / "map.png"), 1)
-    with pytest.raises(InputError, match="1,000 sentences would be as many pictures"):
+    with pytest.raises(InputError, match="1,000 sentences need as many images"):
         check_map_file(str(tmp_path / "map.png"), 1000)
     (tmp_path / "folder.png").mkdir()
     with pytest.raises(InputError, match="is a folder"):

@@ -1,4 +1,4 @@
-"""A run that is trained for longer than it was meant to."""
+"""Train a finished run for longer."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def test_the_derived_schedule_is_what_is_extended(data: Path, out: Path) -> None
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["training.epochs=2"], "has 2 epochs already; to train on, set training.epochs to more"),
+        (["training.epochs=2"], "has 2 epochs already; set training.epochs to a larger"),
         (["model.hidden_size=8"], "only training.epochs and training.patience can be changed"),
         (["training.epochs=many"], "training.epochs='many'"),
     ],
 )
-def test_what_cannot_be_is_refused(
+def test_invalid_changes_are_refused(
     data: Path, out: Path, overrides: list[str], message: str
 ) -> None:
     train_tiny(data, out)
@@ -70,9 +70,9 @@ def test_what_cannot_be_is_refused(
 
 
 def test_early_stopping_is_not_overruled_silently(data: Path, out: Path) -> None:
-    # A rate of zero: the second validation cannot be better than the first.
+    # With this learning rate, the second validation cannot be better than the first.
     trained = train_tiny(data, out, "training.learning_rate=1e-30", "training.patience=1")
     assert trained.facts["training"]["ended_early"] is True
-    with pytest.raises(InputError, match="early stopping ended the run; .*training.patience"):
+    with pytest.raises(InputError, match="early stopping ended the run .*training.patience"):
         resume(out, overrides=["training.epochs=9"])
     assert resume(out, overrides=["training.epochs=3", "training.patience=5"])

@@ -159,7 +159,7 @@ def test_other_models_are_refused(place: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a recurrent language model of words only"):
         train_tagger(place / "data", None, start_from=tmp_path / "counts")
     train_tagger(place / "data", tmp_path / "ner", *NO_STEP)
-    with pytest.raises(InputError, match="its model is another than this recipe's"):
+    with pytest.raises(InputError, match="its model differs from the model of this recipe"):
         train_tagger(place / "data", None, "model.hidden_size=12", start_from=tmp_path / "ner")
 
 

@@ -118,7 +118,7 @@ def test_bits_per_byte_are_about_the_text_as_it_was_given(model: TrainedModel) -
 
 @pytest.mark.parametrize("text", ["", "   "])
 def test_nothing_to_measure(model: TrainedModel, text: str) -> None:
-    with pytest.raises(InputError, match="nothing to measure"):
+    with pytest.raises(InputError, match="empty text cannot be measured"):
         model.perplexity(text)
 
 
@@ -152,7 +152,7 @@ def test_a_loaded_model_scores_the_same_bits(recipe: str, files: Path, tmp_path:
 def test_no_run_where_one_was_expected(files: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such run"):
         elman.load(tmp_path / "nowhere")
-    with pytest.raises(InputError, match="not a run folder"):
+    with pytest.raises(InputError, match="not an elman run folder"):
         elman.load(files)
 
 
@@ -166,7 +166,9 @@ def test_the_description_is_plain_data(model: TrainedModel) -> None:
 def test_an_adapter_needs_a_weight_or_text_to_fit_it_on(model: TrainedModel, files: Path) -> None:
     own = model.facts["data"]["name"]
     model.facts["data"]["name"] = "no longer there"
-    with pytest.raises(InputError, match="run's own data, .* as in cache:weight=0.1"):
+    with pytest.raises(
+        InputError, match="needs the data of the run, but .* as in cache:weight=0.1"
+    ):
         model.with_adapters(["cache"])
     model.facts["data"]["name"] = own
     assert model.with_adapters(["cache"]).model.fitted  # on the data it was trained on
@@ -200,11 +202,11 @@ def test_mixing_wants_the_same_vocabulary(model: TrainedModel, files: Path, tmp_
     mixed = model.with_adapters([f"mix:run={tmp_path / 'same'},weight=0.5"])
     assert mixed.perplexity("the cat runs .\n") > 1
     elman.train("ngram-bytes", data=str(files / "one.txt"), out=tmp_path / "bytes")
-    with pytest.raises(InputError, match="another vocabulary"):
+    with pytest.raises(InputError, match="the vocabularies differ"):
         model.with_adapters([f"mix:run={tmp_path / 'bytes'},weight=0.5"])
 
 
 def test_an_adapted_model_is_not_saved(model: TrainedModel, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="adapters are not saved"):
+    with pytest.raises(InputError, match="a model with adapters cannot be saved"):
         model.with_adapters(["cache:weight=0.1"]).save(tmp_path / "run")
     assert not (tmp_path / "run").exists()

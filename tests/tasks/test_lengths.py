@@ -70,7 +70,7 @@ def test_another_measure_has_its_signature() -> None:
 
 
 def test_what_cannot_be_compared_is_refused() -> None:
-    with pytest.raises(InputError, match="other reads other pairs of it than run"):
+    with pytest.raises(InputError, match="other and run read different pairs"):
         compare(Stub("run", 3), Stub("other", 3, PAIRS[:5]))
     with pytest.raises(InputError, match="unknown measure 'blue'"):
         compare(Stub("run", 3), measure="blue")

@@ -159,11 +159,13 @@ def test_a_fine_tuned_run_is_resumed_as_any_other(
 def test_only_like_models_begin_with_each_other(data: Path, out: Path, tmp_path: Path) -> None:
     train_tiny(data, out)
     for change in ("model.hidden_size=7", "model.cell=gru", "model.num_layers=2"):
-        with pytest.raises(InputError, match="--from .*run: its model is another than this recipe"):
+        with pytest.raises(
+            InputError, match="--from .*run: its model differs from the model of this recipe"
+        ):
             train_tiny(data, tmp_path / "new", change, start_from=out)
     train("ngram", data=str(data), out=tmp_path / "counts")
-    with pytest.raises(InputError, match="--from .*counts: is not a neural model"):
+    with pytest.raises(InputError, match="--from .*counts: this is not a neural model"):
         train_tiny(data, tmp_path / "new", start_from=tmp_path / "counts")
-    with pytest.raises(InputError, match="a count model has nothing to begin with"):
+    with pytest.raises(InputError, match="a count model cannot be fine-tuned"):
         train("ngram", data=str(data), start_from=out)
     assert not (tmp_path / "new").exists()

@@ -64,7 +64,7 @@ def test_a_training_that_fails_before_its_first_checkpoint_leaves_the_old_run(
 
     monkeypatch.setattr(RecurrentModel, "loss", spoil)
     with pytest.raises(
-        ElmanError, match=r"training diverged .*run still holds the run from before"
+        ElmanError, match=r"training diverged .*run still contains the previous run"
     ):
         train_tiny(data, out, overwrite=True)
     monkeypatch.undo()

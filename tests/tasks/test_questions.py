@@ -53,7 +53,7 @@ def asking(folders: Any, task: str, name: str) -> tuple[Any, Question, dict[str,
     """A trained model, one of its questions and values for it; a skip if it cannot answer it."""
     trained = elman.load(folders(task))
     if name not in trained.questions:
-        with pytest.raises(InputError, match=f"not for elman {name}"):
+        with pytest.raises(InputError, match=f"does not support elman {name}"):
             trained.ask(name)
         pytest.skip(f"the model of this run cannot answer {name}")
     question = trained.questions[name]

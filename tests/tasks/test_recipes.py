@@ -80,8 +80,8 @@ def test_an_unknown_recipe_is_named(recipe: str) -> None:
         ("model.order=x", r"model\.order='x': expected a whole number"),
         ("model.order=0", r"model\.order=0: choose from 1 to 20"),
         ("model.smoothing=kneser", "unknown smoothing 'kneser'"),
-        ("model.delta=1", r"unknown setting model\.delta; it is model\.options\.delta now$"),
-        ("model.backoff=1", r"unknown setting model\.backoff; it is model\.options\.backoff now$"),
+        ("model.delta=1", r"unknown setting model\.delta; it is now model\.options\.delta$"),
+        ("model.backoff=1", r"unknown setting model\.backoff; it is now model\.options\.backoff$"),
         (
             "model.options.delta=1",
             "option 'delta' of the smoothing 'modified-kneser-ney'",
@@ -91,7 +91,7 @@ def test_an_unknown_recipe_is_named(recipe: str) -> None:
         ("model=3", "model=3: is a section"),
         ("text=x", "text='x': is a section"),
         ("seed=x", "seed='x': expected a whole number"),
-        ("text.vocabulary_size=2", r"text\.vocabulary_size=2: at least 3"),
+        ("text.vocabulary_size=2", r"text\.vocabulary_size=2: must be at least 3"),
     ],
 )
 def test_settings_that_cannot_be_are_refused_by_name(override: str, message: str) -> None:

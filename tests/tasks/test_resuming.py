@@ -27,7 +27,9 @@ def stop(data: Path, out: Path, step: int, stopping: list[int]) -> None:
 def test_a_stopped_run_says_how_to_go_on(data: Path, tmp_path: Path, stopping: list[int]) -> None:
     out = tmp_path / "my run"
     stopping.append(5)
-    with pytest.raises(Stopped, match=r"everything is saved; go on with: .*--resume '.*my run'$"):
+    with pytest.raises(
+        Stopped, match=r"everything is saved; continue with: .*--resume '.*my run'$"
+    ):
         train_tiny(data, out)
     with pytest.raises(Stopped, match="^stopped$"):
         train_tiny(data, None)
@@ -93,7 +95,9 @@ def test_text_that_has_moved_is_named(
     whole = weights(train_tiny(data, None))
     stop(data, out, 5, stopping)
     data.rename(tmp_path / "elsewhere")
-    with pytest.raises(InputError, match="data: no such file.*moved, say where to with --data"):
+    with pytest.raises(
+        InputError, match="data: no such file.*moved, give its new path with --data"
+    ):
         resume(out)
     assert weights(resume(out, data=str(tmp_path / "elsewhere"))) == whole
 
@@ -115,7 +119,7 @@ def test_what_is_not_in_training_is_not_resumed(data: Path, out: Path) -> None:
     with pytest.raises(InputError, match="no such run"):
         resume(out)
     train("ngram", data=str(data), out=out)
-    with pytest.raises(InputError, match="run: is not a run in training"):
+    with pytest.raises(InputError, match="run: this run cannot be resumed"):
         resume(out)
 
 

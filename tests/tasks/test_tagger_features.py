@@ -95,8 +95,8 @@ def test_values_seen_once_teach_what_is_unknown() -> None:
     (table,) = features.tables
     assert table.vectors.weight[0].tolist() == [0, 0, 0]
     values = torch.tensor([[1, 2]])
-    assert table.train()(values)[0, 0].tolist() == [0, 0, 0]
-    torch.testing.assert_close(table.eval()(values)[0], table.vectors.weight[1:])
+    assert table.train().look_up(values)[0, 0].tolist() == [0, 0, 0]
+    torch.testing.assert_close(table.eval().look_up(values)[0], table.vectors.weight[1:])
 
 
 def test_several_columns(data: Path, tmp_path: Path) -> None:
@@ -112,8 +112,8 @@ def test_several_columns(data: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["w1"], r"'w1': has 0 features beside the word; those of text.features=\['2'\]"),
-        ([("w1", "N", "x")], "has 2 features beside the word"),
+        (["w1"], r"'w1': has 0 features; give those of text.features=\['2'\]"),
+        ([("w1", "N", "x")], "has 2 features; give those"),
     ],
 )
 def test_words_without_their_features_are_refused(
@@ -121,7 +121,7 @@ def test_words_without_their_features_are_refused(
 ) -> None:
     with pytest.raises(InputError, match=problem):
         trained.tag([words])
-    with pytest.raises(InputError, match="has 1 features beside the word; none are read"):
+    with pytest.raises(InputError, match="has 1 features; give none"):
         without.tag([[("w1", "N")]])
 
 
@@ -145,10 +145,10 @@ def test_the_estimator_takes_words_with_features() -> None:
 @pytest.mark.parametrize(
     ("setting", "problem"),
     [
-        ("text.features=[3]", "one of these columns has the tags"),
+        ("text.features=[3]", "one of these columns contains the tags"),
         ("text.features=[4]", "text.features=4: .*train.txt has no such column"),
         ("text.features=[1]", "text.features=1: .* has no such column"),
-        ("text.features=[2, 2]", "a column stands there twice"),
+        ("text.features=[2, 2]", "a column is given twice"),
         ("model.feature_size=0", "model.feature_size=0: must be at least 1"),
     ],
 )

@@ -69,6 +69,6 @@ def test_another_text_is_refused_and_one_that_has_moved_is_found(
         resume(out)
     (data / "train.txt").write_text(before)
     data.rename(tmp_path / "elsewhere")
-    with pytest.raises(InputError, match="no such file.*has moved, say where to with --data"):
+    with pytest.raises(InputError, match="no such file.*has moved, give its new path with --data"):
         resume(out)
     assert resume(out, data=str(tmp_path / "elsewhere")).facts["training"]["finished"]

@@ -132,14 +132,14 @@ def test_spans_learned_in_another_scheme_come_out_as_written(data: Path) -> None
 
 def test_another_scheme_in_the_text_to_measure_is_refused(plain: Any) -> None:
     other = [TaggedSentence(("Ann", "sees", "."), ("S-PER", "O", "O"))]
-    with pytest.raises(InputError, match=r"BIOES, those of training in BIO; .*text.scheme=bio"):
+    with pytest.raises(InputError, match=r"BIOES, the training data uses BIO; .*text.scheme=bio"):
         plain.measure(other)
 
 
 def test_another_scheme_in_the_valid_text_is_refused(tmp_path: Path) -> None:
     data = write_tagged(tmp_path / "data")
     (data / "valid.txt").write_text("Ann S-PER\nsees O\n")
-    with pytest.raises(InputError, match="BIOES, those of training in BIO"):
+    with pytest.raises(InputError, match="BIOES, the training data uses BIO"):
         train_tagger(data, None)
     train_tagger(data, None, "text.scheme=bio", "training.epochs=0.1")
 
@@ -152,7 +152,7 @@ def test_iob1_is_read_as_bio(data: Path, tmp_path: Path, plain: Any) -> None:
     trained = train_tagger(folder, None)
     assert trained.tag(words()) == plain.tag(words())  # the text is the same
     assert trained.task.tags == ["B-LOC", "B-PER", "I-PER", "O"]
-    note = "spans begin with I-, as in IOB1: they are read, and come out, as BIO, where B- begins"
+    note = "spans start with I-, as in IOB1: input and output use BIO instead"
     assert trained.facts["data"]["notes"][0].startswith(f"{folder / 'train.txt'}: {note}")
     measures = plain.evaluate(str(folder))
     assert [note in said for said in plain.notes] == [True]

@@ -52,7 +52,7 @@ def test_what_fits_is_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "available_bytes", lambda: 32_000_000)
     memory.refuse_too_large(model, config)
     monkeypatch.setattr(memory, "available_bytes", lambda: 31_999_999)
-    with pytest.raises(InputError, match=r"1,000,000 parameters, but there are 0\.0 GB"):
+    with pytest.raises(InputError, match=r"1,000,000 parameters, but only 0\.0 GB are available"):
         memory.refuse_too_large(model, config)
 
 

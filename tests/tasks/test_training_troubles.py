@@ -16,6 +16,7 @@ from tiny import history, train_tiny, weights
 
 from elman.errors import ElmanError, InputError
 from elman.models.recurrent import RecurrentModel
+from elman.runs import parts as run_parts
 from elman.runs.folder import read_run
 from elman.tasks.task import load, resume
 from elman.training import machine
@@ -143,22 +144,22 @@ def test_a_full_disk_ends_it_with_the_last_checkpoint_whole(
     whole = train_tiny(data, tmp_path / "whole")
     monkeypatch.setattr(Loop, "_saving_due", lambda self: self.trainer.counters.step % 3 == 0)
     written = 0
-    write = Path.write_bytes
+    write = run_parts._write_arrays
 
-    def fill(self: Path, content: bytes) -> int:
+    def fill(path: Path, arrays: dict[str, np.ndarray]) -> None:
         nonlocal written
         written += 1
+        write(path, arrays)
         if written == 11:
-            write(self, content[:100])
+            os.truncate(path, 100)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return write(self, content)
 
-    monkeypatch.setattr(Path, "write_bytes", fill)
+    monkeypatch.setattr(run_parts, "_write_arrays", fill)
     with pytest.raises(
         ElmanError, match=r"run: the disk is full; about \d+\.\d MB are needed.*train --resume"
     ):
         train_tiny(data, out)
-    monkeypatch.setattr(Path, "write_bytes", write)
+    monkeypatch.setattr(run_parts, "_write_arrays", write)
     step = read_run(out)["training.json"]["trainer"]["step"]
     assert step % 3 == 0
     assert 0 < step < 12

@@ -152,7 +152,7 @@ def test_captions(captioner: TrainedTranslator, place: Path) -> None:
     loaded: Any = elman.load(place / "pictures")
     grids = [np.ones((2, 2)), np.zeros((4, 2)), np.ones((1, 2))]
     assert loaded.translate(grids) == captioner.translate(grids, batch_size=1)
-    with pytest.raises(InputError, match="source 2: its vectors have 3 numbers, .* have 2"):
+    with pytest.raises(InputError, match="source 2: its vectors have 3 numbers; .* with 2"):
         captioner.translate([np.ones((1, 2)), np.ones((1, 3))])
     with pytest.raises(InputError, match="source 1 is a text; this run reads vectors"):
         captioner.translate(["a"])

@@ -56,7 +56,7 @@ def test_lists_are_values_and_copies_count_once() -> None:
         ([], "nothing to vary"),
         (["model.order"], "write it as section.field=value,value"),
         (["model.order=2,"], "write it as section.field=value,value"),
-        (["model.order=2", "model.order=3"], "is there twice"),
+        (["model.order=2", "model.order=3"], "is given twice"),
     ],
 )
 def test_what_cannot_be_tried_is_refused(tries: list[str], problem: str) -> None:
@@ -157,5 +157,5 @@ def test_a_folder_of_other_runs_is_refused(tmp_path: Path, out: Path) -> None:
     tries = ["model.pooling=max"]
     vary("classifier", data=data, out=out, tries=tries, overrides=TINY)
     for given, settings in ((other, TINY), (data, TINY[:2])):
-        with pytest.raises(InputError, match="other settings or of another text"):
+        with pytest.raises(InputError, match="other settings or another text"):
             vary("classifier", data=given, out=out, tries=tries, overrides=settings)

@@ -93,7 +93,7 @@ def test_hidden_vectors_of_a_language_model(runs: Path) -> None:
 
 
 def test_runs_without_vectors(runs: Path) -> None:
-    with pytest.raises(InputError, match="an n-gram model counts"):
+    with pytest.raises(InputError, match="an n-gram model has no word vectors"):
         embedder_of(elman.load(runs / "ngram"), str(runs / "ngram"))
     with pytest.raises(InputError, match=r"model\.elmo=RUN"):
         embedder_of(elman.load(runs / "plain"), str(runs / "plain"))
@@ -171,11 +171,13 @@ def test_only_the_best_of_many_lines_are_kept() -> None:
 
 
 def test_words_that_are_not_there() -> None:
-    with pytest.raises(InputError, match="'21' is not in the text; give a word of it"):
+    with pytest.raises(
+        InputError, match="'21' is not in the text; choose a word that occurs there"
+    ):
         find_neighbours(Compass(), TURNS, "21")
     with pytest.raises(InputError, match="'15' is not in line 2"):
         find_neighbours(Compass(), TURNS, "15:2")
-    with pytest.raises(InputError, match="there is no line 9; the text has 4"):
+    with pytest.raises(InputError, match="there is no line 9; the text has 4 lines"):
         find_neighbours(Compass(), TURNS, "15:9")
     with pytest.raises(InputError, match="choose one layer or mix"):
         find_neighbours(Compass(), TURNS, "15", layer="all")

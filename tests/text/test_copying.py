@@ -34,5 +34,5 @@ def test_only_so_many_have_numbers() -> None:
 
 def test_only_words_are_copied() -> None:
     assert vocabulary_to_copy_into(WORDS, WORDS) is WORDS
-    with pytest.raises(InputError, match="words are copied; set text.tokenizer=words"):
+    with pytest.raises(InputError, match="copies whole words; set text.tokenizer=words"):
         vocabulary_to_copy_into(WORDS, Characters(["a"]))

@@ -60,7 +60,7 @@ def test_schemes_are_told_from_plain_tags() -> None:
     assert not is_scheme(["O"])
     check_scheme("x", [["O", "B-A"], ["I-A"]])
     check_scheme("x", [["NOUN", "X"]])
-    with pytest.raises(InputError, match="x: 'LOC' is no tag of a span"):
+    with pytest.raises(InputError, match="x: 'LOC' does not mark a span"):
         check_scheme("x", [["O", "B-A", "LOC"]])
 
 

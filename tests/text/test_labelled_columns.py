@@ -77,7 +77,7 @@ def test_the_only_other_column_need_not_be_named() -> None:
         (written("itlt"), {}, "4 columns and no header"),
         (written("tl", "\t", "x\ty"), {"text": "z"}, "no column 'z'; it has x, y; name"),
         (written("tl"), {"text": "3"}, "no column '3'; it has 1 to 2"),
-        (written("itlt", "\t", "id\tx\ty\tz"), {"text": "x"}, "has the label is not clear"),
+        (written("itlt", "\t", "id\tx\ty\tz"), {"text": "x"}, "contains the label"),
         ("only text\n", {"text": "x"}, "is not a table"),
     ],
 )

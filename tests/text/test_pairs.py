@@ -41,7 +41,7 @@ def test_empty_sides_are_kept_in_their_place_and_counted() -> None:
     pairs = read_pairs(document, CONFIG)
     assert [pair.whole for pair in pairs] == [True, False, False, True]
     assert pairs[1:] == [Pair("", "nichts"), Pair("", ""), Pair("no", "nein")]
-    assert document.notes == ["2 of 4 pairs have an empty side; none is learned from"]
+    assert document.notes == ["2 of 4 pairs have an empty side and are not trained on"]
     read_pairs(document, CONFIG)
     assert len(document.notes) == 1  # reading once more says it once
 
@@ -86,7 +86,7 @@ def test_the_hash_is_that_of_texts_and_vectors() -> None:
     [
         ({"longest": 0}, "text.longest=0"),
         ({"measure": "blue"}, "unknown text.measure 'blue'; did you mean 'bleu'"),
-        ({"source": "de", "target": "de"}, "text.source=de: is the target too"),
+        ({"source": "de", "target": "de"}, "text.source=de: is also the target"),
         ({"shared": True, "tokenizer": "bpe", "target_tokenizer": "words"}, "text.shared=true"),
         ({"vocabulary_size": 1}, "vocabulary_size=1"),
     ],

@@ -78,8 +78,8 @@ def test_an_unfinished_sentence_has_no_log_probs() -> None:
         ({"SENTENCE": [(1.0, ("a", END))]}, "reserved"),
         ({"SENTENCE": [(0.5, ("a", "b")), (0.5, ("a", "c"))]}, "ambiguous"),
         # Two more with probability 0.6 are 1.2 on average; 0.5 makes exactly one: no end either.
-        ({"SENTENCE": [(0.6, ("a", "SENTENCE", "SENTENCE")), (0.4, ("b",))]}, "makes 1.200 more"),
-        ({"SENTENCE": [(0.5, ("a", "SENTENCE", "SENTENCE")), (0.5, ("b",))]}, "makes 1.000 more"),
+        ({"SENTENCE": [(0.6, ("a", "SENTENCE", "SENTENCE")), (0.4, ("b",))]}, "yields 1.200 more"),
+        ({"SENTENCE": [(0.5, ("a", "SENTENCE", "SENTENCE")), (0.5, ("b",))]}, "yields 1.000 more"),
         ({"SENTENCE": [(1.0, ("SENTENCE", "a"))]}, "grow without end"),
     ],
 )

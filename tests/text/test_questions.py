@@ -69,7 +69,7 @@ def test_answers_inside_of_words_are_taken_with_the_word(answer: str, whole: str
     assert bool(text.notes) == (answer != " cat")  # a space is no part of a word
     if text.notes:
         assert text.notes == [
-            "q.json: 1 answers begin or end inside a word; they are taken with the whole word"
+            "q.json: 1 answers begin or end inside a word; they are extended to the whole word"
         ]
 
 
@@ -90,7 +90,7 @@ def test_an_answer_that_stands_elsewhere_is_taken_from_the_nearest_place() -> No
     spans = [example.span() for example in read_questions(text)]
     assert spans == [(2, 2), (4, 4), (0, 0), (0, 0), (4, 4)]
     assert text.notes == [
-        "q.json: 5 answers stand elsewhere than answer_start says; the nearest place is taken"
+        "q.json: 5 answers are not at their answer_start; the nearest occurrence is used"
     ]
 
 
@@ -101,7 +101,7 @@ def test_questions_without_an_answer_are_read_and_counted() -> None:
     assert [len(example.answers) for example in examples] == [0, 1, 0]
     assert text.notes == [
         "q.json: 2 of 3 questions have no answer in their passage; they are left out",
-        "q.json: 1 answers hold no word; they are left out",
+        "q.json: 1 answers contain no word; they are left out",
     ]
     read_questions(text)
     assert len(text.notes) == 2  # said once

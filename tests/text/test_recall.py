@@ -72,7 +72,7 @@ def test_settings_are_written_after_the_name() -> None:
     same = Arithmetic(digits=1, distractors=0, lines=100, seed=3)
     assert corpus.split("train").text == same.text("train")
     assert corpus.name == "arithmetic:digits=1,distractors=0,lines=100,seed=3"
-    assert "digits up to 1," in corpus.notes[0]
+    assert "up to 1 digits," in corpus.notes[0]
 
 
 @pytest.mark.parametrize(

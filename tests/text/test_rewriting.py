@@ -30,7 +30,7 @@ def test_lengths_are_spread_evenly_over_what_is_asked_for() -> None:
     ("wrong", "message"),
     [
         ({"shortest": 5, "longest": 4}, "longest=4: must be at least 5"),
-        ({"symbols": 27}, "symbols=27: there are 26"),
+        ({"symbols": 27}, "symbols=27: at most 26"),
         ({"symbols": 2, "longest": 4}, "too few sequences for three splits"),
     ],
 )

@@ -44,7 +44,7 @@ def test_columns_are_added_row_for_row() -> None:
         "1\tthe cat\t1\t3",
         "2\ta dog\t2\tNA",
     ]
-    with pytest.raises(InputError, match="has a column 'item' already"):
+    with pytest.raises(InputError, match="already has a column 'item'"):
         stimuli.with_columns(["item"], [["1", "2"]])
 
 

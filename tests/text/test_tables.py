@@ -72,9 +72,9 @@ def test_what_is_not_written_so_is_refused(written: str) -> None:
 
 
 def test_a_column_has_one_role() -> None:
-    with pytest.raises(InputError, match="text is named twice"):
+    with pytest.raises(InputError, match="text is given twice"):
         parse_columns("text=a,text=b")
     with pytest.raises(InputError, match="need a column each"):
         check_columns({"text": "a", "label": "a"}, ("text", "label"))
-    with pytest.raises(InputError, match="'txt' is not read from such a table; did you mean"):
+    with pytest.raises(InputError, match="unknown role 'txt' for such a table; did you mean"):
         check_columns({"txt": "a"}, ("text", "label"))

@@ -76,12 +76,12 @@ def test_features_that_are_not_there() -> None:
     [
         ("Ann NNP B-PER\nsees O\n", "", "here, line 2: has 2 columns where the file began with 3"),
         ("Ann X O\n\nsees O\n", "", "here, line 3: has 2 columns where the file began with 3"),
-        ("Ann\nsees\n", "", "here: has one column; a tag must stand after each word"),
-        ("a dog runs\tein Hund\na cat\teine Katze\n", "", "here: most lines hold several words"),
+        ("Ann\nsees\n", "", "here: has one column; write a tag after each word"),
+        ("a dog runs\tein Hund\na cat\teine Katze\n", "", "here: most lines contain several words"),
         (
             "a fine film\tgood\na dull film\tbad\n",
             "",
-            "here: most lines hold several words",
+            "here: most lines contain several words",
         ),
         ("Ann\tO\nsees\t\n", "", "here, line 2: the tag is missing"),
         ("Ann\tO\n\tO\n", "", "here, line 2: the word is missing"),

@@ -41,7 +41,7 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
         "flat.npy": (np.ones(3), r"flat.npy: has the shape \(3,\); give \(examples, numbers\)"),
         "deep.npy": (np.ones((1, 1, 1, 1, 1)), "deep.npy: has the shape"),
         "words.npy": (np.array([["a", "b"]]), "example 1: has the shape .* of <U1"),
-        "nan.npy": (np.array([[1.0], [np.nan]]), "example 2: has numbers that are not finite"),
+        "nan.npy": (np.array([[1.0], [np.nan]]), "example 2: contains NaN or infinity"),
         "none.npy": (np.ones((0, 3)), "has no vectors"),
         "objects.npy": (np.array([{}], dtype=object), "is not an array of numbers; write it"),
     }

@@ -87,7 +87,7 @@ def test_a_full_disk_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(Path, "open", full)
     with pytest.raises(ElmanError, match=r"history.jsonl: cannot be written \(No space left"):
         made.add(RECORDS[0])
-    with pytest.raises(ElmanError, match="the last checkpoint is whole"):
+    with pytest.raises(ElmanError, match="the last checkpoint is intact"):
         History(tmp_path)
 
 

@@ -279,7 +279,10 @@ def test_schedules_hold_for_every_group() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"rate_decay": 0.5}, "training.rate_decay=0.5: divides the rate, so must be at least 1"),
+        (
+            {"rate_decay": 0.5},
+            "training.rate_decay=0.5: divides the rate, so it must be at least 1",
+        ),
         ({"unfreeze": -1.0}, "training.unfreeze=-1.0: must not be negative"),
     ],
 )

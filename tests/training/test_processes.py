@@ -197,7 +197,7 @@ def test_a_batch_that_cannot_be_shared_out_is_refused() -> None:
     processes = object.__new__(SeveralProcesses)
     processes.count = 3
     processes.check(6)
-    with pytest.raises(InputError, match="batch_size=20: cannot be shared out to 3 .*=18"):
+    with pytest.raises(InputError, match="batch_size=20: cannot be divided among 3 .*=18"):
         processes.check(20)
     with pytest.raises(InputError, match="batch_size=3"):
         processes.check(2)
@@ -214,7 +214,7 @@ def test_a_stopped_pair_goes_on_bit_for_bit(trained: tuple[Path, list[Ended]], n
     assert differences(whole, outcome(place / f"stopped {name}")) == []
     said = [line for line in done[0].out.splitlines() if f"stopped {name}" in line]
     go_on = f"torchrun --nproc-per-node 2 -m elman train --resume '{place / f'stopped {name}'}'"
-    assert said == [f"stopped, and everything is saved; go on with: {go_on}"] * 2
+    assert said == [f"stopped; everything is saved; continue with: {go_on}"] * 2
     assert done[1].out == done[0].out  # both stopped, though one was asked to
 
 
@@ -238,7 +238,7 @@ def test_another_number_of_processes_is_refused(
     processes = Processes()
     processes.count = count
     with pytest.raises(
-        InputError, match=rf"2 processes, not by {count}; go on with: torchrun .* 2"
+        InputError, match=rf"2 processes, not by {count}; continue with: torchrun .* 2"
     ):
         resume(trained[0] / "killed", machine=Machine(processes=processes))
 
@@ -247,7 +247,7 @@ def test_one_process_goes_on_alone(data: Path, tmp_path: Path) -> None:
     train(out=tmp_path / "one", seed=3, **options(data, ["training.epochs=0.1"]))
     processes = Processes()
     processes.count = 2
-    with pytest.raises(InputError, match=r"by 1 process, not by 2; go on with: elman train"):
+    with pytest.raises(InputError, match=r"by 1 process, not by 2; continue with: elman train"):
         resume(tmp_path / "one", machine=Machine(processes=processes))
 
 

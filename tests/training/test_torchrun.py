@@ -89,7 +89,7 @@ def test_torchrun_stops_resumes_and_ends_as_if_never_stopped(data: Path, tmp_pat
     stopped.wait_for_step(tmp_path / "run", 1)
     stopped.ask_to_stop()
     _, said, errors, _ = stopped.end()
-    assert errors.count("stopped, and everything is saved") == 1
+    assert errors.count("stopped; everything is saved") == 1
     assert said == ""
     code, said, errors, _ = Launched(tmp_path, "--resume", str(tmp_path / "run")).end()
     assert code == 0, errors
@@ -115,13 +115,13 @@ def test_a_worker_of_torchrun_is_killed(data: Path, tmp_path: Path, count: int, 
     again = Launched(tmp_path, "--resume", str(run), count=count)
     again.wait_for_step(run, step + 1)  # the next checkpoint may take its time
     again.ask_to_stop()
-    assert again.end()[2].count("stopped, and everything is saved") == 1
+    assert again.end()[2].count("stopped; everything is saved") == 1
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["ngram", "--data", "grammar", "--out", "x"], "counting takes one process"),
+        (["ngram", "--data", "grammar", "--out", "x"], "counting uses one process"),
         (["nonsense", "--data", "grammar", "--out", "x"], "nonsense"),
         (["small", "--data", "grammar", "--out", "x", "--set", "training.batch_size=7"], "to 2"),
         (["--resume", "nowhere"], "nowhere: no such run"),

@@ -1,7 +1,7 @@
-"""Claims: what a process works on is left alone by the others that use the same folder.
+"""Claims: processes that share a folder never work on the same row or training.
 
-A claim is a set of locks, one for every training that is to be done and one for the row. They go
-when the process does, however that ends (`runs/lock.py`).
+A claim is a set of locks, one for every training to do and one for the row. They are released when
+the process ends, in whatever way (`runs/lock.py`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What rows cost here: planned before they are begun, or as they were.
+"""The cost of rows on this machine: planned before they start, or as measured.
 
 Takes rows and their texts, gives a `Cost` for each: operations and seconds as `elman plan` finds
 them; for models that count, seconds by the length of the text. Where the text is absent, operations

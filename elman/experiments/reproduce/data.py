@@ -1,8 +1,8 @@
-"""Where the text of a table lies.
+"""Find the text of a table.
 
-Takes a table and what the user said, gives a folder. Texts that others own are not part of the
-package: the user names a folder with --data, or keeps such folders, named `ptb` and so on, in the
-folder that ELMAN_DATA names.
+Takes a table and the option of the user, gives a folder. Copyrighted texts are not part of the
+package: name a folder with --data, or put such folders, named `ptb` and so on, into the folder that
+ELMAN_DATA names.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""When a queue has to end: its time is up, or the process that started it has gone.
+"""When a queue must end: its time is up, or the process that started it has ended.
 
 While work is done inside `Deadline.stopping`, the end is announced as the signal SIGTERM is: a
 training finishes its step, saves a checkpoint and stops; anything else is cut short by `OutOfTime`

@@ -1,4 +1,4 @@
-"""The queue: rows worked off one by one, best first, until the time is up.
+"""The queue: measure rows one by one, best first, until the time is up.
 
 Takes rows and a deadline, gives results one by one as they are kept. Several processes can work
 with the same folder: each claims what it works on. A row that fails is set aside with its reason,

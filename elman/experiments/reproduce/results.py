@@ -30,7 +30,7 @@ _PATIENCE = 60.0  # seconds to wait for another process that writes the file
 
 @dataclass(kw_only=True)
 class Result:
-    """What a row gave here, with everything needed to believe it."""
+    """The result of a row, with everything needed to verify it."""
 
     table: str
     row: str

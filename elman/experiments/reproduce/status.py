@@ -1,4 +1,4 @@
-"""Every row with what is known of it: its result, the verdict, the cost.
+"""Every row with its result, verdict and cost.
 
 Takes tables and what is kept, gives `Status`s; trains nothing and measures nothing.
 """
@@ -26,7 +26,7 @@ from elman.experiments.reproduce.verdicts import (
 
 @dataclass(frozen=True)
 class Status:
-    """What is known of a row."""
+    """The result, verdict and cost of a row."""
 
     table: PublishedTable
     row: PublishedRow

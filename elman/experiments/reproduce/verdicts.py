@@ -1,4 +1,4 @@
-"""Published and measured, in a word.
+"""Verdicts: compare published and measured figures.
 
 Takes figures, gives a `Verdict`. A measured figure counts as reproduced if it is as near to the
 published one as the row's tolerance; nats are compared as the perplexities they stand for. Where

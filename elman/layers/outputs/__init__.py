@@ -1,6 +1,6 @@
-"""Output layers: from a hidden vector to a distribution over the vocabulary.
+"""Output layers: turn a hidden vector into a distribution over the vocabulary.
 
-Called by the models (`models/network.py`), which know no more of them than `output.py` says.
+Called by the models (`models/network.py`), which use only the interface in `output.py`.
 """
 
 from elman.registry import Registry

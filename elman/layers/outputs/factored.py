@@ -1,4 +1,4 @@
-"""Outputs that find a word in steps, so that only a part of the vocabulary is multiplied."""
+"""Factored outputs: predict a word in steps, so each step computes a part of the vocabulary."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from elman.layers.outputs.output import (
 )
 from elman.layers.softmax import softmax_loss, softmax_scores
 
-_SHARES = (0.2, 0.6)  # of the vocabulary, where no cutoffs are given
+_SHARES = (0.2, 0.6)  # shares of the vocabulary, if no cutoffs are given
 
 
 class AdaptiveSoftmax(Output):
     """Adaptive softmax: frequent words at full size, rare ones in clusters of smaller vectors.
 
         p(w) = p_head(w)                        the most frequent words
-        p(w) = p_head(cluster) · p(w | cluster)   all others, by ever smaller vectors
+        p(w) = p_head(cluster) · p(w | cluster)   all others, with smaller and smaller vectors
 
-    (Grave et al. 2017.) The arithmetic is torch's own; here words are ranked by frequency, which it
-    expects of the ids.
+    (Grave et al. 2017.) torch computes it; this class ranks words by frequency, because torch
+    expects ids in that order.
     """
 
-    about = "rare words in clusters with smaller vectors, exact (Grave et al. 2017)"
+    about = "clusters of rare words with smaller vectors; exact (Grave et al. 2017)"
     can_be_tied = False
 
     def __init__(
@@ -76,7 +76,7 @@ class AdaptiveSoftmax(Output):
         return self.softmax.log_prob(evidence[0])[:, self.rank]
 
     def multiplications(self, step_tokens: int) -> float:
-        """As if every token took the head and half of the clusters: how many do, the text says."""
+        """An estimate: every token uses the head and half of the clusters."""
         head = self.softmax.head.weight.numel()
         tails = sum(parameter.numel() for parameter in self.softmax.tail.parameters())
         return head + tails / 2
@@ -90,15 +90,15 @@ class ClassSoftmax(SoftmaxOutput):
 
         p(w) = p(class of w | h) · p(w | its class, h)
 
-    Words of like frequency share a class, and classes have about the same sum of square roots of
-    frequencies: few frequent words, many rare ones (Mikolov et al. 2011). With √V classes a word
-    costs some 2 √V rows instead of V.
+    Words of similar frequency share a class. All classes have about the same sum of square roots of
+    frequencies, so a class has few frequent words or many rare ones (Mikolov et al. 2011). With √V
+    classes a word costs about 2 √V rows instead of V.
     """
 
-    about = "a class of words first, then the word in its class; exact (Goodman 2001)"
+    about = "first the class of a word, then the word; exact (Goodman 2001)"
 
     def __init__(self, size: int, counts: torch.Tensor, *, classes: int = 0, **sizes: Any) -> None:
-        """As many `classes`; 0: √V."""
+        """`classes`: the number of classes; 0: √V."""
         super().__init__(size, counts, **sizes)
         at_least(classes, 0, "classes")
         self.classes = min(classes or round(len(counts) ** 0.5), len(counts))
@@ -140,11 +140,11 @@ class ClassSoftmax(SoftmaxOutput):
     def _by_class(
         self, hidden: torch.Tensor, targets: torch.Tensor, table: Table
     ) -> tuple[torch.Tensor, Iterator[tuple[torch.Tensor, ...]]]:
-        """The order of the rows by the class of their target; and for each class that occurs: its
-        rows of hidden vectors, weights and biases of its words, and which of them are the targets.
+        """The order of rows sorted by the class of their target; and for each class that occurs:
+        its hidden vectors, the weights and biases of its words, and the targets among these words.
 
-        All are cut from whole matrices at once: the gradient of each single cut would be a matrix
-        of the size of the whole.
+        The matrices are split once: the gradient of each separate slice would be as large as the
+        whole matrix.
         """
         kinds = self.class_of[targets]
         order = torch.argsort(kinds, stable=True)
@@ -181,10 +181,10 @@ def _assign(counts: torch.Tensor, classes: int) -> torch.Tensor:
     roots = (counts[ranked] + 1).double().sqrt()
     middle = torch.cumsum(roots, 0) - roots / 2
     kinds = (middle / roots.sum() * classes).long().clamp(max=classes - 1)
-    # Where one word fills more than a class, those after it would be empty: count up by ones.
+    # If one word fills more than a class, the next would be empty: number without gaps.
     kinds = torch.cumsum(torch.diff(kinds, prepend=kinds[:1]).clamp(max=1), 0)
     missing = classes - 1 - int(kinds[-1])
-    if missing > 0:  # let the last words be classes of their own
+    if missing > 0:  # make the last words separate classes
         steps = torch.diff(kinds, prepend=kinds[:1])
         free = (steps == 0).nonzero().squeeze(1)
         free = free[free > 0]
@@ -195,19 +195,19 @@ def _assign(counts: torch.Tensor, classes: int) -> torch.Tensor:
     return assigned
 
 
-_ROWS = 256  # whose whole vocabulary is computed at a time
+_ROWS = 256  # rows per step when the whole vocabulary is computed
 
 
 class HierarchicalSoftmax(Output):
-    """Hierarchical softmax: a word is a path of yes-or-no decisions through a binary tree.
+    """Hierarchical softmax: a word is a path of binary decisions through a tree.
 
         p(w) = Π_nodes on the way to w  σ(± (V_node · h + b_node))
 
-    The tree is Huffman's, so that frequent words are near the root (Morin and Bengio 2005, Mikolov
-    et al. 2013): a word of PTB takes some ten products instead of 10,000.
+    It is a Huffman tree, so frequent words are near the root (Morin and Bengio 2005, Mikolov et al.
+    2013): a word of PTB takes about ten products instead of 10,000.
     """
 
-    about = "a path of decisions through a Huffman tree; exact (Morin and Bengio 2005)"
+    about = "binary decisions along a Huffman tree; exact (Morin and Bengio 2005)"
     can_be_tied = False
 
     def __init__(self, size: int, counts: torch.Tensor, **sizes: Any) -> None:
@@ -262,8 +262,7 @@ class HierarchicalSoftmax(Output):
 def _huffman(counts: np.ndarray) -> np.ndarray:
     """The two children of each inner node, (V - 1, 2); below V they are words.
 
-    The last node is the root. Ties go to what was made first, so that the tree follows from the
-    counts alone.
+    The last node is the root. Ties go to the older node, so the tree depends only on the counts.
     """
     heap = [(int(count) + 1, word) for word, count in enumerate(counts)]
     heapq.heapify(heap)
@@ -287,7 +286,7 @@ def _levels(tree: np.ndarray, words: int) -> list[np.ndarray]:
 
 
 def _paths(tree: np.ndarray, words: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """On the way to each word: its nodes, the decisions there, and how many they are."""
+    """The path to each word: its nodes, the decisions there, and its length."""
     levels = _levels(tree, words)
     deepest = len(levels)
     nodes = np.zeros((words + len(tree), deepest), dtype=np.int64)
@@ -303,7 +302,7 @@ def _paths(tree: np.ndarray, words: int) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 def _first_biases(tree: np.ndarray, counts: torch.Tensor) -> torch.Tensor:
-    """Such that every word begins with its frequency."""
+    """Biases such that the initial probability of every word is its frequency."""
     totals = np.concatenate([counts.numpy(force=True).astype(np.float64) + 1, np.zeros(len(tree))])
     for node, (first, second) in enumerate(tree):
         totals[len(counts) + node] = totals[first] + totals[second]

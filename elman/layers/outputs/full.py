@@ -1,4 +1,4 @@
-"""Outputs that look at every word, every time: one softmax, an augmented one, or several, mixed."""
+"""Outputs over the full vocabulary: a softmax, an augmented softmax, and a mixture of softmaxes."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from elman.state import State
 
 
 class FullSoftmax(SoftmaxOutput):
-    """The full softmax: every word, every time.
+    """The full softmax over all words.
 
-    With label smoothing ε (Szegedy et al. 2016) a step of training learns from
+    With label smoothing ε (Szegedy et al. 2016) the training loss is
 
         -(1 - ε) log p(target) - ε Σ_w log p(w) / V
 
-    so that no word is ever held to be impossible; evaluation is as ever.
+    so no word becomes impossible. Evaluation does not change.
     """
 
-    about = "all words, exact"
+    about = "softmax over all words; exact"
 
     def __init__(
         self, size: int, counts: torch.Tensor, *, smoothing: float = 0.0, **sizes: Any
     ) -> None:
-        """`smoothing`: so much of what is learned is every word alike, and not the target."""
+        """`smoothing`: the share of the target distribution that is uniform over all words."""
         super().__init__(size, counts, **sizes)
         if not 0 <= smoothing < 1:
             raise InputError(f"smoothing={smoothing}: must be from 0 to below 1")
@@ -43,18 +43,16 @@ class FullSoftmax(SoftmaxOutput):
 
 
 class AugmentedSoftmax(SoftmaxOutput):
-    """The augmented loss: words like the target are half right too (Inan et al. 2017).
+    """The augmented loss: words similar to the target are partly right (Inan et al. 2017).
 
         ỹ = softmax(E · e_target / τ)                     words whose vectors are like the target's
         loss = -log p(target) + γ τ KL(ỹ ‖ softmax(logits / τ))
 
-    E are the word vectors that the output is tied to. They are looked at here, not taught: the
-    gradient goes through the logits alone. In evaluation it is the plain softmax.
+    E are the tied word vectors. ỹ has no gradient: it flows only through the logits. Evaluation
+    uses the plain softmax.
     """
 
-    about = (
-        "all words, exact, and in training a reward for words like the target (Inan et al. 2017)"
-    )
+    about = "softmax; training also rewards words similar to the target; exact (Inan et al. 2017)"
 
     def __init__(
         self,
@@ -65,7 +63,7 @@ class AugmentedSoftmax(SoftmaxOutput):
         temperature: float = 10.0,
         **sizes: Any,
     ) -> None:
-        """`gamma`: how much the second loss counts; `temperature` τ: how even its targets are."""
+        """`gamma`: the weight of the second loss; `temperature` τ: how flat its targets are."""
         super().__init__(size, counts, **sizes)
         at_least(gamma, 0, "gamma")
         at_least(temperature, 1e-6, "temperature")
@@ -106,15 +104,15 @@ def _like_words(
 
 
 class MixtureOfSoftmaxes(SoftmaxOutput):
-    """Several softmaxes, weighed anew for each context (Yang et al. 2018).
+    """A mixture of softmaxes with weights for each context (Yang et al. 2018).
 
         p(w) = Σ_k π_k softmax(W h_k + b)_w       π = softmax(P h),  h_k = tanh(L_k h + c_k)
 
-    One softmax of small vectors can only express distributions of a low rank; a mixture of them can
-    express any. Everything is done with logarithms of probabilities.
+    One softmax of small vectors has a low rank; a mixture of softmaxes can have a high rank. All
+    computations use log probabilities.
     """
 
-    about = "several softmaxes, weighed by the context; exact (Yang et al. 2018)"
+    about = "mixture of softmaxes weighted by the context; exact (Yang et al. 2018)"
 
     def __init__(
         self,
@@ -135,7 +133,7 @@ class MixtureOfSoftmaxes(SoftmaxOutput):
         self.prior = nn.Linear(size, experts, bias=False)
 
     def make_bridge(self, size: int) -> None:
-        """None: the vectors h_k have the right size."""
+        """None: the vectors h_k already have the right size."""
 
     def gather(
         self, hidden: torch.Tensor, ids: torch.Tensor, memory: State
@@ -159,7 +157,7 @@ class MixtureOfSoftmaxes(SoftmaxOutput):
     def log_probs(self, evidence: Evidence, table: Table) -> torch.Tensor:
         latent, log_prior = evidence
         mixed: torch.Tensor | None = None
-        for expert in range(self.experts):  # one after the other: (N, V) at a time, not (N, K, V)
+        for expert in range(self.experts):  # one at a time: (N, V) instead of (N, K, V)
             vectors = latent[:, expert * self.size : (expert + 1) * self.size]
             one = super().log_probs((vectors,), table) + log_prior[:, expert, None]
             mixed = one if mixed is None else torch.logaddexp(mixed, one)

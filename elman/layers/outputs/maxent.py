@@ -2,10 +2,10 @@
 
     logit(w) = W_w · h + b_w + Σ_n D[(hash of the last n words + w) mod size]
 
-Every n-gram has a weight of its own in the table D, except that some share one by accident. A
-history's words lie side by side there, so that adding all of them to the logits is a copy of one
-stretch of memory, not a search. Frequent n-grams are learned by heart in D, and the network is free
-to learn the rest. In training the words are sampled as in `sampled.py`.
+Every n-gram has a weight in the table D; some share one because of hash collisions. The words after
+a history are neighbours in D, so adding them to the logits copies one block of memory. D memorises
+frequent n-grams, and the network can learn the rest. In training, words are sampled as in
+`sampled.py`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _HIGHEST_ORDER = 9
 
 
 class JointMaxent(SampledSoftmax):
-    """N-gram features beside the hidden vector."""
+    """N-gram features added to the hidden vector."""
 
-    about = "sampled, with hashed n-gram features beside the network (Mikolov et al. 2011)"
+    about = "sampled softmax with hashed n-gram features (Mikolov et al. 2011)"
 
     def __init__(
         self,
@@ -40,13 +40,13 @@ class JointMaxent(SampledSoftmax):
         features: int = 4_000_000,
         **options: Any,
     ) -> None:
-        """N-grams up to `order`, in a table of so many `features`."""
+        """`order`: the longest n-grams; `features`: the size of the table."""
         super().__init__(size, counts, **options)
         if not 2 <= order <= _HIGHEST_ORDER:
-            raise InputError(f"order={order}: of n-gram features, must be from 2 to 9")
+            raise InputError(f"order={order}: must be from 2 to 9")
         if features < self.vocabulary_size:
             raise InputError(
-                f"features={features}: must be at least {self.vocabulary_size}, a word each"
+                f"features={features}: must be at least {self.vocabulary_size}, the vocabulary size"
             )
         self.order = order
         self.features = nn.Parameter(torch.zeros(features))
@@ -61,10 +61,10 @@ class JointMaxent(SampledSoftmax):
         known = torch.cat([cast("torch.Tensor", memory), ids], dim=1)
         steps, places = ids.shape[1], []
         hashed = torch.zeros_like(ids)
-        for back in range(self.order - 1):  # the last word, the one before it …
+        for back in range(self.order - 1):  # the last word, the word before it …
             word = known[:, known.shape[1] - steps - back : known.shape[1] - back]
             hashed = (hashed + word + 2) * _FACTOR
-            # The lowest bits of such products are hardly random.
+            # The lowest bits of these products are not random enough.
             places.append((hashed >> 17).remainder(len(self.features) - self.vocabulary_size + 1))
         return (hidden, torch.stack(places, dim=-1)), known[:, steps:]
 
@@ -103,5 +103,5 @@ class JointMaxent(SampledSoftmax):
 
 
 def _stretches(features: torch.Tensor, length: int) -> torch.Tensor:
-    """Every stretch of so many features, as rows; they lie in the same memory."""
+    """Every block of this many features, as rows of a view."""
     return features.as_strided((len(features) - length + 1, length), (1, 1))

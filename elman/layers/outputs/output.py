@@ -1,17 +1,16 @@
-"""What every output layer is: from hidden vectors to a distribution over the vocabulary.
+"""The base classes of output layers: from hidden vectors to a distribution over the vocabulary.
 
-In training and evaluation a model calls, in this order,
+In training and evaluation, a model calls in this order:
 
     gather      hidden vectors (B, T, size) and the ids they come after → evidence, (B, T, …) each
-    loss        evidence and target ids, a row each → the sum of nats to learn from
-    score       evidence and target ids, a row each → exact log probabilities of the targets
-    log_probs   evidence, a row each → exact log probabilities of the whole vocabulary
+    loss        evidence and target ids, one row each → the training loss, a sum of nats
+    score       evidence and target ids, one row each → exact log probabilities of the targets
+    log_probs   evidence, one row each → exact log probabilities of the whole vocabulary
 
-Evidence is all that the next word is predicted from: the hidden vector, and what an output that
-looks back (at the last words, say) adds to it. Such an output has a memory, which the model's state
-carries along. An output that learns from a part of the vocabulary still scores with all of it. With
-tied weights the table of word vectors is handed in at every call; else the layer has a matrix of
-its own.
+Evidence is everything that predicts the next word: the hidden vector, and additions of outputs that
+look back, for example at recent words. Such an output has a memory, which is part of the state of
+the model. An output that trains on a sample of the vocabulary still scores with all of it. With
+tied weights, every call receives the table of word vectors; otherwise the layer has its own matrix.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from elman.state import State
 
 Evidence = tuple[torch.Tensor, ...]  # the first one is the hidden vector
 Table = torch.Tensor | None
-_ROWS_OF_A_STEP = 64  # more than this are a whole text, which float32 weights predict
+_ROWS_OF_A_STEP = 64  # more rows are a whole text, which uses float32 weights
 
 
 class Output(nn.Module, ABC):
@@ -39,17 +38,17 @@ class Output(nn.Module, ABC):
     can_be_tied: ClassVar[bool] = True
 
     def __init__(self, size: int, counts: torch.Tensor, *, embedding_size: int, tied: bool) -> None:
-        """Hidden vectors have this size; `counts` (V,) of the words in the training text."""
+        """`hidden_size`: size of hidden vectors; `counts` (V,): words in the training text."""
         super().__init__()
         if tied and not self.can_be_tied:
             raise InputError(
-                "model.tied=true: this output has weights of another kind; set model.tied=false"
+                "model.tied=true: this output cannot share word vectors; set model.tied=false"
             )
         self.vocabulary_size = len(counts)
-        self.size = embedding_size if tied else size  # of a row of its matrix
+        self.size = embedding_size if tied else size  # size of a row of its matrix
 
     def begin(self, batch_size: int) -> State:
-        """The memory before anything was read; most outputs have none."""
+        """The initial memory; most outputs have none."""
         return next(self.parameters()).new_zeros(batch_size, 0)
 
     def gather(
@@ -59,13 +58,13 @@ class Output(nn.Module, ABC):
         return (hidden,), memory
 
     def attention(self, evidence: Evidence) -> torch.Tensor | None:
-        """How much each step attends to each of the last words, the oldest first, and then to none
-        of them, (B, T, words + 1); None: this output does not attend.
+        """The attention of each step to each recent word, oldest first, and last to none of them,
+        (B, T, words + 1); None: this output has no attention.
         """
         return None
 
     def loss(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
-        """The sum of nats to learn from: those of the targets, unless there is a cheaper way."""
+        """The training loss, a sum of nats: the targets, or a cheaper approximation."""
         return -self.score(evidence, targets, table).sum()
 
     @abstractmethod
@@ -78,36 +77,36 @@ class Output(nn.Module, ABC):
 
     @abstractmethod
     def multiplications(self, step_tokens: int) -> float:
-        """Multiply-adds per token of a training step with so many tokens, forward only."""
+        """Multiply-adds per token of a training step with this many tokens, forward only."""
 
     def all_multiplications(self) -> float:
-        """Multiply-adds per token where all words are looked at."""
+        """Multiply-adds per token for the whole vocabulary."""
         return self.multiplications(0)
 
 
 class SoftmaxOutput(Output):
     """Outputs with a row and a bias per word: p(w | h) ∝ exp(W_w · h + b_w).
 
-    With tied weights and hidden vectors of another size, a matrix leads from one size to the other.
+    With tied weights and hidden vectors of another size, a matrix projects to the right size.
     """
 
     def __init__(self, size: int, counts: torch.Tensor, *, embedding_size: int, tied: bool) -> None:
         super().__init__(size, counts, embedding_size=embedding_size, tied=tied)
         self.project = self.make_bridge(size) if size != self.size else None
         self.weight = None if tied else nn.Parameter(torch.empty(self.vocabulary_size, self.size))
-        # How frequent each word is: all that can be known before anything was learned.
+        # Start from the word frequencies, the best guess before training.
         self.bias = nn.Parameter(log_frequencies(counts))
         if self.weight is not None:
             nn.init.uniform_(self.weight, -0.1, 0.1)
         self._product: Frozen[Linear] | None = None
 
     def step_in_eight_bits(self, table: Table) -> None:
-        """From now on, and until the weights change, steps multiply by eight-bit weights."""
+        """Use eight-bit weights in single steps until the weights change."""
         weights = self.matrix(table), self.bias
         self._product = Frozen(linear(*weights, int8=True), *weights)
 
     def make_bridge(self, size: int) -> nn.Linear | None:
-        """What leads from hidden vectors to the size of word vectors."""
+        """The projection of hidden vectors to the size of word vectors."""
         return nn.Linear(size, self.size)
 
     def gather(
@@ -138,7 +137,7 @@ class SoftmaxOutput(Output):
         return torch.addmm(self.bias, hidden, matrix.t()).log_softmax(1)
 
     def rows_per_token(self, step_tokens: int) -> float:
-        """How many rows of the matrix a token is multiplied with in training, on average."""
+        """The mean number of matrix rows per token in training."""
         return self.vocabulary_size
 
     def multiplications(self, step_tokens: int) -> float:
@@ -151,12 +150,12 @@ class SoftmaxOutput(Output):
         return 0 if self.project is None else self.project.weight.numel()
 
     def matrix(self, table: Table) -> torch.Tensor:
-        """A row per word: the layer's own, or those of the word vectors."""
+        """The weights, one row per word: of this layer, or the tied word vectors."""
         weight = table if self.weight is None else self.weight
-        assert weight is not None, "tied weights must be handed in"
+        assert weight is not None, "an output with tied weights needs the word vectors"
         return weight
 
 
 def log_frequencies(counts: torch.Tensor) -> torch.Tensor:
-    """Of words with these counts; each is counted once more, so that none has never been seen."""
+    """Log frequencies of words from their counts plus one, so that none is zero."""
     return ((counts + 1) / (counts + 1).sum()).log().float()

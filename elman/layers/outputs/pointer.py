@@ -1,4 +1,4 @@
-"""Outputs that choose between a word of the vocabulary and a pointer to a word read before.
+"""Pointer outputs: mix a softmax over the vocabulary with a pointer to an earlier word.
 
 `PointerSentinel` points at a recent word of the text, `Copying` at a word of the source.
 """
@@ -16,26 +16,26 @@ from elman.layers.outputs.output import Evidence, Output, SoftmaxOutput, Table
 from elman.layers.softmax import softmax_scores
 from elman.state import State
 
-_NOTHING = -1  # where there is no word yet
+_NOTHING = -1  # position not filled yet
 
 
 class PointerSentinel(SoftmaxOutput):
-    """Pointer-sentinel mixture: a softmax over the vocabulary, or a pointer to a recent word.
+    """Pointer-sentinel mixture: a softmax over the vocabulary and a pointer to recent words.
 
         q = tanh(Q h_t + b)
         a = softmax([q · h_i for the last L words; q · s])     s: the sentinel, learned
         p(w) = a_sentinel · softmax(W h_t + b)_w + Σ_{i: x_i = w} a_i
 
-    (Merity et al. 2017.) What is remembered are the last L words and the hidden vectors after each.
-    In training the pointer is also taught by itself: -log(a_sentinel + Σ_{i: x_i = target} a_i).
+    (Merity et al. 2017.) The memory is the last L words and their hidden vectors. Training adds a
+    loss of the pointer alone: -log(a_sentinel + Σ_{i: x_i = target} a_i).
     """
 
-    about = "a softmax, or a pointer to one of the last words; exact (Merity et al. 2017)"
+    about = "softmax mixed with a pointer to recent words; exact (Merity et al. 2017)"
 
     def __init__(
         self, size: int, counts: torch.Tensor, *, pointer_window: int = 100, **sizes: Any
     ) -> None:
-        """The last `pointer_window` words can be pointed at."""
+        """`pointer_window`: the number of recent words that the pointer can choose."""
         super().__init__(size, counts, **sizes)
         at_least(pointer_window, 1, "pointer_window")
         self.pointer_window = pointer_window
@@ -56,7 +56,7 @@ class PointerSentinel(SoftmaxOutput):
         queries = torch.tanh(self.query(hidden))
         products = torch.bmm(queries, keys.transpose(1, 2))  # (B, T, L + T)
         steps, window = ids.shape[1], self.pointer_window
-        # Step t may look at the L words up to its own: places t + 1 … t + L.
+        # Step t sees the L words up to its own: positions t + 1 … t + L.
         places = torch.arange(steps, device=ids.device)[:, None] + torch.arange(
             1, window + 1, device=ids.device
         )
@@ -87,8 +87,8 @@ class PointerSentinel(SoftmaxOutput):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Log probability that the pointer is on the target, (N,), and that it is on the sentinel.
 
-        Where the target is not among the last words, the lowest number there is stands for -∞,
-        which has no slope.
+        If the target is not a recent word, the lowest finite number replaces -∞, which has no
+        gradient.
         """
         _, attention, words = evidence
         lowest = torch.finfo(attention.dtype).min / 2
@@ -99,7 +99,7 @@ class PointerSentinel(SoftmaxOutput):
         hidden, attention, words = evidence
         mixed = super().log_probs((hidden,), table) + attention[:, -1:]
         pointers = torch.zeros_like(mixed)
-        somewhere = words.clamp(min=0)  # nothing has no probability, so it may stand anywhere
+        somewhere = words.clamp(min=0)  # unfilled positions have probability zero: any id will do
         pointers.scatter_add_(1, somewhere, attention[:, :-1].exp())
         return torch.logaddexp(mixed, pointers.log())
 
@@ -109,21 +109,20 @@ class PointerSentinel(SoftmaxOutput):
 
 
 class Copying(SoftmaxOutput):
-    """A softmax over the vocabulary, or a word of the source (pointer-generator, See et al. 2017).
+    """Pointer-generator: a softmax over the vocabulary and words of the source (See et al. 2017).
 
         g = σ(w · r + b)
         p(w) = g · softmax(W r + b)_w + (1 - g) · Σ_{j: x_j = w} α_j
 
-    r is what the decoder predicts from, α its attention, x_j the number of the source's word j in
-    the vocabulary, which `further` numbers extend: V + k is the k-th word of a source that is not
-    in the vocabulary itself. Called by the encoder–decoder, which adds attention and numbers to the
-    evidence.
+    r is the readout of the decoder, α its attention, and x_j the id of source word j. The
+    vocabulary has `further` extra ids: V + k is the k-th out-of-vocabulary word of a source. Called
+    by the encoder–decoder, which adds attention and ids to the evidence.
     """
 
-    about = "a softmax, or a word of the source; exact (See et al. 2017)"
+    about = "softmax mixed with copying from the source; exact (See et al. 2017)"
 
     def __init__(self, size: int, counts: torch.Tensor, *, further: int, **sizes: Any) -> None:
-        """`further`: so many words that are not in the vocabulary have a number."""
+        """`further`: the number of extra ids for out-of-vocabulary words."""
         super().__init__(size, counts, **sizes)
         self.further = further
         self.gate = nn.Linear(self.size, 1)
@@ -136,7 +135,7 @@ class Copying(SoftmaxOutput):
         inside = targets.where(own, 0)
         softmax = softmax_scores(hidden, self.matrix(table), self.bias, inside)
         gate = self.gate(hidden).squeeze(1)
-        lowest = torch.finfo(hidden.dtype).min / 2  # stands for -∞, and has no slope
+        lowest = torch.finfo(hidden.dtype).min / 2  # replaces -∞, which has no gradient
         generated = (logsigmoid(gate) + softmax).where(own, lowest)
         pointed = weights.masked_fill(places != targets[:, None], 0).sum(1)
         copied = logsigmoid(-gate) + _log(pointed)
@@ -154,5 +153,5 @@ class Copying(SoftmaxOutput):
 
 
 def _log(probabilities: torch.Tensor) -> torch.Tensor:
-    """The logarithm, finite where there is nothing."""
+    """The logarithm, finite at zero."""
     return probabilities.clamp(min=torch.finfo(probabilities.dtype).tiny).log()

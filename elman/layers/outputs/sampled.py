@@ -1,4 +1,4 @@
-"""Outputs that learn from a sample of the vocabulary, and are exact when they are evaluated."""
+"""Outputs that train on a sample of the vocabulary and are exact in evaluation."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class SampledSoftmax(SoftmaxOutput):
     """Sampled softmax: the normaliser estimated from part of the vocabulary (Bengio and Senécal
     2003).
 
-    Half of `samples` are the most frequent words, always there; the others are drawn evenly from
-    the rest. The words of the window itself are there too, since they are targets. A word that is
-    there with probability π stands for 1/π words of its kind, so log 1/π is added to its logit and
-    the normaliser is right on average. A vocabulary that is smaller than that is used whole.
+    Half of `samples` are always the most frequent words; the others are drawn uniformly from the
+    rest. The words of the window are included too, because they are targets. A word that is
+    included with probability π represents 1/π words, so log 1/π is added to its logit and the
+    normaliser is correct on average. A smaller vocabulary is used whole.
     """
 
-    about = "frequent words, words of the window, and a random few; exact when it is evaluated"
+    about = "sampled softmax: trains on frequent and random words; exact in evaluation"
 
     def __init__(
         self, size: int, counts: torch.Tensor, *, samples: int = 1000, **sizes: Any
@@ -52,9 +52,9 @@ class SampledSoftmax(SoftmaxOutput):
         return softmax_loss(hidden, matrix.index_select(0, words), self.bias[words], places, adjust)
 
     def draw(self, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Words to learn from, where the targets are among them, and what to add to their logits.
+        """The sampled words, the positions of the targets among them, and the logit corrections.
 
-        A row's own target has nothing to be added.
+        The target of a row gets no correction.
         """
         if self.samples >= self.vocabulary_size:
             return torch.arange(len(self.ranked)), targets, torch.zeros_like(self.frequency)
@@ -66,15 +66,15 @@ class SampledSoftmax(SoftmaxOutput):
         there[drawn] = True
         there[targets] = True
         words = there.nonzero().squeeze(1)
-        places = torch.cumsum(there, 0) - 1  # id to its place among them
+        places = torch.cumsum(there, 0) - 1  # id to its position among them
         return words, places[targets], self._log_weights(len(targets) - 1)[words]
 
     def _log_weights(self, others: int) -> torch.Tensor:
-        """log 1/π of every word, π being how likely it is there if it is not the row's target."""
+        """log 1/π of every word, where π is its inclusion probability as a non-target."""
         return -torch.log1p(-self._absent(others))
 
     def _absent(self, tokens: int) -> torch.Tensor:
-        """How likely each word is not there, beside so many tokens of the window."""
+        """The probability that each word is not sampled, given the number of window tokens."""
         always = self.samples // 2
         missed = 1 - (self.samples - always) / (self.vocabulary_size - always)
         absent = missed * (1 - self.frequency).pow(tokens)
@@ -83,12 +83,12 @@ class SampledSoftmax(SoftmaxOutput):
 
 
 class NoiseOutput(SoftmaxOutput):
-    """Outputs that learn to tell the next word from words that were drawn as noise.
+    """Base class of outputs that learn to distinguish the next word from noise words.
 
-        Δ(w) = W_w · h + b_w - log k q(w)         q: how likely w is as noise, k noise words
+        Δ(w) = W_w · h + b_w - log k q(w)         q: noise distribution, k noise words
 
-    The noise words are drawn once for all tokens of a step (Zoph et al. 2016), so that their scores
-    are one product of matrices. What is made of Δ, each output says.
+    The noise words are drawn once for all tokens of a step (Zoph et al. 2016), so their scores are
+    one matrix product. Each subclass defines its loss from Δ.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class NoiseOutput(SoftmaxOutput):
         noise_power: float = 1.0,
         **sizes: Any,
     ) -> None:
-        """`samples` words are drawn, with the power `noise_power` of their frequencies."""
+        """`samples`: the number of noise words, drawn by frequency to the power `noise_power`."""
         super().__init__(size, counts, **sizes)
         at_least(samples, 1, "samples")
         at_least(noise_power, 0, "noise_power")
@@ -114,7 +114,7 @@ class NoiseOutput(SoftmaxOutput):
     def contrast(self, true: torch.Tensor, noise: torch.Tensor, same: torch.Tensor) -> torch.Tensor:
         """The loss from Δ of the targets, (N,), and of the noise words, (N, k).
 
-        same (N, k): where a noise word is the row's own target.
+        same (N, k): where a noise word is the target of the row.
         """
 
     def learn(
@@ -137,11 +137,11 @@ class NoiseContrastive(NoiseOutput):
 
         loss = -log σ(Δ(target)) - Σ_noise log σ(-Δ(w))                Δ: see `NoiseOutput`
 
-    (Gutmann and Hyvärinen 2010, Mnih and Teh 2012.) The scores come out nearly normalised of their
-    own accord, because the biases begin as log frequencies: Z = 1 need not be learned.
+    (Gutmann and Hyvärinen 2010, Mnih and Teh 2012.) The scores are nearly normalised from the
+    start, because the initial biases are log frequencies: Z = 1 need not be learned.
     """
 
-    about = "the next word against a few random ones (NCE); exact when it is evaluated"
+    about = "noise-contrastive estimation: tells the next word from noise; exact in evaluation"
 
     def contrast(self, true: torch.Tensor, noise: torch.Tensor, same: torch.Tensor) -> torch.Tensor:
         return -logsigmoid(true).sum() - logsigmoid(-noise).sum()
@@ -153,10 +153,10 @@ class BlackOut(NoiseOutput):
         p̃(w) = exp(Δ(w)) / Σ_{v in target, noise} exp(Δ(v))             Δ: see `NoiseOutput`
         loss = -log p̃(target) - Σ_noise log(1 - p̃(w))
 
-    A noise word that is a token's own target does not count for that token.
+    A noise word that equals the target of a token does not count for that token.
     """
 
-    about = "a softmax over the next word and a few random ones; exact when it is evaluated"
+    about = "BlackOut: softmax over the next word and a few random ones; exact in evaluation"
 
     def __init__(
         self, size: int, counts: torch.Tensor, *, noise_power: float = 0.4, **options: Any
@@ -166,6 +166,6 @@ class BlackOut(NoiseOutput):
     def contrast(self, true: torch.Tensor, noise: torch.Tensor, same: torch.Tensor) -> torch.Tensor:
         others = noise.masked_fill(same, -torch.inf)
         log_p = torch.cat([true[:, None], others], dim=1).log_softmax(1)
-        # 1 - p̃ is never quite zero, so that its logarithm has a slope.
+        # 1 - p̃ is never exactly zero, so its logarithm has a gradient.
         against = torch.log1p(-log_p[:, 1:].exp().clamp(max=1 - 1e-6))
         return -log_p[:, 0].sum() - against.sum()

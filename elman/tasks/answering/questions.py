@@ -1,4 +1,4 @@
-"""What can be asked of an answerer."""
+"""The questions of an answering model."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _COLUMNS = ("id", "answer", "start", "end", "probability")
 class Answer:
     """Find the part of a passage that answers a question.
 
-    A file holds questions with their passages, in SQuAD's form (JSON).
+    A file contains questions with their passages, in the JSON format of SQuAD.
 
     For example:
       elman answer runs/squad --question "Who wrote it?" --passage "It was written by Ada."
@@ -28,20 +28,22 @@ class Answer:
       elman answer runs/squad dev-v1.1.json > answers.tsv
     """
 
-    question: str | list[str] = asked("A question, or several.", limit="texts")
+    question: str | list[str] = asked("One or several questions.", limit="texts")
     passage: str | list[str] = asked(
-        "The passage that has the answer; for several questions one for all, or one for each.",
+        "The passage that contains the answer; one for all questions, or one for each.",
         kind=STDIN,
         limit="texts",
     )
-    id: list[str] = asked("Names of the questions; by default 1, 2, …", factory=list, terminal=True)
+    id: list[str] = asked(
+        "The names of the questions. Default: 1, 2, …", factory=list, terminal=True
+    )
     batch_size: int = asked_batch_size("questions")
 
     @classmethod
     def from_document(
         cls, trained: TrainedAnswerer, document: Document, given: dict[str, Any]
     ) -> Self:
-        """The questions of a file in SQuAD's form (JSON), with or without answers."""
+        """The questions of a file in the JSON format of SQuAD, with or without answers."""
         read = read_questions(document, with_answers=False)
         found = {
             "question": [one.question.text for one in read],
@@ -68,7 +70,7 @@ class Answers(Answered):
         }
 
     def lines(self) -> Iterable[str]:
-        """The answer to a question alone; of several, columns with tabs."""
+        """The answer alone for one question; tab-separated columns for several."""
         if self.alone:
             yield _cell(self.found[0].text)
             return
@@ -78,12 +80,12 @@ class Answers(Answered):
 
 
 def _cell(value: Any) -> str:
-    """Without the tabs and line ends that an answer may have."""
+    """Format a value; tabs and line ends become spaces."""
     return f"{value:.4f}" if isinstance(value, float) else " ".join(str(value).split())
 
 
 def answer(trained: TrainedAnswerer, request: Answer, progress: Progress) -> Answers:
-    """The part of its passage that answers each question."""
+    """Find the part of the passage that answers each question."""
     alone = isinstance(request.question, str)
     questions = _as_list(request.question)
     passages = _as_list(request.passage)

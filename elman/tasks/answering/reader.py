@@ -1,14 +1,14 @@
-"""Questions on passages whose answers are parts of the passage: JSON as SQuAD has it.
+"""Questions on passages whose answers are parts of the passage, in the JSON format of SQuAD.
 
     {"data": [{"paragraphs": [{"context": "Mary went to the garden.", "qas": [
         {"id": "1", "question": "Where is Mary?",
          "answers": [{"text": "the garden", "answer_start": 13}]}]}]}]}
 
-Takes a document, gives `Question`s; called by the task of answering. PlacedWords are those of the
-tokenizer raw-words, each with its place in the passage, so an answer in words is a part of the
-passage to the letter. An answer that begins or ends inside a word is taken with the whole word.
-Questions without an answer (`is_impossible`, SQuAD 2.0) are read too; the task leaves them out. All
-that is not as it should be is either refused or counted in the document's notes.
+Takes a document, returns `Question`s; called by the answering task. PlacedWords are the words of
+the tokenizer raw-words with their places in the passage, so an answer is always an exact part of
+the passage. An answer that begins or ends inside a word is extended to the whole word. Questions
+without an answer (`is_impossible`, SQuAD 2.0) are read too; the task leaves them out. Every problem
+in a file is either refused or counted in the notes of the document.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _FORM = '{"data": [{"paragraphs": [{"context": "…", "qas": [{"question": "…"
 _EXPECTED = {list: "a list", dict: "an object", str: "a text", int: "a whole number"}
 _NOTES = {
     "impossible": "{} of {} questions have no answer in their passage; they are left out",
-    "blank": "{} answers hold no word; they are left out",
-    "moved": "{} answers stand elsewhere than answer_start says; the nearest place is taken",
-    "widened": "{} answers begin or end inside a word; they are taken with the whole word",
+    "blank": "{} answers contain no word; they are left out",
+    "moved": "{} answers are not at their answer_start; the nearest occurrence is used",
+    "widened": "{} answers begin or end inside a word; they are extended to the whole word",
 }
 
 
 @dataclass(frozen=True)
 class PlacedWords:
-    """A text, and the words and marks in it."""
+    """A text with its words and punctuation marks."""
 
     text: str
     words: tuple[str, ...]
@@ -45,13 +45,13 @@ class PlacedWords:
         return cls(text, tuple(text[start:end] for start, end in find_words(text)))
 
     def places(self) -> list[tuple[int, int]]:
-        """Where each word stands in the text: its first character, and the one after it."""
+        """The start and end of each word in the text, in characters; the end is exclusive."""
         return find_words(self.text)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer as it is written, and its first and last word in the passage."""
+    """The text of an answer, and its first and last word in the passage."""
 
     text: str
     first: int
@@ -60,7 +60,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Question:
-    """A question on a passage; no answers: it has none, or they are not known."""
+    """A question on a passage; without answers if it has none or they are unknown."""
 
     name: str  # its id in the file
     question: PlacedWords
@@ -68,13 +68,13 @@ class Question:
     answers: tuple[Answer, ...] = ()
 
     def span(self) -> tuple[int, int]:
-        """First and last word of the answer, of several the one that most people gave."""
+        """First and last word of the answer; the most frequent one if there are several."""
         given = Counter((answer.first, answer.last) for answer in self.answers)
         return given.most_common(1)[0][0]
 
 
 def read_questions(document: Document, *, with_answers: bool = True) -> list[Question]:
-    """All questions of a document; without answers, these need not be there."""
+    """All questions of a document; answers are optional unless `with_answers`."""
     found: Counter[str] = Counter()
     questions: list[Question] = []
     for passage, places, entry, where in _entries(document):
@@ -107,7 +107,7 @@ def _note(document: Document, found: Counter[str], questions: int) -> None:
 def _entries(
     document: Document,
 ) -> Iterator[tuple[PlacedWords, list[tuple[int, int]], dict[str, Any], str]]:
-    """Every question with its passage, the places of its words, and its place in the file."""
+    """Every question with its passage, the places of its words, and its path in the file."""
     try:
         tree: Any = json.loads(document.text)
     except (json.JSONDecodeError, RecursionError) as error:
@@ -127,7 +127,7 @@ def _entries(
 
 
 def _get(entry: Any, key: str, kind: type, where: str) -> Any:
-    """The value under a key, which must be there and be of a kind."""
+    """The value of a required key, checked for its type."""
     if not isinstance(entry, dict):
         raise InputError(f"{where}: must be an object like {{{json.dumps(key)}: …}}")
     if key not in entry:
@@ -170,7 +170,7 @@ def _answers(
 
 
 def _find(passage: str, text: str, start: int, where: str) -> int:
-    """Where an answer stands in its passage: where it says, or the nearest place to that."""
+    """The place of an answer in its passage: its answer_start, or the nearest occurrence."""
     if start >= 0 and passage.startswith(text, start):
         return start
     begin = max(start, 0)
@@ -182,7 +182,7 @@ def _find(passage: str, text: str, start: int, where: str) -> int:
 
 
 def cover(places: Sequence[tuple[int, int]], start: int, end: int) -> tuple[int, int] | None:
-    """First and last of the fewest words that hold the characters from `start` to before `end`."""
+    """First and last of the words that cover the characters from `start` to before `end`."""
     touched = [
         number for number, (begin, stop) in enumerate(places) if begin < end and stop > start
     ]

@@ -1,11 +1,11 @@
-"""Answering: a question and a passage in, the part of the passage that answers it out.
+"""Question answering: find the part of a passage that answers a question.
 
-`Answering` is the task, `TrainedAnswerer` what `elman.train` and `elman.load` give of it. Questions
-without an answer are neither learned nor measured, only counted.
+`Answering` is the task, `TrainedAnswerer` the result of `elman.train` and `elman.load`. Questions
+without an answer are neither trained on nor measured, only counted.
 
-Exact match and F1 are measured as SQuAD does (Rajpurkar et al. 2016): answers are compared in lower
-case, without punctuation, articles and superfluous spaces. F1 is that of their words, taken as
-bags; of several right answers the best one counts.
+Exact match and F1 follow SQuAD (Rajpurkar et al. 2016): answers are compared in lower case, without
+punctuation, articles and superfluous spaces. F1 compares bags of words; if a question has several
+correct answers, the best match counts.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 class TrainedAnswerer(TrainedSentenceTask):
-    """An answerer with its words."""
+    """A trained answering model with its vocabulary."""
 
     about = "an answerer"
     task: Answering
@@ -55,7 +55,7 @@ class TrainedAnswerer(TrainedSentenceTask):
         batch_size: int = 32,
         progress: Progress = silent,
     ) -> list[FoundAnswer]:
-        """The likeliest answer to every question on its passage."""
+        """The most probable answer to every question."""
         read = [(PlacedWords.of(question), PlacedWords.of(passage)) for question, passage in pairs]
         for number, (question, passage) in enumerate(read, 1):
             which = f" {number}" if len(read) > 1 else ""
@@ -95,7 +95,7 @@ class TrainedAnswerer(TrainedSentenceTask):
 
 
 class Answering(SentenceTask):
-    """Which words there are."""
+    """The answering task with its vocabulary."""
 
     unit = "questions"
     judged = "questions"
@@ -108,7 +108,7 @@ class Answering(SentenceTask):
 
     @classmethod
     def splitter(cls, config: RunConfig) -> Splitter:
-        """Questions on one passage stay together, so that the test part has passages of its own."""
+        """Questions on one passage stay together, so the test part has only new passages."""
         return Splitter(config.text.split, group=lambda question: question.passage.text)
 
     @classmethod
@@ -126,7 +126,7 @@ class Answering(SentenceTask):
         if not answered:
             raise InputError(
                 f"none of {len(examples):,} questions for training or validation has an answer; "
-                "give some that have"
+                "give questions with answers"
             )
         pairs = [(example.question, example.passage) for example in answered]
         targets = [np.array([example.span()]) for example in answered]
@@ -135,7 +135,7 @@ class Answering(SentenceTask):
     def index_pairs(
         self, pairs: Sequence[tuple[PlacedWords, PlacedWords]]
     ) -> list[IndexedSentences]:
-        """Questions and passages ready to be put side by side."""
+        """Questions and passages ready for batching."""
         questions = [question.words for question, _ in pairs]
         passages = [passage.words for _, passage in pairs]
         matches = IndexedMatches(self.index(passages), passages, questions)
@@ -191,7 +191,7 @@ def _found(passage: PlacedWords, first: int, last: int, log_prob: float) -> Foun
 
 @dataclass(frozen=True)
 class AnswerMeasures(TaskMeasures):
-    """Measures of guessed answers."""
+    """Measures of predicted answers."""
 
     exact_match: float
     f1: float
@@ -203,7 +203,7 @@ class AnswerMeasures(TaskMeasures):
             ("exact match", self.exact_match),
             ("F1", self.f1),
             ("questions", self.questions),
-            *([("left out, having no answer", self.left_out)] if self.left_out else []),
+            *([("left out (no answer)", self.left_out)] if self.left_out else []),
         ]
 
     def to_data(self) -> dict[str, Any]:
@@ -213,7 +213,7 @@ class AnswerMeasures(TaskMeasures):
 def measure_answers(
     right: Sequence[Sequence[str]], guessed: Sequence[str], *, left_out: int = 0
 ) -> AnswerMeasures:
-    """Measures of one guess per question; `right`: all its right answers."""
+    """Measure one predicted answer per question; `right`: all its correct answers."""
     exact = total = 0.0
     for answers, guess in zip(right, guessed, strict=True):
         exact += max(normalise(answer) == normalise(guess) for answer in answers)
@@ -223,13 +223,13 @@ def measure_answers(
 
 
 def normalise(answer: str) -> str:
-    """What of an answer counts."""
+    """The words of an answer that count."""
     without = answer.lower().translate(_WITHOUT_PUNCTUATION)
     return " ".join(_ARTICLES.sub(" ", without).split())
 
 
 def word_f1(right: str, guess: str) -> float:
-    """F1 of the words of a guess; where either has none that count, whether both have none."""
+    """F1 of the words of a predicted answer; if either has no words, 1 only if both have none."""
     words, guessed = normalise(right).split(), normalise(guess).split()
     if not words or not guessed:
         return float(words == guessed)

@@ -1,8 +1,8 @@
-"""Which columns of a table have the text and the label.
+"""Find the columns of a table that contain the text and the label.
 
-Takes a table, gives a `Layout`; called by the reader of labelled texts. Columns are found by the
-names that the user gave, by well-known names in the header in any order, or by what is in them: a
-label has few different values, a text has many. What remains unclear is refused, never guessed.
+Takes a table, returns a `Layout`; called by the reader of labelled texts. Columns are found by the
+names that the user gave, by common names in the header in any order, or by their content: a label
+has few different values, a text has many. Ambiguous tables are refused, never guessed.
 """
 
 import re
@@ -25,14 +25,14 @@ SECOND = ("hypothesis", "sentence2", "passage", "answer", "text2")
 _KNOWN = {"text": FIRST, "text2": SECOND, "label": LABELS}
 _NAME = re.compile(r"[^\W\d][\w-]*( [\w-]+)?")  # a word or two, as headers have them
 _IDENTIFIER = re.compile(r"\w*\d+\w*")
-_FEWEST_ROWS = 4  # below this the content of columns says nothing
+_FEWEST_ROWS = 4  # with fewer rows the content of columns is not used
 _SHOWN = 60  # characters of a first row in a message
 _HOW = "--columns text=…,label=…"
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where in a row the text and the label are; of JSON lines the first of several that is there.
+    """The places of text and label in a row; JSON lines may list several keys, the first counts.
 
     `text2`: the second text of a pair, () if there is none.
     """
@@ -45,7 +45,7 @@ class Layout:
     unused: str = ""  # why a column is not read
 
     def columns(self) -> dict[str, str]:
-        """What is read, and the name or number of its column."""
+        """Each role with the name or number of its column."""
         places = {"text": self.text, "text2": self.text2, "label": self.label}
         return {role: self.names[found[0]] for role, found in places.items() if found}
 
@@ -60,7 +60,7 @@ class Layout:
 
 
 def find_layout(table: TextTable, columns: dict[str, str], *, labelled: bool = True) -> Layout:
-    """Where the text and the label are; `labelled`: whether a label has to be there."""
+    """Find the text and the label; `labelled`: whether a label is required."""
     if columns:
         return _named_by_user(table, columns, labelled)
     names = table.names or [str(cell).strip() for cell in table.rows[0][1]]
@@ -75,7 +75,7 @@ def find_layout(table: TextTable, columns: dict[str, str], *, labelled: bool = T
 
 
 def fits(table: TextTable, columns: dict[str, str]) -> bool:
-    """Whether a table has these columns, as one that was read before had them."""
+    """Whether a table has the columns of an earlier table."""
     names = table.names or [str(cell).strip() for cell in table.rows[0][1]]
     if all(column in names for column in columns.values()):
         return True
@@ -93,7 +93,7 @@ def fits(table: TextTable, columns: dict[str, str]) -> bool:
 
 
 def _known_places(names: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """For each role the columns with a well-known name, the best known first."""
+    """For each role the columns with a common name, most common first."""
     lower = [name.strip().lower() for name in names]
     return {
         role: tuple(lower.index(name) for name in known if name in lower)
@@ -107,7 +107,7 @@ def _layout(places: dict[str, tuple[int, ...]], names: list[str], *, header: boo
 
 
 def _of_json(table: TextTable, known: dict[str, tuple[int, ...]]) -> Layout:
-    """Keys may differ from line to line; where none is well-known, two are told apart."""
+    """Keys may differ from line to line; without common names, two keys are told apart."""
     if known["text"] or known["label"] or table.width != 2:
         return Layout(known["text"], known["text2"], known["label"], table.names, True)
     return _told_apart(table.rows, table.names, header=True)
@@ -146,7 +146,7 @@ def _completed(
     header: bool,
     labelled: bool,
 ) -> Layout:
-    """The columns that the user did not name: well-known ones, or the only other one."""
+    """The columns that the user did not name: those with common names, or the only other one."""
     known = _known_places(names) if header else {"text": (), "label": ()}
     taken = {place for places in found.values() for place in places}
     free = [place for place in range(len(names)) if place not in taken]
@@ -156,8 +156,8 @@ def _completed(
         well_known = [place for place in known[role] if place in free]
         if not well_known and len(free) != 1:
             raise InputError(
-                f"{table.document.name}: which of its {len(names)} columns has the {role} is not "
-                f"clear ({', '.join(names)}); name it too: {_HOW}"
+                f"{table.document.name}: it is not clear which of the {len(names)} columns "
+                f"contains the {role} ({', '.join(names)}); name it too: {_HOW}"
             )
         found[role] = ((well_known or free)[0],)
         free.remove(found[role][0])
@@ -165,7 +165,7 @@ def _completed(
 
 
 def _finder(names: Sequence[str]) -> Callable[[str], int | None]:
-    """Finds a column by its name, as it is written or else in any case."""
+    """Find a column by its name, exactly or ignoring case."""
     lower = [name.lower() for name in names]
 
     def find(name: str) -> int | None:
@@ -188,7 +188,7 @@ def _numbers(width: int) -> list[str]:
 
 
 def _by_content(table: TextTable, first: list[str], known: dict[str, tuple[int, ...]]) -> Layout:
-    """Of a table whose header is missing, or has names that are not known."""
+    """The layout of a table without a header, or with unknown names."""
     width, rows = table.width, table.rows
     if width == 1:
         raise InputError(
@@ -201,8 +201,8 @@ def _by_content(table: TextTable, first: list[str], known: dict[str, tuple[int, 
         shown = ", ".join(first)
         shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
         raise InputError(
-            f"{table.document.name}: has {width} columns and no header that says which have the "
-            f"text and the label (first row: {shown}); say it with {_HOW} (names or numbers)"
+            f"{table.document.name}: has {width} columns and no header that names the text and the "
+            f"label (first row: {shown}); name them with {_HOW} (names or numbers)"
         )
     layout = _told_apart(rows[1:] or rows, first, header=True)
     (label,) = layout.label
@@ -229,7 +229,7 @@ def _told_apart(
     header: bool,
     label: int | None = None,
 ) -> Layout:
-    """Two or three columns by what is in them: the label is the last unless another fits better."""
+    """Two or three columns by their content: the label is the last unless another fits better."""
     places = range(len(names))
     label = _label_place(rows, len(names)) if label is None else label
     texts = [place for place in places if place != label]
@@ -267,7 +267,7 @@ def _label_place(rows: Sequence[tuple[int, list[Any]]], width: int) -> int:
 
 
 def _is_header(first: Sequence[str], rows: Sequence[tuple[int, list[Any]]], label: int) -> bool:
-    """Whether a first row names columns: names that are no labels, above labels that repeat."""
+    """Whether a first row is a header: its names are not labels, and the labels below repeat."""
     labels = _values(rows, label)
     if len(rows) < _FEWEST_ROWS or not _all_names(first) or first[label] in labels:
         return False

@@ -1,4 +1,4 @@
-"""What can be asked of a classifier."""
+"""The questions of a classifier."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ from elman.text.tables import parse_columns
 
 @dataclass(frozen=True, kw_only=True)
 class Classify:
-    """Find the likeliest label of each text, with its probability.
+    """Classify texts: the best label of each, with its probability.
 
-    An empty line has no label; it stays a line of the output, so that line n answers line n.
+    Every input line gives one output line. An empty line gets no label.
 
     For example:
       elman classify runs/films --text "a funny and stirring film"
@@ -37,23 +37,23 @@ class Classify:
     """
 
     texts: list[str | list[str]] = asked(
-        "Texts; a pair is a list of two. In a file, one text per line, pairs with a tab between "
-        "the two; or a table (CSV, JSON lines, or any with --columns).",
+        "The texts; a pair is a list of two texts. A file has one text per line, with a tab "
+        "between the texts of a pair; or it is a table (CSV, JSON lines, or any with --columns).",
         kind=TEXTS,
         limit="texts",
     )
     explain: bool = asked(
-        "Show what each word contributes: how much it raises the log probability of the label, in "
-        "nats, against the text without it.",
+        "Show the contribution of each word: how much it raises the log probability of the label, "
+        "in nats, compared with the text without it.",
         default=False,
     )
     all: bool = asked(
-        "Print the probability of every label, in a column each.", default=False, terminal=True
+        "Print the probability of every label, one column each.", default=False, terminal=True
     )
     columns: str = asked(
-        "The column of a table that holds the text: text=utterance, or text=premise,"
-        "text2=hypothesis for pairs. Names in the header, keys of JSON lines, or numbers from 1. "
-        "By default well-known names and the columns of training decide.",
+        "The column of a table that contains the text: text=utterance, or text=premise,"
+        "text2=hypothesis for pairs. Give names from the header, keys of JSON lines, or column "
+        "numbers starting at 1. Default: common names and the columns of the training data.",
         default="",
         terminal=True,
     )
@@ -63,9 +63,9 @@ class Classify:
     def from_document(
         cls, trained: TrainedClassifier, document: Document, given: dict[str, Any]
     ) -> Self:
-        """The texts of a file: a table by its columns, else one text per line."""
+        """The texts of a file: from the columns of a table, or one text per line."""
         columns = given.get("columns", "")
-        typed = document.name == "--text"  # lines are texts, whatever they look like
+        typed = document.name == "--text"  # every line is a text, even if it looks like a table
         named = parse_columns(columns) if columns else {}
         if not typed:
             named = trained.text_columns(document, named)
@@ -77,7 +77,7 @@ class Classify:
 
 @dataclass(frozen=True)
 class ClassifiedTexts(Answer):
-    """Every text with its label, if it has words, and what each word contributed, if asked."""
+    """Every text with its label, if it has words; contributions of words on request."""
 
     texts: list[str | list[str]]
     found: list[Classified | None]
@@ -100,10 +100,10 @@ class ClassifiedTexts(Answer):
 
     def notes(self) -> list[str]:
         empty, texts = self.found.count(None), len(self.found)
-        return [f"empty texts, which get no label: {empty:,} of {texts:,}"] if empty else []
+        return [f"{empty:,} of {texts:,} texts are empty and get no label"] if empty else []
 
     def _table(self) -> Iterable[str]:
-        """Columns with tabs; an empty text stays a line, so that line n answers text n."""
+        """Tab-separated columns; an empty text keeps its line, so line n belongs to text n."""
         labels = self.labels if self.all else []
         yield "\t".join(["label", *(labels or ["probability"]), "text"])
         for text, one in zip(self.texts, self.found, strict=True):
@@ -137,9 +137,9 @@ def _word_lines(words: list[Contribution]) -> list[str]:
 
 
 def classify(trained: TrainedClassifier, request: Classify, progress: Progress) -> ClassifiedTexts:
-    """The label of every text."""
+    """Classify every text."""
     if request.all and request.explain:
-        raise InputError("--all and --explain are two tables; give one of them")
+        raise InputError("--all and --explain print different tables; give only one of them")
     texts, size = request.texts, request.batch_size
     found = trained.classify_lines(texts, batch_size=size, progress=progress)
     if not any(found):

@@ -3,15 +3,15 @@
     text	label                 {"text": "…", "label": "pos"}            1 a stirring , funny …
     good film	pos             {"premise": …, "hypothesis": …, "label": …}    (3 (2 The) (4 Rock))
 
-Takes a document, gives `Example`s; called by the tasks. A pair of texts is an example with two.
+Takes a document, returns `Example`s; called by the tasks. A pair of texts is an example with two.
 
-A text becomes words at white space where it is tokenized already, else by the rule of raw words:
+A text is split at white space if it is already tokenized, otherwise like raw words:
 
-    a film , well made .      tokenized: its marks stand alone
-    A film, well made.        raw: split as `raw_words.py` does, without the white space
+    a film , well made .      tokenized: punctuation is separated by spaces
+    A film, well made.        raw: split as in `raw_words.py`, without the white space
 
-A training text is judged as a whole, so that all of a raw text is split alike; where it is
-tokenized, each text is looked at again, so that a person may type as people do.
+The training text is judged as a whole, so all of a raw text is split in the same way. If it is
+tokenized, each later text is checked again, so that users can type normally.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from elman.text.tables import TextTable, read_table, table_separator
 _KNOWN_TEXTS, _KNOWN_LABELS = ", ".join(FIRST[:3]), ", ".join(LABELS[:3])
 _HOW = "which column has it with --columns text=…,label=…"
 _TREE = re.compile(r"\(|\)|[^\s()]+")
-# A mark at the end of a word; a full stop of a small one, since capitals are abbreviated: Mr.
+# Punctuation at the end of a word; full stops only after lower case, because of "Mr."
 _ATTACHED = re.compile(r"\w[,!?;:](?!\S)|(?<!\S)[^\W\d_A-Z]\S*\w\.(?!\S)")
 _ALONE = re.compile(r"(?<!\S)[.,!?;:]+(?!\S)")
 
 
 @dataclass(frozen=True)
 class Example:
-    """One text, or a pair, and its label; "" where it is not known."""
+    """One text, or a pair, and its label; "" if it is unknown."""
 
     texts: tuple[str, ...]
     label: str = ""
@@ -48,10 +48,10 @@ class Example:
 def read_labelled(
     document: Document, *, phrases: bool = False, columns: dict[str, str] | None = None
 ) -> list[Example]:
-    """The examples of a document, in whatever form it is.
+    """Read the examples of a document in any supported format.
 
-    `phrases`: those of trees come along; `columns`: where a table has the text and the label, like
-    {"text": "utterance", "label": "intent"}. What was understood is put in the document's notes.
+    `phrases`: also read the phrases of trees; `columns`: the columns of text and label, such as
+    {"text": "utterance", "label": "intent"}. The notes of the document report how it was read.
     """
     separator = table_separator(document)
     if separator is not None:
@@ -59,8 +59,8 @@ def read_labelled(
         examples = _read_table(table, find_layout(table, columns or {}))
     elif columns:
         raise InputError(
-            f"{document.name}: is not a table, so it has no columns; leave out --columns, or give "
-            "a .tsv, .csv or .jsonl file"
+            f"{document.name}: is not a table and has no columns; leave out --columns, or give a "
+            ".tsv, .csv or .jsonl file"
         )
     elif re.match(r"\s*\(\S+ \(", document.text):
         examples = _read_trees(document, phrases)
@@ -72,9 +72,9 @@ def read_labelled(
 
 
 def columns_of(document: Document, columns: dict[str, str]) -> dict[str, str]:
-    """The columns that a table is read from; {} if it is none, or if its well-known names say it.
+    """The columns of a table; {} if it is not a table or has common names.
 
-    Tables with other names, or without a header, are read alike in validation and test.
+    They are stored so that validation and test tables are read in the same way.
     """
     separator = table_separator(document)
     if separator is None:
@@ -83,7 +83,7 @@ def columns_of(document: Document, columns: dict[str, str]) -> dict[str, str]:
 
 
 def labelled(examples: Sequence[Example]) -> list[Example]:
-    """Those that are not left out."""
+    """The examples that are not left out."""
     return [example for example in examples if example.label]
 
 
@@ -96,10 +96,10 @@ def has_columns(document: Document, columns: dict[str, str]) -> bool:
 def read_unlabelled(
     document: Document, columns: dict[str, str] | None = None, *, tables: bool = True
 ) -> list[Example]:
-    """Texts to be labelled, one per line; a pair has a tab between its two.
+    """Read texts to classify, one per line, with a tab between the texts of a pair.
 
-    With `columns`, and from CSV or JSON lines, the text column of a table; labels are not read.
-    `tables` False: whatever it looks like, lines are texts.
+    With `columns`, and from CSV or JSON lines, read the text column of a table and ignore labels.
+    `tables=False`: every line is a text, even if it looks like a table.
     """
     separator = table_separator(document) if tables else None
     if columns and separator is None:
@@ -127,7 +127,7 @@ def _read_table(table: TextTable, layout: Layout) -> list[Example]:
 
 
 def _example(table: TextTable, line: int, row: list[Any], layout: Layout) -> Example:
-    """An example out of the cells of a row."""
+    """Make an example from the cells of a row."""
     where = table.where(line)
     texts = _required_texts(table, line, row, layout)
     label = _first_of(row, layout.label)
@@ -174,7 +174,7 @@ def _read_label_first(document: Document) -> list[Example]:
 
 
 def _read_trees(document: Document, phrases: bool) -> list[Example]:
-    """The words of each tree under its root's label, and of every other node under its own."""
+    """The words of each tree with the label of its root, and of every node with its own label."""
     examples: list[Example] = []
     for number, line in enumerate(document.text.split("\n"), 1):
         if line.strip():
@@ -210,15 +210,15 @@ def _nodes(line: str, where: str) -> Iterator[Example]:
 
 
 def is_tokenized(texts: Iterable[str]) -> bool:
-    """Whether the marks of a training text stand apart from its words."""
+    """Whether punctuation is separated from words in a training text."""
     return guess_tokenizer("\n".join(texts)) == "words"
 
 
 def split_text(text: str, tokenized: bool) -> list[str]:
-    """The words of a text; `tokenized`: the training text was."""
+    """The words of a text; `tokenized`: whether the training text was tokenized."""
     return text.split() if tokenized and not is_typed(text) else split_raw(text)
 
 
 def is_typed(text: str) -> bool:
-    """Whether more marks end a word than stand alone."""
+    """Whether more punctuation marks are attached to a word than separate."""
     return len(_ATTACHED.findall(text)) > len(_ALONE.findall(text))

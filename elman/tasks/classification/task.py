@@ -1,10 +1,9 @@
-"""Classification: texts, or pairs of them, in; labels out; from files to accuracy.
+"""Classification: predict the label of a text or a pair of texts; from files to accuracy.
 
-`Classification` is the task; what `elman.train` and `elman.load` give of it is a
-`TrainedClassifier` (`trained.py`). Of trees whole sentences are judged, and with
-`text.phrases` every distinct phrase is learned, once with each label it has. Texts become words as
-`reader.py` says: at white space where the training text is tokenized, else by the rule of raw
-words.
+`Classification` is the task; `elman.train` and `elman.load` return a `TrainedClassifier`
+(`trained.py`). For trees, evaluation covers whole sentences; with `text.phrases`, training uses
+every distinct phrase, once with each of its labels. `reader.py` describes how texts are split into
+words: at white space if the training text is tokenized, otherwise like raw words.
 """
 
 import math
@@ -40,11 +39,11 @@ from elman.text.word_list import WordList
 
 _FEWEST_TEXTS = 10  # with fewer, nothing follows from the number of labels
 _MOST_LABELS = 0.6  # labels per text
-_COUNTED = 100  # texts side by side when n-grams are counted
+_COUNTED = 100  # texts per batch for counting n-grams
 
 
 class Classification(SentenceTask):
-    """Which words and labels there are."""
+    """The classification task with its vocabulary and labels."""
 
     unit = "texts"
     judged = "texts"
@@ -71,7 +70,7 @@ class Classification(SentenceTask):
 
     @classmethod
     def read(cls, document: Document, config: RunConfig) -> list[Example]:
-        """Examples under their new labels; those that are left out have none."""
+        """Examples with renamed labels; examples that are left out have no label."""
         text = config.text
         read = read_labelled(document, phrases=text.phrases, columns=text.columns)
         examples = [_renamed(example, config.text.rename) for example in read]
@@ -116,7 +115,7 @@ class Classification(SentenceTask):
             raise InputError("no training text has a label; text.rename leaves all of them out")
         if len(labels) == 1:
             raise InputError(
-                f"every training text has the label {labels[0]!r}; give texts of at least two"
+                f"every training text has the label {labels[0]!r}; give at least two labels"
             )
         refuse_labels_like_texts(examples)
         texts = _texts_of(examples)
@@ -141,15 +140,15 @@ class Classification(SentenceTask):
         return unseen_notes(self.unseen(examples), "text", "label")
 
     def unseen(self, examples: Sequence[Example]) -> dict[str, int]:
-        """Labels that training never saw, the most frequent first, and how many texts have them."""
+        """Labels that training never saw, most frequent first, with their number of texts."""
         labels = [example.label for example in labelled(examples)]
         unseen = Counter(label for label in labels if label not in self._numbers)
         return dict(unseen.most_common())
 
     def split(self, texts: Sequence[Sequence[str]]) -> list[list[list[str]]]:
-        """The words of texts; of pairs, those of the first ones, then those of the second.
+        """The words of texts; for pairs, the words of all first texts, then of all second texts.
 
-        A text without anything, or a pair of which a side is empty, has no words.
+        An empty text, or a pair with an empty side, has no words.
         """
         for number, given in enumerate(texts, 1):
             if any(text.strip() for text in given) and len(given) != self.texts:
@@ -169,7 +168,7 @@ class Classification(SentenceTask):
         ]
 
     def _split(self, text: str) -> list[str]:
-        """The words of a text; typed text as the training text has it."""
+        """The words of a text; typed text is split like the training text."""
         if self.tokenized and is_typed(text):
             return self.form.split(text)
         return split_text(text, self.tokenized)
@@ -186,7 +185,7 @@ class Classification(SentenceTask):
         )
 
     def fresh_model(self, examples: Any) -> Classifier:
-        """A fresh model that has counted the n-grams of the examples, if it scores them."""
+        """A fresh model; if it scores n-grams, it has counted those of the examples."""
         model: Classifier = super().fresh_model(examples)
         if self.config.model.ngrams:
             rows = np.array_split(np.arange(len(examples)), math.ceil(len(examples) / _COUNTED))
@@ -226,7 +225,7 @@ class Classification(SentenceTask):
 
 
 def refuse_labels_like_texts(examples: Sequence[Example], where: str = "", taken: str = "") -> None:
-    """Refuse to learn labels that are nearly as many as texts; `taken`: where they were read."""
+    """Refuse labels that are nearly as many as texts; `taken`: where they were read."""
     given = [example.label for example in labelled(examples)]
     labels = len({*given})
     if len(given) < _FEWEST_TEXTS or labels < _MOST_LABELS * len(given):
@@ -245,7 +244,7 @@ def _renamed(example: Example, rename: dict[str, str]) -> Example:
 
 
 def _texts_of(examples: Sequence[Example]) -> int:
-    """How many texts an example has; all must have as many."""
+    """The number of texts per example; it must be the same for all."""
     first = examples[0]
     for example in examples:
         if len(example.texts) != len(first.texts):

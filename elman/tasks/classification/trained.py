@@ -1,10 +1,11 @@
-"""A trained classifier: texts in, labels out, with what each word contributes to a decision.
+"""A trained classifier: texts in, labels out, with the contribution of each word.
 
-The contribution of a word is exact, by leaving it out: of the chosen label y and words w_1 … w_T,
+The contribution of a word is exact; it is computed by leaving the word out. For the chosen label y
+and the words w_1 … w_T:
 
     contribution of w_t = log p(y | w_1 … w_T) - log p(y | … w_{t-1} w_{t+1} …)      in nats
 
-so what is positive speaks for the label. A text of one word has none: nothing is left without it.
+A positive value supports the label. In a text of one word, the contribution is undefined.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ Text = str | Sequence[str]  # of pairs, both
 
 @dataclass(frozen=True)
 class Classified:
-    """A text's likeliest label, and how likely each is."""
+    """The most probable label of a text, and the probabilities of all labels."""
 
     label: str
     probability: float
@@ -47,7 +48,7 @@ class Classified:
 
 @dataclass(frozen=True)
 class Contribution:
-    """What a word does for the label that was chosen."""
+    """The contribution of a word to the chosen label."""
 
     word: str
     contribution: float | None  # nats; None where it is the only word of its text
@@ -56,7 +57,7 @@ class Contribution:
 
 @dataclass(frozen=True)
 class ClassificationMeasures(TaskMeasures):
-    """How well texts were labelled."""
+    """The measures of a classifier."""
 
     labels: LabelMeasures
     unseen: dict[str, int]  # labels that training never saw, and how many texts have them
@@ -78,7 +79,7 @@ class ClassificationMeasures(TaskMeasures):
 
 
 class TrainedClassifier(TrainedSentenceTask):
-    """A classifier with its words and labels."""
+    """A trained classifier with its vocabulary and labels."""
 
     about = "a classifier"
     confuses = True
@@ -97,7 +98,7 @@ class TrainedClassifier(TrainedSentenceTask):
     def classify_lines(
         self, texts: Iterable[Text], *, batch_size: int = 32, progress: Progress = silent
     ) -> list[Classified | None]:
-        """The same of texts that may be empty, like the lines of a file: such a one has None."""
+        """Classify texts that may be empty, like lines of a file; an empty text gives None."""
         parts = self.task.split([_as_texts(text) for text in texts])
         probabilities = np.exp(self._log_probabilities(parts, batch_size, progress))
         return [
@@ -106,7 +107,7 @@ class TrainedClassifier(TrainedSentenceTask):
         ]
 
     def text_columns(self, document: Document, named: dict[str, str]) -> dict[str, str]:
-        """Where a table has its texts: as `named`, or as the training table had them."""
+        """The text columns of a table: `named`, or those of the training table."""
         given = named or self.config.text.columns or self.facts["data"].get("columns", {})
         texts = {role: column for role, column in given.items() if role != "label"}
         return texts if named or (texts and has_columns(document, texts)) else {}
@@ -118,7 +119,7 @@ class TrainedClassifier(TrainedSentenceTask):
         return Classified(label, probability, ranked)
 
     def explain(self, text: Text, *, batch_size: int = 32) -> list[Contribution]:
-        """What each word of a text, or of both, contributes to its likeliest label."""
+        """The contribution of each word of a text, or pair, to its most probable label."""
         given = [words for (words,) in self.task.split([_as_texts(text)])]
         if not all(given):
             raise InputError("the text is empty; give some words to explain")
@@ -142,7 +143,7 @@ class TrainedClassifier(TrainedSentenceTask):
     def _log_probabilities(
         self, parts: list[list[list[str]]], batch_size: int, progress: Progress = silent
     ) -> np.ndarray:
-        """(texts, labels), from the words of texts."""
+        """Log probabilities (texts, labels), from the words of texts."""
         found = np.zeros((len(parts[0]), len(self.task.labels)))
         for rows, batch in self.in_batches(parts, batch_size):
             found[rows] = self.model.score(batch).double().log_softmax(1).numpy()
@@ -150,7 +151,7 @@ class TrainedClassifier(TrainedSentenceTask):
         return found
 
     def measure(self, examples: Sequence[Example]) -> ClassificationMeasures:
-        """How well examples are labelled; those without a label are passed over."""
+        """Measure on labelled examples; examples without a label are skipped."""
         examples = labelled(examples)
         guessed = self.classify(example.texts for example in examples)
         right = [example.label for example in examples]
@@ -163,6 +164,6 @@ def _as_texts(text: Text) -> tuple[str, ...]:
 
 
 def _without(given: list[list[str]], part: int, place: int) -> list[list[str]]:
-    """The texts without one word."""
+    """The texts, each with one word removed."""
     words = given[part]
     return [*given[:part], [*words[:place], *words[place + 1 :]], *given[part + 1 :]]

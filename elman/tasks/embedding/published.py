@@ -1,8 +1,8 @@
 """Published ELMo weights: options.json and an HDF5 file, into a `BidirectionalModel`.
 
-Takes the two files, gives a model that embeds but cannot score, for those files have no softmax.
-Matrices in them are (in, out), ours (out, in). Gates are in the order i, g, f, o, ours in i, f, g,
-o; and 1 is to be added to the bias of the forget gate, which TensorFlow adds while it runs.
+Takes the two files, returns a model that embeds but cannot score, because the files contain no
+softmax. Their matrices are (in, out), ours are (out, in). Their gates are in the order i, g, f, o,
+ours in i, f, g, o. We add 1 to the bias of the forget gate, which TensorFlow adds at run time.
 
     char_embed                                      (261, size): without the mask, our row 0
     CNN/W_cnn_k, b_cnn_k                            (1, width, size, filters), (filters,)
@@ -44,7 +44,7 @@ def read_elmo(options: str | Path, weights: str | Path) -> BidirectionalModel:
 
 
 def import_elmo(options: str | Path, weights: str | Path) -> TrainedEmbedding:
-    """The same as a run: it embeds, and can be part of a task, but predicts nothing."""
+    """Import as a run: it embeds and can be part of a task, but predicts nothing."""
     model = read_elmo(options, weights)
     config = RunConfig(
         recipe="import", seed=0, text=LinesConfig(), kind="bidirectional", model=model.config
@@ -97,7 +97,7 @@ def read_options(path: Path) -> BidirectionalConfig:
 
 
 class _Arrays:
-    """The arrays in an HDF5 file, each refused where it does not fit."""
+    """The arrays of an HDF5 file; refuses arrays that do not fit."""
 
     def __init__(self, file: Any, path: Path) -> None:
         self._file = file
@@ -113,8 +113,8 @@ class _Arrays:
         """Values that came from one of them, into a weight of their shape."""
         if values.shape != into.shape:
             raise InputError(
-                f"{self._path}: {name} gives a weight of shape {tuple(values.shape)}, the options "
-                f"want {tuple(into.shape)}; take the options file that belongs to the weights"
+                f"{self._path}: {name} has shape {tuple(values.shape)}, but the options "
+                f"need {tuple(into.shape)}; give the options file that belongs to the weights"
             )
         into.copy_(values)
 

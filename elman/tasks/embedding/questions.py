@@ -1,4 +1,4 @@
-"""What can be asked of a bidirectional language model."""
+"""The questions of a bidirectional language model."""
 
 from elman.tasks.embed import EMBED
 

@@ -1,10 +1,10 @@
-"""Vectors of words in their sentences: a bidirectional language model, from plain text to layers.
+"""Contextual word vectors: a bidirectional language model, from plain text to layers.
 
-`Embedding` is the task: every word is to be predicted from both sides. `TrainedEmbedding` is what
-`elman.train` and `elman.load` give of it: perplexity, and what every layer says of every word.
+`Embedding` is the task: predict every word from both sides. `TrainedEmbedding` is the result of
+`elman.train` and `elman.load`: it measures perplexity and returns the vectors of every layer.
 
 Sentences are lines of plain text. A line of more than `text.longest` words is cut after the last
-`.`, `?` or `!` that still fits, else after that many words. Empty lines are left out.
+`.`, `?` or `!` that still fits, otherwise after that many words. Empty lines are left out.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ _ENDS = frozenset(".?!")
 
 
 class TrainedEmbedding(TrainedSentenceTask):
-    """A bidirectional language model with its words."""
+    """A trained bidirectional language model with its vocabulary."""
 
     about = "a bidirectional language model"
     task: Embedding
     model: BidirectionalModel
 
     def layers(self, sentences: Iterable[Sequence[str]]) -> list[np.ndarray]:
-        """What every layer says of every word of each sentence, (layers, words, numbers)."""
+        """The vectors of every layer for each sentence, (layers, words, numbers)."""
         return layers_of(self.model, self.task.reader, [tuple(words) for words in sentences])
 
     def type_vectors(self, words: Sequence[str]) -> np.ndarray:
-        """What characters alone say of words, (words, numbers)."""
+        """Word vectors from characters alone, (words, numbers)."""
         return type_vectors_of(self.model, self.task.reader, words)
 
     def measure(self, examples: Sequence[Sentence]) -> BidirectionalMeasures:
@@ -67,14 +67,14 @@ class TrainedEmbedding(TrainedSentenceTask):
 
 
 class Embedding(SentenceTask):
-    """Which words are predicted; all others are predicted as the unknown word."""
+    """The task with its vocabulary; all other words are predicted as `<unk>`."""
 
     unit = "sentences"
     recipe = "elmo-small"
     trained_class = TrainedEmbedding
 
     def __init__(self, config: RunConfig, words: WordList, unknown: int | None) -> None:
-        """`unknown`: how often training met the unknown word; None: nothing can be predicted."""
+        """`unknown`: the count of `<unk>` in training; None: the model predicts nothing."""
         super().__init__(config, words)
         self.unknown = unknown
 
@@ -133,7 +133,7 @@ def predictions(words: int) -> int:
 
 @dataclass(frozen=True)
 class BidirectionalMeasures(TaskMeasures):
-    """How well a text was predicted: words and ends of sentences, exactly."""
+    """The exact perplexity of a text: words and ends of sentences."""
 
     perplexity: float  # of both directions together
     forward: float  # perplexity from the left

@@ -1,8 +1,8 @@
-"""Put adapters around a trained model: what they are fitted on, and what they may ask for.
+"""Wrap a trained model in adapters and fit their missing settings.
 
-Takes a `TrainedModel` and adapters as they are written for --with, gives another `TrainedModel`;
-called by `TrainedModel.with_adapters`. Without data, adapters are fitted on the text that the model
-was trained on, if it is still there.
+Takes a `TrainedModel` and adapters as written for --with, returns another `TrainedModel`; called by
+`TrainedModel.with_adapters`. Without data, adapters are fitted on the data of the training, if it
+still exists.
 """
 
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ def put_around(
     reading: Reading,
     progress: Progress,
 ) -> TrainedModel:
-    """The same with adapters around the model; what they fit is fitted on the data's splits."""
+    """Wrap the model in adapters; missing settings are fitted on the splits of the data."""
     texts = _Texts(trained, data)
     eos_id = trained.tokenizer.eos_id
 
@@ -49,19 +49,19 @@ def put_around(
 
 
 class _Texts:
-    """The splits to fit on, opened when they are asked for; and which files they were cut from."""
+    """The splits to fit on, opened when needed, and the files that they were cut from."""
 
     def __init__(self, trained: TrainedModel, data: str | None) -> None:
         self._trained = trained
         self._data = data
-        self.cut_files: set[str] = set()  # SHA-256 of lone files of which a part was fitted on
+        self.cut_files: set[str] = set()  # SHA-256 of single files with a part used for fitting
 
     def ids(self, split: str) -> np.ndarray:
         data = self._data
         corpus = _own_corpus(self._trained) if data is None else self._trained.open(data)
         if split not in corpus.documents:
             raise InputError(
-                f"{corpus.name}: has no {split} text to fit an adapter on; {_GIVE_SETTINGS}"
+                f"{corpus.name}: there is no {split} text to fit an adapter on; {_GIVE_SETTINGS}"
             )
         if corpus.whole is not None:
             self.cut_files.add(corpus.whole.sha256())
@@ -69,12 +69,12 @@ class _Texts:
 
 
 def _own_corpus(trained: TrainedModel) -> Corpus:
-    """What the model was trained on, if it is still there."""
+    """The data of the training, if it still exists."""
     try:
         return trained.open(recorded_source(trained.facts))
     except InputError as error:
         raise InputError(
-            f"the adapter is fitted on the run's own data, and {error}; {_GIVE_SETTINGS}"
+            f"the adapter needs the data of the run, but {error}; {_GIVE_SETTINGS}"
         ) from None
 
 
@@ -87,5 +87,5 @@ def _id_of(trained: TrainedModel, token: str) -> int:
 def _load_alike(trained: TrainedModel, path: str) -> LanguageModel:
     other = load(path, TrainedModel)
     if other.tokenizer.tokens != trained.tokenizer.tokens:
-        raise InputError(f"{path}: has another vocabulary, so the two cannot be mixed")
+        raise InputError(f"{path}: the vocabularies differ, so the two runs cannot be mixed")
     return other.model

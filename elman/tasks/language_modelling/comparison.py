@@ -1,7 +1,7 @@
-"""Compare models on one text: a table, and whether the differences could be luck.
+"""Compare models on one text, and test whether their differences could be chance.
 
-Takes trained models and data, gives one row per model. Perplexities are ranked only where their
-protocols agree; bits per byte can be compared always, since they are about the text itself.
+Takes trained models and data, returns one row per model. Perplexities are compared only if their
+protocols agree. Bits per byte always compare, because they describe the text itself.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,12 +17,12 @@ from elman.evaluation.measures import Reading
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.text.corpora import open_running_text
 
-FEWEST_LINES = 10  # drawing from fewer lines again and again says nothing
+FEWEST_LINES = 10  # a bootstrap over fewer lines is meaningless
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One model's row; the first model is the one the others are compared with."""
+    """The row of one model; the first model is the baseline."""
 
     name: str
     measurement: Measurement
@@ -49,11 +49,11 @@ def compare(
 ) -> list[Comparison]:
     """Measure every model on the same text; the first is the baseline."""
     if not models:
-        raise InputError("name at least one run to compare")
+        raise InputError("give at least one run to compare")
     reading = Reading(reset)
     plain = all(model.config.text.plain for model in models)
     corpus = open_running_text(str(data), plain=plain)
-    # One text for all: if any of them has used a part of a lone file, its test part.
+    # One text for all models: the test part of a single file if any model was trained on the file.
     chosen = [model.choose_split(corpus, split) for model in models]
     document = next((d for d in chosen if d is not corpus.whole), chosen[0])
     measured = []
@@ -73,6 +73,6 @@ def compare(
 
 
 def _same_lines(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Blanks after the last line end are tokens to some models and nothing to others."""
+    """Pad to the same number of lines: only some models count blanks after the last line end."""
     lines = max(len(first), len(second))
     return np.pad(first, (0, lines - len(first))), np.pad(second, (0, lines - len(second)))

@@ -1,7 +1,7 @@
-"""The text that ids add to a prompt: what it is so far, where it stops, what of it is certain.
+"""The text that ids add to a prompt: its text so far, its stop, and the part that is certain.
 
-Takes a tokenizer, a prompt and stop sequences; `tasks.generation` asks it while ids are drawn. A
-step looks at the last few ids only, so that a long text costs as much per token as a short one.
+Takes a tokenizer, a prompt and stop sequences; `generation.py` uses it while ids are sampled. A
+step reads only the last few ids, so the cost per token does not grow with the text.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,18 +12,18 @@ from elman.errors import InputError
 from elman.text.tokenizer import Tokenizer
 
 HALF_CHARACTER = "\ufffd"
-# A character is at most four tokens, its bytes in UTF-8; so much may have to be seen to know what
-# the next token adds. A space before a word, which its neighbour decides, takes one.
+# A character is at most four tokens, its UTF-8 bytes; this many may be needed to know what the next
+# token adds. A space before a word depends on the neighbouring token and takes one.
 _TOKENS_OF_A_CHARACTER = 4
 
 
 class Continuation:
-    """What follows a prompt."""
+    """The continuation of a prompt."""
 
     def __init__(
         self, tokenizer: Tokenizer, prompt: str | Sequence[int], stop: Sequence[str] = ()
     ) -> None:
-        """`prompt`: a text, or the ids of one."""
+        """`prompt`: a text, or its ids."""
         self.tokenizer = tokenizer
         self.stop = (stop,) if isinstance(stop, str) else tuple(stop)
         if not all(self.stop):
@@ -34,7 +34,7 @@ class Continuation:
                 if tokenizer.space_before_words or tokenizer.whole_words
                 else prompt
             )
-            self.prompt_ids = tokenizer.encode_typed(text)  # the next word brings its own space
+            self.prompt_ids = tokenizer.encode_typed(text)  # the next word has its own space
             self.prompt = text
         else:
             self.prompt_ids = np.array(prompt, dtype=np.int64)
@@ -44,7 +44,7 @@ class Continuation:
         self._longest_stop = max(map(len, self.stop), default=0)
 
     def prompt_places(self) -> list[int]:
-        """Where in the prompt each of its tokens begins."""
+        """Where each token begins in the prompt."""
         if self._typed:
             return self.tokenizer.typed_spans(self.prompt).starts.tolist()
         places, place = [], 0
@@ -56,16 +56,16 @@ class Continuation:
         return places
 
     def text(self, ids: Sequence[int]) -> str:
-        """All that ids add to the prompt, a stop sequence and what follows it included."""
+        """The text that ids add to the prompt, including a stop sequence and the text after it."""
         return self._added(ids, since=0)
 
     def cut(self, text: str) -> str:
-        """A text without its first stop sequence and what follows."""
+        """Cut a text before its first stop sequence."""
         places = [place for stop in self.stop if (place := text.find(stop)) >= 0]
         return text[: min(places)] if places else text
 
     def stops(self, ids: Sequence[int]) -> bool:
-        """Whether a stop sequence has come with the last of the ids."""
+        """Whether the last ids contain a stop sequence."""
         if not self.stop:
             return False
         text = self._added(ids, since=len(ids) - _TOKENS_OF_A_CHARACTER * self._longest_stop)
@@ -83,16 +83,16 @@ class Continuation:
             yield rest
 
     def grow(self, text: str, ids: Sequence[int]) -> str:
-        """The end of the text with all ids, from the end of the text without the last of them.
+        """Extend the end of the text by the last id.
 
-        One more token completes the half character at the end, or goes on behind it.
+        The new token completes a half character at the end, or adds text after it.
         """
         half = text.endswith(HALF_CHARACTER)
         kept = text[:-1] if half else text
         return kept + self._added(ids, since=len(ids) - 1, characters_back=int(half))
 
     def _added(self, ids: Sequence[int], since: int, characters_back: int = 0) -> str:
-        """What the ids from place `since` on add to the text before; or from characters earlier."""
+        """The text that ids from `since` on add, starting `characters_back` characters earlier."""
         since = max(since, 0)
         before = self.tokenizer.context(ids[:since])
         if len(before) == since:  # the prompt's end still matters
@@ -103,7 +103,7 @@ class Continuation:
         return text[len(self.tokenizer.decode(before)) - characters_back :]
 
     def certain(self, text: str) -> str:
-        """The part of a text that nothing to come can change."""
+        """The part of a text that later tokens cannot change."""
         cut = self.cut(text)
         if cut != text:
             return cut
@@ -115,7 +115,7 @@ class Continuation:
 
 
 class GrowingText:
-    """A continuation that grows id by id; gives each piece as soon as it is certain."""
+    """A continuation that grows id by id; returns each piece as soon as it is certain."""
 
     def __init__(self, continuation: Continuation) -> None:
         self._continuation = continuation
@@ -123,7 +123,7 @@ class GrowingText:
         self._waiting = ""
 
     def add(self, number: int) -> str:
-        """What is certain with one more id; often nothing."""
+        """Add an id and return the newly certain text; often empty."""
         self._ids.append(number)
         self._waiting = self._continuation.grow(self._waiting, self._ids)
         certain = self._continuation.certain(self._waiting)
@@ -131,5 +131,5 @@ class GrowingText:
         return certain
 
     def end(self) -> str:
-        """What is left when no more ids come, up to a stop sequence."""
+        """Return the remaining text, up to a stop sequence."""
         return self._continuation.cut(self._waiting)

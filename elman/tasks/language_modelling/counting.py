@@ -1,7 +1,7 @@
 """Language modelling by counting: n-grams of running text. Needs no torch.
 
-Count models come in and go out as ARPA files too, which KenLM, SRILM and other toolkits read and
-write; the format itself is in `formats/`.
+Count models can also be imported from and exported to ARPA files, the format of KenLM, SRILM and
+other toolkits; the format itself is in `formats/`.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ from elman.text.words import Words
 
 
 class Counting(TextTask):
-    """Count, smooth, done: there are no steps, so nothing to go on with."""
+    """Count and smooth in one go: there are no steps, so nothing to resume."""
 
     recipe = "ngram"
 
@@ -52,12 +52,16 @@ class Counting(TextTask):
     @classmethod
     def fit(cls, config: RunConfig, data: str, order: Order) -> Trained:
         if order.before is not None:
-            raise InputError(f"--from {order.before.name}: a count model has nothing to begin with")
+            raise InputError(
+                f"--from {order.before.name}: a count model cannot be fine-tuned; leave out --from"
+            )
         if order.machine.processes.count > 1:
-            raise InputError(f"{config.recipe}: counting takes one process; leave out torchrun")
+            raise InputError(f"{config.recipe}: counting uses one process; run it without torchrun")
         if order.out is None:
             return cls._count(config, data, order)
-        with claimed(order.out, overwrite=order.overwrite) as claim:  # now: nobody else counts here
+        with claimed(
+            order.out, overwrite=order.overwrite
+        ) as claim:  # claim the folder before counting
             trained = cls._count(config, data, order)
             order.told("saving")
             contents = trained.contents()
@@ -96,17 +100,17 @@ class Counting(TextTask):
     def go_on(
         cls, path: Path, contents: dict[str, Any], data: str, order: Order, lock: Lock | None
     ) -> Trained:
-        raise InputError(f"{path}: was counted in one go; there is nothing to resume")
+        raise InputError(f"{path}: a count model trains in one go; there is nothing to resume")
 
     @classmethod
     def plan(cls, config: RunConfig, data: str, order: Order) -> Plan:
         raise InputError(
-            f"{config.recipe}: counting takes seconds; only trainings in steps are planned"
+            f"{config.recipe}: counting takes seconds; elman plan is for neural models"
         )
 
 
 def _validate(lesson: Lesson, model: Any) -> dict[str, Any] | None:
-    """Perplexity on the validation text, as a first idea; `evaluate` is the full measurement."""
+    """Perplexity on the validation text; `evaluate` measures in full."""
     ids = lesson.valid
     if ids is None:
         return None
@@ -119,9 +123,9 @@ def _validate(lesson: Lesson, model: Any) -> dict[str, Any] | None:
 
 
 def import_arpa(path: str | Path) -> TrainedModel:
-    """The back-off model in an ARPA file; its words are split at white space."""
+    """Import the back-off model of an ARPA file; its words are split at white space."""
     tables, tokens = read_arpa(Path(path))
-    # How the probabilities came about is not in the file; they are used as they are.
+    # The file does not name the smoothing; the probabilities are used unchanged.
     model = NGram(tables, NgramConfig(order=tables.order, smoothing=IMPORTED))
     config = RunConfig(
         recipe="import",
@@ -142,6 +146,6 @@ def import_arpa(path: str | Path) -> TrainedModel:
 def export_arpa(trained: TrainedModel, path: str | Path, *, overwrite: bool = False) -> None:
     """Write a count model as an ARPA file."""
     if not isinstance(trained.model, NGram):
-        raise InputError(f"{trained.name}: is not a count model; only those can be written as ARPA")
+        raise InputError(f"{trained.name}: not a count model; only count models export to ARPA")
     place = check_file(str(path), "an ARPA file", (), overwrite=overwrite)
     write_arpa(place, trained.model.tables, trained.tokenizer.tokens)

@@ -1,7 +1,7 @@
-"""The next token after a prompt: its distribution, before and after the options of decoding.
+"""The next-token distribution after a prompt, before and after the decoding options.
 
-The question `distribution`, and what every request with a prompt shares: the fields of decoding,
-made from `DecodingOptions`, and the state of the model after the prompt.
+The question `distribution`, and the common parts of all requests with a prompt: the decoding
+fields, made from `DecodingOptions`, and the state of the model after the prompt.
 """
 
 import math
@@ -29,19 +29,19 @@ _LIMITS = {"max_tokens": "max_tokens", "samples": "samples", "beam": "samples"}
 
 @dataclass(frozen=True, kw_only=True)
 class Prompted:
-    """What a request with a prompt has, whatever it asks for."""
+    """The common fields of requests with a prompt."""
 
     prompt: str | list[int] = asked(
-        "Text to continue, or its ids; empty: from the start of a line.",
+        "The text to continue, or its token ids. Default: the start of a line.",
         default="",
         limit="prompt_tokens",
     )
-    allow_unknown: bool = asked("Let <unk> be generated.", default=False)
+    allow_unknown: bool = asked("Allow <unk> in the output.", default=False)
 
 
 def decoding_fields(name: str, wanted: set[str] | None = None) -> type:
-    """A dataclass with the options of decoding, all or those wanted, so that a new transform
-    appears by itself.
+    """Make a dataclass with all or the wanted decoding options, so that a new transform appears
+    automatically.
     """
     hints = get_type_hints(DecodingOptions)
     made = [
@@ -81,19 +81,21 @@ def check_ids(trained: TrainedModel, prompt: str | list[int]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Distribution(decoding_fields("_Shaped", SHAPING)):  # type: ignore[misc]  # fields known at run time
-    """Show the distribution of the next token, before and after the options of decoding.
+    """Show the next-token distribution, before and after the decoding options.
 
     For example:
       elman distribution runs/ptb --prompt "the price of" --top-p 0.9
       elman distribution runs/ptb --prompt "the price of" --temperature 0.5 --top 5 --json
     """
 
-    top: int = asked("How many of the likeliest tokens.", default=20, at_least=1, limit="top")
+    top: int = asked(
+        "The number of most probable tokens to show.", default=20, at_least=1, limit="top"
+    )
 
 
 @dataclass(frozen=True)
 class NextTokens(Answer):
-    """The likeliest tokens with both probabilities, entropies in bits, and possible tokens."""
+    """The most probable tokens with both probabilities, entropies in bits, and possible tokens."""
 
     tokens: list[dict[str, Any]]
     before: dict[str, Any]
@@ -111,7 +113,7 @@ class NextTokens(Answer):
 
 @torch.inference_mode()
 def distribution(trained: TrainedModel, request: Any, progress: Progress) -> NextTokens:
-    """Both distributions of the next token."""
+    """Compute the next-token distribution before and after the options."""
     check_ids(trained, request.prompt)
     unknown = trained.tokenizer.unknown_id
     banned = () if request.allow_unknown or unknown is None else (unknown,)

@@ -1,7 +1,6 @@
-"""Explain a count model's probabilities: for each token of a text, what every order had to say.
+"""Explain the probabilities of a count model: the evidence of every order for each token.
 
-The question `explain`, for teaching, and for finding out why a number is what it is. Needs no
-torch.
+The question `explain`, for teaching and for tracing a number to its counts. Needs no torch.
 """
 
 from collections.abc import Iterable
@@ -20,7 +19,7 @@ from elman.tasks.question import TEXT, Answer, Question, aligned_lines, asked
 
 @dataclass(frozen=True)
 class Explanation:
-    """One token and the evidence for it, highest order first."""
+    """One token and its evidence, highest order first."""
 
     token: str
     probability: float | None  # None: undefined, the context was never seen (maximum likelihood)
@@ -54,10 +53,10 @@ def explain_text(trained: TrainedModel, text: str) -> list[Explanation]:
 class Explain:
     """Explain the probabilities of a count model, order by order.
 
-    Interpolated models: p = alpha + backoff * (p one order down). Backing-off models (katz,
-    absolute, stupid-backoff, imported ones): p = alpha where the word was seen, else backoff * (p
-    one order down). Under Kneser-Ney, counts below the highest order are numbers of different words
-    that came before.
+    Interpolated models: p = alpha + backoff * (p of the next lower order). Back-off models (katz,
+    absolute, stupid-backoff, imported ones): p = alpha if the word was seen, otherwise backoff * (p
+    of the next lower order). With Kneser-Ney, the counts below the highest order are numbers of
+    different preceding words.
 
     For example:
       elman explain runs/ptb --text "the price of gold"
@@ -103,7 +102,7 @@ class Evidence(Answer):
         return " ".join(self.vocabulary[number].strip() for number in ids)
 
     def _probability(self, token: Explanation) -> str:
-        """The probability and the order that gave it, or why there is none."""
+        """The probability and its order, or the reason why it is undefined."""
         first = token.orders[0]
         if token.probability is None:
             return f"undefined, 0 / 0: the context {self._context(first.context)!r} was never seen"

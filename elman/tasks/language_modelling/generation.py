@@ -1,8 +1,8 @@
 """Generate text: a prompt in, continuations out, with stop sequences and streaming.
 
-The text side of `elman.decoding`, which sees ids only. Unknown words are never generated unless
-asked for. In a stream, bytes that are not yet a character are held back; bytes that never become
-one, which a byte model may draw, show as U+FFFD.
+The text side of `elman.decoding`, which works on ids only. `<unk>` is generated only on request. In
+a stream, bytes of an incomplete character are held back. Bytes that never become a character, which
+a byte model may sample, appear as U+FFFD.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,21 +31,21 @@ class Generated:
 
     text: str  # prompt and continuation
     continuation: str
-    tokens: list[str]  # as drawn, a stop sequence included
+    tokens: list[str]  # as sampled, including a stop sequence
     log_prob: float  # of the continuation under the model, in nats
-    score: float  # what beam search ranked by; the log probability otherwise
+    score: float  # the score of beam search; otherwise the log probability
 
 
 def generate(
     trained: TrainedModel, prompt: str | Sequence[int], progress: Progress = silent, **options: Any
 ) -> list[Generated]:
-    """All continuations at once: one per sample, or the n best of a beam; options of `_Writer`."""
+    """All continuations: one per sample, or the n best of a beam; takes options of `_Writer`."""
     writer = _Writer(trained, prompt, **options)
     return writer.draw(progress) if writer.options.beam is None else writer.search(progress)
 
 
 def stream(trained: TrainedModel, prompt: str, **options: Any) -> Iterator[str]:
-    """The pieces of one continuation. What could be the beginning of a stop sequence waits."""
+    """The pieces of one continuation; a possible beginning of a stop sequence is held back."""
     writer = _Writer(trained, prompt, **options)
     if writer.options.beam is not None or writer.options.samples != 1:
         raise InputError("only one sample can be streamed; leave out beam and samples")
@@ -55,7 +55,7 @@ def stream(trained: TrainedModel, prompt: str, **options: Any) -> Iterator[str]:
 def measure_samples(
     trained: TrainedModel, samples: Sequence[Generated], against: str | None = None
 ) -> GeneratedText:
-    """Variety, repetition and length; with `against`, what was copied from its train split."""
+    """Variety, repetition and length; with `against`, the share copied from its train split."""
     training = None
     if against is not None:
         ids = trained.tokenizer.encode(trained.open(against).split("train").text)
@@ -64,10 +64,10 @@ def measure_samples(
 
 
 class _Writer:
-    """A prompt that a model has read, and how to go on from there.
+    """The state after a prompt, and the options of its continuation.
 
-    Takes the options of `DecodingOptions`, and those that need a tokenizer: texts to stop before,
-    whether to stop at the end of the line, whether unknown words may come.
+    Takes the options of `DecodingOptions`, and those that need a tokenizer: stop sequences, whether
+    to stop at the end of the line, whether `<unk>` is allowed.
     """
 
     def __init__(
@@ -96,7 +96,8 @@ class _Writer:
     def steps(self) -> Iterator[list[int | None]]:
         """Ids step by step, one per sample; a row ends at a stop sequence."""
         state = select(self.state, torch.zeros(self.options.samples, dtype=torch.int64))
-        # Gradients are off inside: here, where a stream pauses, they would be off for its reader.
+        # `sample` turns gradients off inside. Here it would turn them off for the reader of a
+        # paused stream.
         return sample(self.model, state, self.options, lambda _, ids: self.continuation.stops(ids))
 
     def draw(self, progress: Progress) -> list[Generated]:
@@ -142,15 +143,17 @@ class _Writer:
 class Generate(decoding_fields("_Decoded")):  # type: ignore[misc]  # fields known at run time
     """Continue a prompt."""
 
-    stop: list[str] = asked("Stop before these texts.", factory=list, limit="stop_sequences")
+    stop: list[str] = asked(
+        "Stop sequences; generation stops before them.", factory=list, limit="stop_sequences"
+    )
     stop_at_line_end: bool = asked("Stop at the end of the line.", default=False)
-    ban: list[str] = asked("Words that must not come.", factory=list, limit="texts")
-    force: str = asked("Text that must come first.", default="", limit="max_tokens")
+    ban: list[str] = asked("Words that must not be generated.", factory=list, limit="texts")
+    force: str = asked("Start the continuation with this text.", default="", limit="max_tokens")
     measure: bool = asked(
         "Measure the generated text: variety, repetition, length, copying.", default=False
     )
     against: str = asked(
-        "With --measure: the data (train split) whose copying is measured.",
+        "With --measure: the dataset whose train split is checked for copies.",
         default="",
         terminal=True,
     )
@@ -158,7 +161,7 @@ class Generate(decoding_fields("_Decoded")):  # type: ignore[misc]  # fields kno
 
 @dataclass(frozen=True)
 class Samples(Answer):
-    """Continuations, and what they look like as a whole, if asked."""
+    """Continuations, with their measures on request."""
 
     samples: list[Generated]
     measures: GeneratedText | None
@@ -192,9 +195,9 @@ def _measure_rows(measures: GeneratedText) -> list[list[Any]]:
 
 
 def answer_prompt(trained: TrainedModel, request: Any, progress: Progress) -> Samples:
-    """Continuations of a prompt."""
+    """Continue a prompt."""
     if request.against and not request.measure:
-        raise InputError("--against is for --measure; add it, or leave both out")
+        raise InputError("--against needs --measure; give both, or leave both out")
     options = _decoding_options(trained, request)
     samples = generate(trained, request.prompt, progress=progress, **options)
     measures = None
@@ -204,7 +207,7 @@ def answer_prompt(trained: TrainedModel, request: Any, progress: Progress) -> Sa
 
 
 def stream_answer(trained: TrainedModel, request: Any) -> Iterator[str]:
-    """The prompt and then the pieces of one continuation, each as soon as it is known."""
+    """Yield the prompt, then the continuation piece by piece."""
     pieces = stream(trained, request.prompt, **_decoding_options(trained, request))
     yield Continuation(trained.tokenizer, request.prompt).prompt
     yield from pieces
@@ -220,11 +223,11 @@ def prompt_notes(trained: TrainedModel, prompt: str | list[int]) -> list[str]:
 
 
 def _decoding_options(trained: TrainedModel, request: Any) -> dict[str, Any]:
-    """Options of the model, which bans and forces ids."""
+    """The options of `generate`, with banned and forced words as ids."""
     check_ids(trained, request.prompt)
     forced = tuple(trained.tokenizer.encode_typed(request.force).tolist())
     if trained.tokenizer.unknown_id in forced:
-        raise InputError(f"force {request.force}: has words that this model does not know")
+        raise InputError(f"force {request.force}: contains out-of-vocabulary words")
     knobs = {
         knob.name: getattr(request, knob.name) for knob in fields(DecodingOptions) if knob.metadata
     }
@@ -239,11 +242,11 @@ def _decoding_options(trained: TrainedModel, request: Any) -> dict[str, Any]:
 
 
 def _tokens_of(trained: TrainedModel, word: str) -> list[int]:
-    """The tokens that are this word alone, with and without a space before it."""
+    """The tokens of a word, with and without a space before it."""
     forms = [trained.tokenizer.encode(form).tolist() for form in (word, f" {word}")]
     found = {ids[0] for ids in forms if len(ids) == 1} - {trained.tokenizer.unknown_id}
     if not found:
-        raise InputError(f"ban {word}: is not a single token of this model")
+        raise InputError(f"ban {word}: this is not a single token of the model")
     return sorted(found)
 
 

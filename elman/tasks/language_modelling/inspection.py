@@ -1,8 +1,8 @@
-"""Look inside trained models while they read a text: every insight of a run, or of several.
+"""Look inside trained models while they read a text: all insights of one or several runs.
 
-Takes a `TrainedModel` and a text, gives an `Inspection`: insights by name, and what could not be
-seen and why. Several of them side by side are a `SideBySide`. Called by `elman inspect`, the server
-and the report (`figures/inspection.py`).
+Takes a `TrainedModel` and a text, returns an `Inspection`: insights by name, and the reason for
+each insight that is not available. `SideBySide` contains several inspections. Called by `elman
+inspect`, the server and the report (`figures/inspection.py`).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.question import TEXT, Answer, Question, asked
 from elman.training.history import read_history
 
-LIMIT = 120  # tokens of a text that are looked at
+LIMIT = 120  # default maximum of tokens
 _SHOWN_AS = {"\n": "⏎", " ": "␣", "\t": "⇥"}
 
 Records = list[dict[str, Any]]
@@ -38,8 +38,8 @@ def inspect(
 ) -> Inspection:
     """Look inside a neural model while it reads a text.
 
-    `only`: names of insights; all unless given. `limit`: how many tokens are read at most; work and
-    memory grow with its square. `history`: the records of the training; else those of the folder.
+    `only`: names of insights, default all. `limit`: the maximum number of tokens; time and memory
+    grow with its square. `history`: records of the training, default those of the run folder.
     """
     for name in only:
         INSIGHTS.check(name)
@@ -65,7 +65,7 @@ def inspect(
 
 
 def _unknown_words(trained: TrainedModel, subject: Subject) -> list[str]:
-    """The words that the model reads as the unknown word, each once."""
+    """The out-of-vocabulary words of the text, each once."""
     unknown = trained.tokenizer.unknown_id
     pairs = zip(subject.tokens, subject.ids, strict=True)
     return [*dict.fromkeys(token for token, number in pairs if number == unknown)]
@@ -74,7 +74,7 @@ def _unknown_words(trained: TrainedModel, subject: Subject) -> list[str]:
 def inspect_several(
     models: Mapping[str, tuple[TrainedModel, Records | None]], text: str, **options: Any
 ) -> SideBySide:
-    """The same text in several models, each under a name."""
+    """Inspect several named models on the same text."""
     found = []
     for name, (trained, history) in models.items():
         seen = inspect(trained, text, history=history, **options)
@@ -85,16 +85,16 @@ def inspect_several(
 def make_subject(
     trained: TrainedModel, text: str, limit: int = LIMIT, history: Records | None = None
 ) -> tuple[Subject, int]:
-    """The model and the text, at most `limit` tokens of it; and how many were left out."""
+    """The model with at most `limit` tokens of the text, and the number of tokens left out."""
     if not isinstance(trained.model, NeuralModel):
         raise InputError(
-            f"{trained.name}: is not a neural model; elman explain shows what a count model knows"
+            f"{trained.name}: this is not a neural model; for count models use elman explain"
         )
     if limit < 2:
         raise InputError(f"tokens={limit}: must be at least 2")
     spans = trained.tokenizer.typed_spans(text)
     if len(spans.ids) == 0:
-        raise InputError("the text is empty; give some text to look at")
+        raise InputError("the text is empty; give some text")
     ends = [int(end) for end in spans.ends[:limit]]
     pieces = [text[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
     names = trained.tokenizer.tokens
@@ -121,13 +121,12 @@ def make_subject(
 class Inspect:
     """Look inside a neural model while it reads a text."""
 
-    text: str = asked("The text that is read.", kind=TEXT, limit="prompt_tokens")
+    text: str = asked("The text to read.", kind=TEXT, limit="prompt_tokens")
     view: str | list[str] = asked(
-        "What to look at (elman list insights, GET /v1/inspect); empty: everything.", default=""
+        "The views to show (elman list insights, GET /v1/inspect). Default: all.", default=""
     )
     tokens: int = asked(
-        "How many tokens of the text are looked at, from its beginning; time and memory grow with "
-        "the square.",
+        "Read at most this many tokens. Time and memory grow with the square of the length.",
         default=LIMIT,
         at_least=2,
         terminal=True,
@@ -136,13 +135,13 @@ class Inspect:
 
 @dataclass(frozen=True)
 class Seen(Answer):
-    """What was seen in a model."""
+    """The inspection of a model."""
 
     inspection: Inspection
 
     def to_data(self) -> dict[str, Any]:
         data = self.inspection.to_data()
-        del data["name"]  # the asker knows which model was asked
+        del data["name"]  # the caller knows the model
         return data
 
     def lines(self) -> Iterable[str]:
@@ -157,10 +156,10 @@ class Seen(Answer):
 
 
 def look_inside(trained: TrainedModel, request: Inspect, progress: Progress) -> Seen:
-    """What goes on inside while a text is read."""
+    """Inspect a model while it reads a text."""
     views = [request.view] if isinstance(request.view, str) else request.view
     views = [view for view in views if view]
-    with torch.inference_mode(False):  # gradients are what is looked at
+    with torch.inference_mode(False):  # the views need gradients
         seen = inspect(
             trained,
             request.text,

@@ -1,11 +1,11 @@
 """Minimal pairs and suites of sentences under several models: accuracy by paradigm.
 
-Takes trained models and a file, a folder of files, or `grammar`; gives a `PairScores` per model;
+Takes trained models and a file, a folder of files, or `grammar`; returns a `PairScores` per model;
 called by `elman minimal-pairs`. Sentences are prepared for the tokenizer of each model: a model of
-tokenized text (`words`) reads them with their marks apart.
+tokenized text (`words`) reads them with punctuation split off.
 
-A folder is searched with all its subfolders, so BLiMP can be given as it is published. Files that
-hold no pairs are passed over; lines that are not pairs are skipped. Both are reported.
+A folder is searched with all its subfolders, so BLiMP works as published. Files without pairs and
+lines that are not pairs are skipped and reported.
 """
 
 import re
@@ -45,7 +45,7 @@ Material = list[MinimalPair] | Suite
 
 @dataclass(frozen=True)
 class Materials:
-    """All pairs and suites that were read, and what was not used."""
+    """All pairs and suites, and the lines and files that were not used."""
 
     contents: tuple[Material, ...]
     skipped: tuple[SkippedLine, ...] = ()
@@ -66,7 +66,7 @@ class Materials:
 
 @dataclass(frozen=True)
 class PairScores:
-    """One model's scores."""
+    """The scores of one model."""
 
     run: str
     overall: Score
@@ -127,8 +127,8 @@ def _read_folder(folder: Path) -> Materials:
             skipped += read.skipped
     if not contents:
         raise InputError(
-            f"{folder}: has no minimal pairs in files that end in .jsonl or .json, plain or .gz; "
-            "give a file with another name by itself"
+            f"{folder}: no minimal pairs found in files that end in .jsonl or .json, plain or .gz; "
+            "to read a file with another name, give the file itself"
         )
     return Materials(tuple(contents), tuple(skipped), tuple(passed_over))
 
@@ -148,7 +148,7 @@ def _files(folder: Path, above: frozenset[Path] = frozenset()) -> Iterator[Path]
 
 
 def _materials_or_none(file: Path) -> Materials | None:
-    """What a file holds; None if that is JSON of another kind."""
+    """The pairs or suite of a file; None for other JSON."""
     document = read_document(file)
     if not re.search(r'"(sentence_good|sentence_bad|predictions)"', document.text):
         return None
@@ -164,15 +164,15 @@ def judge(
     per_token: bool = False,
     progress: Progress = silent,
 ) -> PairScores:
-    """Judge all of them under one model.
+    """Judge all pairs and suites with one model.
 
-    scored: what of a pair is compared, one of `evaluation.pairs.SCORED`; exclude_unknown: which
-    items are not counted, one of `evaluation.judgements.EXCLUSIONS`.
+    `scored`: the part of a pair to compare, one of `evaluation.pairs.SCORED`; `exclude_unknown`:
+    the items to leave out, one of `evaluation.judgements.EXCLUSIONS`.
     """
     prepared = _prepared(materials.contents, model.tokenizer, critical=scored == DIFFERENCE)
     options: dict[str, Any] = {"exclude_unknown": exclude_unknown, "progress": progress}
     network, tokenizer = model.model, model.tokenizer
-    # All pairs at once: what they share is scored once.
+    # All pairs at once: shared beginnings are scored only once.
     pairs = [pair for one in prepared if not isinstance(one, Suite) for pair in one]
     options_of_pairs = {"scored": scored, "per_token": per_token, **options}
     judged_pairs = iter(judge_pairs(network, tokenizer, pairs, **options_of_pairs))
@@ -187,7 +187,7 @@ def judge(
 
 def _scores(run: str, items: list[JudgedPair | JudgedItem]) -> PairScores:
     judgements = [item.judgement for item in items]
-    # The judgement of all predictions of a suite together would count its items twice.
+    # Including the joint judgement "all" of a suite would count its items twice.
     single = [item.judgement for item in items if getattr(item, "prediction", "") != "all"]
     return PairScores(
         run,

@@ -1,4 +1,4 @@
-"""What can be asked of a language model; each question is imported when it is asked."""
+"""The questions of a language model; each is imported when it is used."""
 
 from elman.registry import Registry
 

@@ -1,15 +1,14 @@
-"""How likely a text is: surprisal word by word, the measures of a text, and tables of stimuli.
+"""The probability of a text: surprisal of words, measures of a text, and tables of stimuli.
 
-The questions `surprisal` and `score`, and surprisal joined to a table of stimuli, row for row,
-under several models:
+The questions `surprisal` and `score`, and surprisal added to a table of stimuli, row for row, for
+one or several models:
 
-    surprisal   of a row's word (or words), or the sum over the words of its sentence
-    entropy     before the word, or the mean of that over the words of the sentence
-    tokens      how many tokens the row was cut into: a rare word may be spelled in many
-    unknown     how many words of the row are not in the vocabulary
+    surprisal   of the word (or words) of a row, or the sum over the words of its sentence
+    entropy     before the word, or the mean over the words of the sentence
+    tokens      the number of tokens in the row; a rare word may have several
+    unknown     the number of out-of-vocabulary words in the row
 
-Of several models, each column is named after its run as well. NA stands where there is nothing to
-say: a row without text.
+With several models, the name of each column includes its run. Rows without text get NA.
 """
 
 import math
@@ -31,7 +30,7 @@ from elman.text.stimuli import NOTHING, Stimuli
 from elman.text.tokenizer import EOS
 
 _RESETS = ("line", "stream")
-_RESET = "Start anew at every line (line), or carry the state through the text (stream)."
+_RESET = "Reset the state at every line (line), or carry it through the text (stream)."
 _MANY_UNKNOWN = 0.05  # of the words
 _COLUMNS = ("surprisal", "entropy", "tokens", "unknown")
 
@@ -41,30 +40,30 @@ _COLUMNS = ("surprisal", "entropy", "tokens", "unknown")
 
 @dataclass(frozen=True, kw_only=True)
 class Surprisal:
-    """Give surprisal, entropy and rank of every word of a text."""
+    """Compute the surprisal, entropy and rank of every word in a text."""
 
     text: str = asked("The text, one sentence per line.", kind=TEXT, limit="prompt_tokens")
     base: float | Literal["e"] = asked(
-        "Base of the logarithm: 2 (bits), e (nats) or 10.", default=2.0
+        "The base of the logarithm: 2 (bits), e (nats) or 10.", default=2.0
     )
     reset: str = asked(_RESET, default="line", choices=_RESETS)
 
 
 @dataclass(frozen=True)
 class WordSurprisals(Answer):
-    """A row per word."""
+    """One row per word."""
 
     base: float
     reset: str
     words: list[WordSurprisal]
-    knows_all: bool  # the model has no unknown word
+    knows_all: bool  # the model has no <unk>
 
     def to_data(self) -> dict[str, Any]:
         words = [dict(vars(word)) for word in self.words]
         return {"base": self.base, "reset": self.reset, "words": words}
 
     def lines(self) -> Iterable[str]:
-        """Columns with tabs; a word has no white space, so it never holds a tab."""
+        """Tab-separated columns; words contain no white space, so no tabs."""
         names = [field.name for field in fields(WordSurprisal) if field.name != "undefined"]
         yield "\t".join(names)
         for word in self.words:
@@ -80,8 +79,8 @@ class WordSurprisals(Answer):
             found.append(unknown_note(unknown, sum(word.word != EOS for word in self.words)))
         if undefined := sum(word.undefined for word in self.words):
             found.append(
-                f"{undefined} of {len(self.words)} words have no defined probability: their "
-                "context was never seen (0 / 0); train with a smoother for finite numbers"
+                f"{undefined} of {len(self.words)} words have no defined probability, because "
+                "their context was never seen (0 / 0); train with smoothing for finite numbers"
             )
         return found
 
@@ -105,7 +104,7 @@ def unknown_note(unknown: int, words: int, run: str = "") -> str:
 
 
 def surprisal(trained: TrainedModel, request: Surprisal, progress: Progress) -> WordSurprisals:
-    """Surprisal, entropy and rank of every word."""
+    """Compute the surprisal, entropy and rank of every word."""
     base = math.e if request.base == "e" else float(request.base)
     if not math.isfinite(base):
         raise InputError(f"base={base}: the base of a logarithm must be above 1 (2, e or 10)")
@@ -121,7 +120,7 @@ SURPRISAL = Question(Surprisal, surprisal, unit="tokens")
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """Measure a text: perplexity, bits per character and per byte.
+    """Score a text: perplexity, bits per character and bits per byte.
 
     For example:
       elman score runs/ptb --text "the price of gold rose"
@@ -130,12 +129,12 @@ class Score:
 
     text: str = asked("The text.", kind=TEXT, limit="prompt_tokens")
     reset: str = asked(_RESET, default="stream", choices=_RESETS)
-    name: str = asked("What messages call the text.", default="text", kind=NAME)
+    name: str = asked("The name of the text in messages.", default="text", kind=NAME)
 
 
 @dataclass(frozen=True)
 class TextScore(Answer):
-    """Perplexity and the like, with the protocol."""
+    """The measures of a text, with the protocol."""
 
     measured: Measurement
 
@@ -149,7 +148,7 @@ class TextScore(Answer):
 
 
 def score(trained: TrainedModel, request: Score, progress: Progress) -> TextScore:
-    """Perplexity and the like."""
+    """Score a text."""
     document = Document(request.name, request.text)
     return TextScore(trained.measure(document, Reading(request.reset), progress))
 
@@ -192,7 +191,7 @@ def join(
     base: float = 2.0,
     progress: Progress = silent,
 ) -> JoinedTable:
-    """The table with the columns of every model."""
+    """Add the columns of every model to the table."""
     names: list[str] = []
     values: list[list[str]] = []
     remarks: list[str] = []
@@ -211,7 +210,7 @@ def join(
 
 
 def _endings(runs: list[str]) -> list[str]:
-    """What each run adds to the names of its columns: nothing if it is the only one."""
+    """The suffix of the column names of each run; empty for a single run."""
     if len(runs) == 1:
         return [""]
     short = [Path(run).name for run in runs]
@@ -222,7 +221,7 @@ def _endings(runs: list[str]) -> list[str]:
 
 
 def _rows(model: TrainedModel, stimuli: Stimuli, progress: Progress) -> list[list[Part]]:
-    """For every row, its words' parts: one of a word, several of a sentence, none of nothing."""
+    """The parts of every row: one for a word, several for a sentence, none for an empty row."""
     cells = stimuli.cells
     sentences = [
         [cells[row] for row in rows] if stimuli.per_word else cells[rows[0]].split()

@@ -1,7 +1,7 @@
-"""Suggest the next word, as a phone keyboard does, with a model over any kind of token.
+"""Suggest the next word, like a phone keyboard, for models with any kind of token.
 
-Where a token is a word, the distribution is the answer. Over sub-words, characters or bytes, words
-are spelled by a beam search that ends a word where the next token would begin another one.
+If tokens are words, the suggestions are the most probable tokens. For sub-words, characters or
+bytes, a beam search spells words; a word ends where the next token would start another one.
 """
 
 import re
@@ -21,13 +21,13 @@ from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.question import ARGUMENT, Answer, Question, aligned_lines, asked
 from elman.text.tokenizer import lower
 
-_BEAM = 48  # words spelled side by side
+_BEAM = 48  # words spelled in parallel
 _LONGEST = 24  # tokens of a spelled word
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A word and how likely it is to come next."""
+    """A word and the probability that it comes next."""
 
     token: str
     probability: float
@@ -35,9 +35,9 @@ class Suggestion:
 
 @torch.inference_mode()
 def suggest(trained: TrainedModel, text: str, *, top: int, complete: bool) -> list[Suggestion]:
-    """The likeliest next words of a text, most likely first."""
+    """The most probable next words after a text, best first."""
     if top < 1:
-        raise InputError(f"top={top}: ask for at least one suggestion")
+        raise InputError(f"top={top}: give at least 1")
     text, begun = _take_last_word(text) if complete else (text, "")
     text = text.rstrip(" ")
     begun = lower(begun) if trained.tokenizer.lowercase else begun
@@ -60,7 +60,9 @@ def _whole_words(trained: TrainedModel, text: str, begun: str, top: int) -> list
     probabilities = log_probs[0].exp()
     found: dict[str, float] = {}
     for number, probability in enumerate(probabilities.tolist()):
-        word = _word_of(trained, number)  # a mark is one word, with a space before it or without
+        word = _word_of(
+            trained, number
+        )  # the same punctuation mark with and without a space is one word
         if word.startswith(begun) and word != begun:
             found[word] = found.get(word, 0.0) + probability
     return _likeliest(found, top)
@@ -72,14 +74,14 @@ def _likeliest(found: dict[str, float], top: int) -> list[Suggestion]:
 
 
 def _word_of(trained: TrainedModel, number: int) -> str:
-    """The word a token stands for, as it is typed; "" for tokens that are no word on their own."""
+    """The word of a token, as it is typed; "" for tokens that are not a whole word."""
     tokenizer = trained.tokenizer
     token = tokenizer.tokens[number]
     if number in (tokenizer.eos_id, tokenizer.unknown_id) or re.fullmatch(r"<0x..>", token):
         return ""
     if not tokenizer.space_before_words or token.startswith(" "):
         return token.strip()
-    return "" if token[0].isalnum() else token  # without its space a word would stick to the last
+    return "" if token[0].isalnum() else token  # without a space it would continue the last word
 
 
 @dataclass
@@ -94,7 +96,7 @@ class _Spelling:
 
 def _spelled_words(trained: TrainedModel, text: str, begun: str, top: int) -> list[Suggestion]:
     tokens = _Tokens(trained)
-    # Within a line, a word is spelled from the space before it.
+    # Within a line, the spelling of a word starts with the space before it.
     wanted = (" " if text and not text.endswith("\n") else "") + begun
     state = read_prompt(trained, trained.tokenizer.encode_typed(text))
     live = _Spelling([()], [""], torch.zeros(1, dtype=torch.float64), state)
@@ -109,14 +111,14 @@ def _spelled_words(trained: TrainedModel, text: str, begun: str, top: int) -> li
         allowed = torch.stack([tokens.allowed(wanted[len(_certain(t)) :]) for t in live.texts])
         live = _extend(trained, live, torch.where(allowed, log_probs, -torch.inf), wanted)
         best = sorted(found.values(), reverse=True)[:top]
-        # No spelling gets likelier by going on.
+        # A longer spelling is never more probable.
         if not live.ids or (len(best) == top and float(live.log_probs.max().exp()) < best[-1]):
             break
     return _likeliest(found, top)
 
 
 def _certain(spelled: str) -> str:
-    """Without the half character at its end, which is any character yet."""
+    """Remove the half character at the end, which could still become any character."""
     return spelled.rstrip(HALF_CHARACTER)
 
 
@@ -132,7 +134,7 @@ class _Tokens:
         self.by_rest: dict[str, torch.Tensor] = {}
 
     def allowed(self, rest: str) -> torch.Tensor:
-        """Tokens that go on with what is wanted; once that is spelled, all within a word."""
+        """Tokens that continue the typed beginning; after it, all tokens within a word."""
         if not rest:
             return self.usable & ~self.starts_word
         if rest not in self.by_rest:
@@ -142,14 +144,16 @@ class _Tokens:
 
     @staticmethod
     def _may_begin(text: str, rest: str) -> bool:
-        whole, _, _ = text.partition(HALF_CHARACTER)  # a half one shows when the other half comes
+        whole, _, _ = text.partition(
+            HALF_CHARACTER
+        )  # a half character is checked when its other half comes
         return text.startswith(rest) or (bool(text) and rest.startswith(whole))
 
 
 def _extend(
     trained: TrainedModel, live: _Spelling, log_probs: torch.Tensor, wanted: str
 ) -> _Spelling:
-    """One token more for the likeliest spellings that agree with what is wanted."""
+    """Extend the most probable spellings by one token, if they fit the typed beginning."""
     scores = log_probs + live.log_probs[:, None]
     best, places = scores.view(-1).topk(min(_BEAM, scores.numel()))
     best, places = best[best > -torch.inf], places[best > -torch.inf]
@@ -179,14 +183,14 @@ class Suggest:
       elman suggest runs/ptb "the pri" --complete --top 3
     """
 
-    text: str = asked("What was typed so far.", default="", kind=ARGUMENT, limit="prompt_tokens")
-    top: int = asked("How many suggestions.", default=5, at_least=1, limit="top")
-    complete: bool = asked("The last word is unfinished: suggest its endings.", default=False)
+    text: str = asked("The text typed so far.", default="", kind=ARGUMENT, limit="prompt_tokens")
+    top: int = asked("The number of suggestions.", default=5, at_least=1, limit="top")
+    complete: bool = asked("Complete the last word instead.", default=False)
 
 
 @dataclass(frozen=True)
 class Suggestions(Answer):
-    """Words that may come next, the likeliest first."""
+    """The suggested words, most probable first."""
 
     suggestions: list[Suggestion]
 
@@ -199,7 +203,7 @@ class Suggestions(Answer):
 
 
 def suggest_words(trained: TrainedModel, request: Suggest, progress: Progress) -> Suggestions:
-    """The likeliest next words."""
+    """Suggest the most probable next words."""
     return Suggestions(trained.suggest(request.text, top=request.top, complete=request.complete))
 
 

@@ -1,4 +1,4 @@
-"""Language modelling by gradients: running text to windows or lines, and a neural model of it."""
+"""Neural language modelling: running text becomes windows or lines, and a neural model."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,12 +22,12 @@ from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.trained import Trained
 from elman.text.tokenizer import after_mark
 
-_VALIDATION_WINDOW = 100  # tokens at a time; of no consequence for the result
+_VALIDATION_WINDOW = 100  # tokens at a time; does not change the result
 _FEWEST_PER_COLUMN = 200  # tokens of validation text
 
 
 class LanguageModelling(TextTask, GradientTask):
-    """Predict every token from those before it."""
+    """Predict every token from the tokens before it."""
 
     recipe = "quick"
     needed_facts = ("lines", "empty_lines", "tokens")
@@ -35,8 +35,8 @@ class LanguageModelling(TextTask, GradientTask):
     def batches(self, examples: np.ndarray, batch_size: int, seed: int | None) -> Batches | None:
         """Windows of the stream, or lines.
 
-        Validation stands side by side too, for speed: a column's first words have less before them
-        than in the text.
+        The validation text is cut into columns too, for speed. So the first words of a column have
+        less context than in the text.
         """
         if seed is None and len(examples) < 2:
             return None
@@ -52,13 +52,13 @@ class LanguageModelling(TextTask, GradientTask):
         return Stream(examples, batch_size=batch_size, window=window, jitter=jitter, **given)
 
     def _learned(self, ids: np.ndarray) -> np.ndarray | None:
-        """Which ids are learned, where not all of them are."""
+        """Which ids are trained on; None means all."""
         mark = self.config.training.learn_after
         if not mark:
             return None
         learned = after_mark(ids, self.tokenizer.single_id(mark), self.tokenizer.eos_id)
         if not learned.any():
-            raise InputError(f"training.learn_after={mark!r}: nothing in the text stands after it")
+            raise InputError(f"training.learn_after={mark!r}: no token of the text follows it")
         return learned
 
     def build(self, examples: Any = None) -> NeuralModel:
@@ -77,7 +77,7 @@ class LanguageModelling(TextTask, GradientTask):
     def saved_outline(self, shapes: Shapes, file: Path, facts: dict[str, Any]) -> nn.Module | None:
         size = len(self.tokenizer)
         counts = torch.ones(size, dtype=torch.long)
-        if shapes.get("counts") == (size,):  # else the comparison says so
+        if shapes.get("counts") == (size,):  # otherwise the comparison reports it
             counts = torch.from_numpy(part_array(file, "counts"))
         return self._outline(Material(check_counts(counts), facts["model"]["eos_id"]))
 
@@ -87,18 +87,16 @@ class LanguageModelling(TextTask, GradientTask):
 
     def take_over(self, before: Trained, model: Any, warn: Callable[[str], None]) -> list[str]:
         if not isinstance(before.model, NeuralModel):
-            raise InputError(
-                f"--from {before.name}: is not a neural model, so it has no such weights"
-            )
+            raise InputError(f"--from {before.name}: this is not a neural model; give a neural run")
         return super().take_over(before, model, warn)
 
 
 def quantise(trained: TrainedModel, path: str | Path, *, overwrite: bool = False) -> dict[str, int]:
-    """Write the run with eight-bit weights; bytes of the weights before and after."""
+    """Save the run with 8-bit weights; return the size of the weights before and after."""
     if not isinstance(trained.model, NeuralModel):
         raise InputError(
-            f"{trained.name}: is a count model, which has no weights to quantise; for a smaller one"
-            " leave out rare n-grams (--set model.cutoffs=…)"
+            f"{trained.name}: a count model has no weights to quantise; to make it smaller, train "
+            "it without rare n-grams (--set model.cutoffs=…)"
         )
     before = trained.model.arrays()
     after = pack(before)

@@ -1,6 +1,6 @@
-"""Running text as a task: opened, and turned into ids by a tokenizer that was learned from it.
+"""Running text as a task: open it, train a tokenizer on it, and turn it into ids.
 
-What counting (`counting.py`) and training in steps (`task.py`) have in common. The examples of a
+The common part of counting (`counting.py`) and neural training (`task.py`). The examples of a
 training are the ids of its text.
 """
 
@@ -37,7 +37,7 @@ class TextTask(Task):
 
     @classmethod
     def open_again(cls, data: str, config: RunConfig) -> Corpus:
-        """Without a look at its format: what was trained on before is trained on."""
+        """Skip the check of the format: the text was accepted before."""
         return open_corpus(data, labelled=config.text.labelled)
 
     @classmethod
@@ -51,7 +51,7 @@ class TextTask(Task):
         else:
             with named(document):
                 tokenizer, ids = train_tokenizer(document.text, config.text)
-            text = replace(config.text, tokenizer=tokenizer.name)  # the one that was learned
+            text = replace(config.text, tokenizer=tokenizer.name)  # the trained one
             task = cls(replace(config, text=text), tokenizer)
         valid = None
         if "valid" in corpus.documents:
@@ -59,7 +59,7 @@ class TextTask(Task):
 
         def facts() -> dict[str, Any]:
             data = task.data_facts(corpus, ids)
-            if valid is not None:  # so that bits per byte follow from a perplexity
+            if valid is not None:  # to compute bits per byte from a perplexity
                 text = corpus.documents["valid"].text
                 data |= {"valid_tokens": len(valid), "valid_bytes": len(text.encode())}
             return {"data": data, "samples": _samples(corpus)}
@@ -67,7 +67,7 @@ class TextTask(Task):
         return Lesson(task, ids, valid, facts)
 
     def data_facts(self, corpus: Corpus, ids: Any) -> dict[str, Any]:
-        """What is worth knowing later about the text that a model was trained on."""
+        """The facts about the training text that the run stores."""
         document = corpus.split("train")
         empty = document.empty_lines
         sources = [*corpus.documents.values(), *([corpus.whole] if corpus.whole else [])]

@@ -1,8 +1,8 @@
 """A trained language model with its tokenizer: text in, answers out.
 
-What `elman.train` and `elman.load` give of one. Takes text, gives perplexities, tables, suggestions
-and generated text; each method turns text into ids, calls one function of a room below, and returns
-plain data. Knows the contract, never the kind of model.
+The result of `elman.train` and `elman.load` for language models. Takes text, returns perplexities,
+tables, suggestions and generated text. Each method turns text into ids, calls one function of a
+lower package, and returns plain data. It uses the contract and never asks for the kind of model.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class TrainedModel(Trained):
-    """A language model and its tokenizer; immutable: adapters give a new one."""
+    """A language model with its tokenizer. Immutable: adapters return a new one."""
 
     about = "a language model"
 
@@ -42,18 +42,18 @@ class TrainedModel(Trained):
         cut_files: frozenset[str] = frozenset(),
     ) -> None:
         super().__init__(task, model, facts, name)
-        self.cut_files = cut_files  # SHA-256 of lone files of which a part was fitted on
+        self.cut_files = cut_files  # SHA-256 of single files with a part used for fitting
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """From text to ids and back."""
+        """The tokenizer: text to ids and back."""
         tokenizer: Tokenizer = self.task.tokenizer
         return tokenizer
 
     # Measuring ------------------------------------------------------------------------------------
 
     def perplexity(self, text: str, *, reset: str = "stream") -> float:
-        """Perplexity per token of a text; line ends count where the text has them."""
+        """The perplexity per token of a text; its line ends count as tokens."""
         return self.measure(Document("text", text), Reading(reset)).perplexity
 
     def evaluate(
@@ -69,33 +69,33 @@ class TrainedModel(Trained):
         until: str | None = None,
         progress: Progress = silent,
     ) -> Measurement:
-        """Measure on a file, a folder or a built-in corpus (its test split, if it has splits).
+        """Evaluate on a file, a folder or a built-in corpus (the test split, if it has splits).
 
-        With `accuracy`, also count how often the likeliest token is the one that comes; `after` and
-        `until` say which tokens count (see `accuracy`).
+        With `accuracy`, also report how often the most probable token is the correct one; `after`
+        and `until` choose the tokens that count (see `accuracy`).
         """
         from elman.evaluation.accuracy import Counted
 
         reading = Reading(reset, batch_size, window)
         if not accuracy and (after is not None or until is not None):
-            raise InputError("--after and --until say what --accuracy counts; give that too")
-        counted = Counted(after, until) if accuracy else None  # is refused before the work
+            raise InputError("--after and --until need --accuracy; give it too")
+        counted = Counted(after, until) if accuracy else None  # refuses before the work
         document = self.choose_split(self.open(data), split)
         found = self.measure(document, reading, progress)
         right = self.count_right(document, counted, reading, progress) if counted else None
         return replace(found, seen=self.trained_on(document), accuracy=right)
 
     def open(self, data: str) -> Corpus:
-        """A corpus, read as the one that the model was trained on."""
+        """Open a corpus with the settings of the training data."""
         corpus: Corpus = self.task.open(str(data), self.config)
         return corpus
 
     def choose_split(self, corpus: Corpus, split: str | None) -> Document:
-        """The text to measure on: a lone file as a whole, unless it was trained or fitted on."""
+        """The text to evaluate on: all of a single file, unless it was used for training."""
         if split is not None or corpus.whole is None:
             return corpus.split(split or "test")
-        # A run of one file has that file's hash under the file's name; a run of a folder has the
-        # hashes of its files, and each of them is a whole.
+        # A run trained on one file stores the hash of the whole file under its name. A run trained
+        # on a folder stores the hash of each file.
         trained_on = self.facts["data"]
         used = {*self.cut_files, trained_on["sha256"].get(trained_on["name"])}
         if corpus.whole.sha256() in used:
@@ -103,7 +103,7 @@ class TrainedModel(Trained):
         return corpus.whole
 
     def trained_on(self, document: Document) -> bool:
-        """Whether this very text is what the model was trained on."""
+        """Whether the model was trained on exactly this text."""
         hashes = self.facts["data"]["sha256"]
         return document.sha256() == next(iter(hashes.values()), None) and bool(
             self.facts["data"].get("tokens")
@@ -112,7 +112,7 @@ class TrainedModel(Trained):
     def measure(
         self, document: Document, reading: Reading = STREAM, progress: Progress = silent
     ) -> Measurement:
-        """Measure on one document."""
+        """Evaluate on one document."""
         from elman.evaluation.measurement import measure_document
 
         return measure_document(self.model, self.tokenizer, document, reading, progress)
@@ -128,10 +128,10 @@ class TrainedModel(Trained):
         batch_size: int = 1,
         progress: Progress = silent,
     ) -> Accuracy:
-        """How often the likeliest token is the one that comes, on a file, a folder or a corpus.
+        """How often the most probable token is correct, on a file, a folder or a corpus.
 
-        With `after`, only what follows this token in its line counts; with `until` too, only up to
-        the next of those.
+        With `after`, only the tokens after this one in each line count; with `until` as well, only
+        those up to the next `until` token.
         """
         from elman.evaluation.accuracy import Counted
 
@@ -146,7 +146,7 @@ class TrainedModel(Trained):
         reading: Reading = STREAM,
         progress: Progress = silent,
     ) -> Accuracy:
-        """The same on one document; `counted` says which tokens count."""
+        """The accuracy on one document; `counted` chooses the tokens that count."""
         from elman.evaluation.accuracy import measure_accuracy
 
         with named(document):
@@ -176,7 +176,7 @@ class TrainedModel(Trained):
     def generate(
         self, prompt: str = "", *, stop: Sequence[str] = (), **options: Any
     ) -> list[Generated]:
-        """Continuations of a prompt; the options are those of `DecodingOptions`."""
+        """Continue a prompt; takes the options of `DecodingOptions`."""
         from elman.tasks.language_modelling.generation import generate
 
         return generate(self, prompt, stop=stop, **options)
@@ -184,13 +184,13 @@ class TrainedModel(Trained):
     def stream(
         self, prompt: str = "", *, stop: Sequence[str] = (), **options: Any
     ) -> Iterator[str]:
-        """One continuation of a prompt, piece by piece, as soon as each is known."""
+        """Continue a prompt and yield the text piece by piece."""
         from elman.tasks.language_modelling.generation import stream
 
         return stream(self, prompt, stop=stop, **options)
 
     def suggest(self, text: str, *, top: int = 5, complete: bool = False) -> list[Suggestion]:
-        """The most likely next words; with `complete`, the most likely endings of the last one."""
+        """The most probable next words, or with `complete`, completions of the last word."""
         from elman.tasks.language_modelling.suggestion import suggest
 
         return suggest(self, text, top=top, complete=complete)
@@ -205,18 +205,18 @@ class TrainedModel(Trained):
         reset: str = "stream",
         progress: Progress = silent,
     ) -> TrainedModel:
-        """The same with adapters around the model; what they fit is fitted on the data's splits."""
+        """Wrap the model in adapters; missing settings are fitted on the splits of the data."""
         from elman.tasks.language_modelling.adapter_fitting import put_around
 
         return put_around(self, written, data, Reading(reset), progress)
 
     def around(self, model: LanguageModel, cut_files: frozenset[str]) -> TrainedModel:
-        """The same run with another model, made of its own, which has seen parts of more files."""
+        """The same run with a wrapped model; `cut_files` are further files used for fitting."""
         return TrainedModel(self.task, model, self.facts, self.name, cut_files | self.cut_files)
 
     def contents(self) -> dict[str, Any]:
         if not hasattr(self.model, "arrays"):
-            raise InputError("adapters are not saved; save the model without them and load it")
+            raise InputError("a model with adapters cannot be saved; save it without them")
         return super().contents()
 
     def read_line(self) -> str:
@@ -238,8 +238,8 @@ class TrainedModel(Trained):
         return {"name": self.name, **tokenizer, **self.describe_model(), "training": self.facts}
 
     def for_serving(self, name: str) -> Self:
-        """With a network in double precision: a row of a batch then says the same whatever stands
-        beside it, since what rounding changes is far below what a draw can see.
+        """Use double precision: rounding errors are then far too small to change a sample, so a
+        row does not depend on the rest of its batch.
         """
         again = self.named(name)
         if hasattr(self.model, "double"):

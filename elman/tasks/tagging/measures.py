@@ -1,9 +1,9 @@
-"""How well sentences were tagged: tags, spans, unknown words, whole sentences.
+"""Measures of tagging: tags, spans, out-of-vocabulary words, whole sentences.
 
-Takes the right tags and the guessed ones, sentence by sentence, gives `TaggingMeasures`; called by
-the task of tagging. Where tags mark spans, the F1 of those comes first: most tags are O.
+Takes the correct and the predicted tags of every sentence, returns `TaggingMeasures`; called by the
+tagging task. If tags mark spans, the F1 of spans comes first, because most tags are O.
 
-A span counts when its kind and both of its ends are right, as the CoNLL script counts, and seqeval.
+A span is correct if its kind and both ends are correct, as in the CoNLL script and seqeval.
 """
 
 from collections import Counter
@@ -56,7 +56,7 @@ def measure_entities(
 
 @dataclass(frozen=True)
 class TaggingMeasures(TaskMeasures):
-    """How well a text was tagged."""
+    """The measures of a tagged text."""
 
     tags: LabelMeasures
     entities: EntityMeasures | None  # where tags mark spans

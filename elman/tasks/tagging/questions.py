@@ -1,9 +1,9 @@
-"""What can be asked of a tagger; a file in columns keeps everything but its tags.
+"""The questions of a tagger; a file in columns keeps everything except its tags.
 
-    1  From  from  ADP  IN  _  3  case  3:case  _      the tag replaces that of its column
-    Confidence NN B-NP   →   Confidence NN B-NP B-NP   elsewhere it comes after the last column
+    1  From  from  ADP  IN  _  3  case  3:case  _      CoNLL-U: the new tag replaces the old one
+    Confidence NN B-NP   →   Confidence NN B-NP B-NP   others: the new tag follows the last column
 
-Comments, blank lines, multiword tokens and empty nodes are left as they are.
+Comments, blank lines, multiword tokens and empty nodes stay unchanged.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ from elman.text.tag_schemes import find_entities
 class Tag:
     """Tag every word of a text.
 
-    One word per line comes out, with its tag after a tab, and a blank line after every sentence.
+    The output has one word per line, with its tag after a tab, and a blank line after each
+    sentence.
 
     For example:
       elman tag runs/ner --text "John lives in New York"
@@ -48,16 +49,16 @@ class Tag:
         limit="texts",
     )
     columns: bool = asked(
-        "The text is in columns (CoNLL, CoNLL-U), one word per line; keep its other columns.",
+        "Read the text as columns (CoNLL, CoNLL-U), one word per line, and keep the other columns.",
         default=False,
     )
     batch_size: int = asked_batch_size("sentences")
-    name: str = asked("What messages call the text.", default="text", kind=NAME)
+    name: str = asked("The name of the text in messages.", default="text", kind=NAME)
 
 
 @dataclass(frozen=True)
 class TaggedText(Answer):
-    """The words and tags of every sentence, and the spans where tags mark such."""
+    """The words and tags of every sentence, and the spans if the tags mark spans."""
 
     sentences: list[list[str]]
     tags: list[list[str]]
@@ -94,7 +95,7 @@ def _spans(words: Sequence[str], tags: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def tag(trained: TrainedTagger, request: Tag, progress: Progress) -> TaggedText:
-    """A tag for every word."""
+    """Tag every word."""
     document, settings = Document(request.name, request.text), trained.config.text
     remarks, table = [], None
     if request.columns:
@@ -102,8 +103,8 @@ def tag(trained: TrainedTagger, request: Tag, progress: Progress) -> TaggedText:
         sentences, given = table.sentences, table.given
     elif settings.features:
         raise InputError(
-            f"{trained.name}: was trained with a column beside the words (text.features="
-            f"{','.join(settings.features)}); give a file in columns, with --columns"
+            f"{trained.name}: this tagger was trained with further columns (text.features="
+            f"{','.join(settings.features)}); give a file with these columns and --columns"
         )
     else:
         if looks_like_columns(document):
@@ -116,7 +117,7 @@ def tag(trained: TrainedTagger, request: Tag, progress: Progress) -> TaggedText:
 
 
 def looks_like_columns(document: Document) -> bool:
-    """Whether lines are rather words in columns: as many on each, in blocks between blank lines."""
+    """Whether lines look like columns: the same number on each, in blocks between blank lines."""
     found = [rows for _, rows in blocks(document)]
     widths = {len(row) for rows in found for row in rows}
     return (
@@ -125,15 +126,15 @@ def looks_like_columns(document: Document) -> bool:
 
 
 class ColumnFile:
-    """Lines of a file, and which of them are words of sentences."""
+    """A file in columns: its lines, and which of them are words of sentences."""
 
     def __init__(self, document: Document, column: str = "", features: Sequence[str] = ()) -> None:
-        """`column`: where CoNLL-U has the tags, upos unless named; `features`: beside the words."""
+        """`column`: the tag column of CoNLL-U, default upos; `features`: further input columns."""
         self._lines = document.text.removesuffix("\n").split("\n")
         self._separator = "\t" if "\t" in document.text else " "
-        self._places: list[tuple[list[int], int | None]] = []  # lines of a sentence; tags' column
+        self._places: list[tuple[list[int], int | None]] = []  # lines of a sentence; tag column
         self.sentences: list[list[str]] = []
-        self.given: list[list[Word]] = []  # what a tagger reads: words, with features if named
+        self.given: list[list[Word]] = []  # input of the tagger: words, with features if any
         for conllu, width, rows in sentences_in(document):
             place = None
             if conllu:

@@ -4,11 +4,11 @@
     in IN B-PP                  2  the   the   DET  DT  …
                                                                     a blank line ends a sentence
 
-Takes a document, gives sentences; called by the tasks, and by `columns.py` to tag such a file. In
-columns, the word comes first and the tag last unless a column is named; in CoNLL-U the tag is UPOS,
-and lines of multiword tokens (3-4) and empty nodes (3.1) are passed over, since their words come
-anyway or were never written. Further columns, like the part of speech above, may be features that
-are read beside each word.
+Takes a document, returns sentences; called by the task, and by `questions.py` to tag such a file.
+In CoNLL columns, the word comes first and the tag last unless a column is named. In CoNLL-U the tag
+is UPOS; lines of multiword tokens (3-4) and empty nodes (3.1) are skipped, because their words are
+listed separately or were never written. Further columns, such as the part of speech above, can be
+used as features of each word.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _BESIDE = re.compile(r"\d+[-.]\d+")  # number of a multiword token or an empty n
 
 @dataclass(frozen=True)
 class TaggedSentence:
-    """Words and their tags, as many of each; no tags where they are not known."""
+    """Words with one tag each; no tags if they are unknown."""
 
     words: tuple[str, ...]
     tags: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ def read_tagged(
         place = place_of_tags(name, column, width, conllu)
         beside = places_of_features(name, features, width, conllu)
         if place in beside:
-            raise InputError(f"text.features={[*features]}: one of these columns has the tags")
+            raise InputError(f"text.features={[*features]}: one of these columns contains the tags")
         word = FORM if conllu else 0
         words = _column(name, rows, word, "word")
         tags = _column(name, rows, place, "tag")
@@ -98,7 +98,7 @@ def _refuse_texts(name: str, sentences: list[TaggedSentence]) -> None:
     texts = [word for word, tag in cells if len(word.split()) > 1 or len(tag.split()) > 1]
     if len(texts) > max(1, len(cells) / 2):
         raise InputError(
-            f"{name}: most lines hold several words, like {texts[0]!r}; a tagger reads one word "
+            f"{name}: most lines contain several words, like {texts[0]!r}; a tagger reads one word "
             "and its tag per line, with a blank line after each sentence. Labelled texts are for "
             "the recipe classifier, pairs of texts for translator"
         )
@@ -153,16 +153,16 @@ def is_word(row: list[str], conllu: bool) -> bool:
 
 
 def place_of_tags(name: str, column: str, width: int, conllu: bool) -> int:
-    """Which column, from 0, has the tags."""
+    """The column of the tags, from 0."""
     if width < 2:
-        raise InputError(f"{name}: has one column; a tag must stand after each word")
+        raise InputError(f"{name}: has one column; write a tag after each word")
     if not column:
         return _CONLLU["upos"] if conllu else width - 1
     return _place("text.column", name, column, width, conllu)
 
 
 def places_of_features(name: str, columns: Sequence[str], width: int, conllu: bool) -> list[int]:
-    """Which columns, from 0, have what is read beside the words."""
+    """The columns of the features, from 0."""
     return [_place("text.features", name, column, width, conllu) for column in columns]
 
 

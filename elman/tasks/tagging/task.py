@@ -1,7 +1,7 @@
-"""Tagging: words in, tags out; from files in columns to accuracy and entities.
+"""Tagging: predict a tag for every word; from files in columns to accuracy and entities.
 
-`Tagging` is the task, `TrainedTagger` what `elman.train` and `elman.load` give of it. Spans may be
-learned in another scheme than they are written in; what comes out is in the file's own.
+`Tagging` is the task, `TrainedTagger` the result of `elman.train` and `elman.load`. Spans may be
+trained in another scheme than the scheme of the file; the output uses the scheme of the file.
 """
 
 from __future__ import annotations
@@ -35,11 +35,13 @@ from elman.text.tag_schemes import (
 )
 from elman.text.word_list import WordList
 
-_IOB1 = "spans begin with I-, as in IOB1: they are read, and come out, as BIO, where B- begins them"
+_IOB1 = (
+    "spans start with I-, as in IOB1: input and output use BIO instead, where they start with B-"
+)
 
 
 class TrainedTagger(TrainedSentenceTask):
-    """A tagger with its words and tags."""
+    """A trained tagger with its vocabulary and tags."""
 
     about = "a tagger"
     confuses = True
@@ -74,14 +76,14 @@ class TrainedTagger(TrainedSentenceTask):
         return tagged
 
     def split_lines(self, text: str) -> list[list[str]]:
-        """The words of each line, with marks and clitics apart as in the training data."""
+        """The words of each line, with punctuation and clitics split as in the training data."""
         return [self.task.form.split(line) for line in text.removesuffix("\n").split("\n")]
 
     def _as_written(self, tags: Sequence[str]) -> list[str]:
         return convert_scheme(tags, self.facts["task"]["scheme"]) if self._converts() else [*tags]
 
     def _converts(self) -> bool:
-        """Whether spans were learned in a scheme of choice."""
+        """Whether a scheme for spans was chosen for training."""
         return self.config.text.scheme != "as written" and self.marks_spans
 
     def measure(self, examples: Sequence[TaggedSentence]) -> TaggingMeasures:
@@ -96,14 +98,14 @@ class TrainedTagger(TrainedSentenceTask):
         )
 
     def known_tags(self) -> set[str]:
-        """The tags of training, as its files write them."""
+        """The tags of the training files, as written there."""
         if not self._converts():
             return set(self.task.tags)
         return tags_in(self.task.tags, self.facts["task"]["scheme"])
 
 
 class Tagging(SentenceTask):
-    """Which words and tags there are."""
+    """The tagging task with its vocabulary and tags."""
 
     unit = "sentences"
     judged = "words"
@@ -151,7 +153,7 @@ class Tagging(SentenceTask):
         return cls(config, words, tags, [WordList.learn(column) for column in columns])
 
     def index(self, sentences: Sequence[Sequence[Any]]) -> IndexedSentences:
-        """Sentences of words, or where features are read, of words with these beside them."""
+        """Sentences of words, or of words with their features."""
         if not self.features:
             return super().index(sentences)
         indexed = super().index([[word for word, *_ in sentence] for sentence in sentences])
@@ -183,14 +185,14 @@ class Tagging(SentenceTask):
         return unseen_notes(dict(unseen.most_common()), "word", "tag")
 
     def check_same_scheme(self, sentences: Sequence[Sequence[str]]) -> None:
-        """Refuse spans that are written in another way than in training."""
+        """Refuse spans in another scheme than the training data."""
         if self.config.text.scheme != "as written" or not is_scheme(self.tags):
             return  # spans are converted, or there are none
         own, other = scheme_of([self.tags]), scheme_of(sentences)
         if own != other and is_scheme(tag for tags in sentences for tag in tags):
             raise InputError(
-                f"the tags are written in {other.upper()}, those of training in {own.upper()}; "
-                f"write all in one way, or train with --set text.scheme={own}"
+                f"the tags use {other.upper()}, the training data uses {own.upper()}; use one "
+                f"scheme for both, or train with --set text.scheme={own}"
             )
 
     def build(self, examples: Any = None) -> Tagger:
@@ -222,15 +224,15 @@ def _as_learned(tags: Sequence[str], config: RunConfig) -> Sequence[str]:
 
 
 def refuse_lengths(words: Sequence[Any], tags: Sequence[Any]) -> None:
-    """Words and tags must be as many."""
+    """Refuse different numbers of words and tags."""
     if len(words) != len(tags):
         raise InputError(f"{len(words)} words have {len(tags)} tags; give one for each")
 
 
 def refuse_features(sentences: Iterable[Sequence[Word]], features: Sequence[str]) -> None:
-    """Words must have the features that are read beside them, and no others."""
+    """Refuse words with missing or unexpected features."""
     for word in (word for sentence in sentences for word in sentence):
         found = 0 if isinstance(word, str) else len(word) - 1
         if found != len(features) or not (isinstance(word, str) or features):
-            wanted = f"those of text.features={[*features]}" if features else "none are read"
-            raise InputError(f"{word!r}: has {found} features beside the word; {wanted}")
+            wanted = f"give those of text.features={[*features]}" if features else "give none"
+            raise InputError(f"{word!r}: has {found} features; {wanted}")

@@ -1,7 +1,7 @@
-"""Where a trained encoder–decoder looks while it writes: maps of words for given targets.
+"""Attention maps of a trained encoder–decoder: weights between words for given targets.
 
-Takes sources and the ids of what was written of each, as a search gave them, and gives an
-`AttentionMap` each; called by the commands that translate, for pictures and alignments.
+Takes sources and the ids of their outputs, as found by a search, and returns an `AttentionMap` for
+each; called by the commands that translate, for pictures and alignments.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def attention_maps(
     sources: Sequence[str | np.ndarray],
     targets: Sequence[Sequence[int]],
 ) -> list[AttentionMap]:
-    """The map of every source and the ids of its target; an empty one of an empty source."""
+    """The map of every source and target; an empty source gives an empty map."""
     check_attention(trained)
     encoded = trained.task.encode_sources(sources)
     maps = [AttentionMap((), (), np.zeros((0, 0)))] * len(sources)
@@ -42,15 +42,18 @@ def attention_maps(
 
 
 def check_attention(trained: TrainedTranslator) -> None:
-    """Refuse a run that looks at nothing."""
+    """Refuse a run without attention."""
     if not trained.model.has_attention:
-        raise InputError(f"{trained.name}: was trained without attention, so there is none to see")
+        raise InputError(
+            f"{trained.name}: this run was trained without attention; leave out --attention and "
+            "--alignments"
+        )
 
 
 def _weights(
     trained: TrainedTranslator, encoded: Sequence[ReadSource], targets: Sequence[Sequence[int]]
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """For every source that has something, its number and the weights of its tokens (T, S)."""
+    """For every source that is not empty, its number and its attention weights (T, S)."""
     lengths = [len(ids) for ids in targets]
     some = [row for row in range(len(encoded)) if len(encoded[row]) and lengths[row]]
     some.sort(key=lambda row: lengths[row])
@@ -63,7 +66,7 @@ def _weights(
 
 @torch.inference_mode()
 def look(model: LanguageModel, source: object, ids: torch.Tensor) -> np.ndarray:
-    """How much the prediction of each id (B, T) looks at each place of the source, (B, T, S)."""
+    """The attention weights of each predicted id (B, T) over the source, (B, T, S)."""
     state = model.start(len(ids), source)
     steps = [model.attention(state)[0]]
     for t in range(ids.shape[1] - 1):
@@ -76,7 +79,7 @@ def look(model: LanguageModel, source: object, ids: torch.Tensor) -> np.ndarray:
 def _source_words(
     side: Side | None, source: str | np.ndarray, encoded: ReadSource
 ) -> tuple[list[str], list[int]]:
-    """The words of a source and the one to which each token belongs; vectors have numbers."""
+    """The words of a source, and the word of each token; vectors are numbered."""
     if side is None or not isinstance(source, str):
         places = range(len(np.atleast_2d(encoded.numbers)))
         return [str(place + 1) for place in places], [*places]
@@ -87,7 +90,7 @@ def _source_words(
 def _target_words(
     task: Translation, ids: Sequence[int], source: ReadSource
 ) -> tuple[list[str], list[int]]:
-    """The same of what was written, which may have been cut off before its end."""
+    """The words of an output, and the word of each token; the output may lack its end."""
     ended = ids[-1] == task.target.tokenizer.eos_id
     inside = ids[:-1] if ended else ids
     pieces = [task.decode(inside[: end + 1], source) for end in range(len(inside))]

@@ -1,15 +1,15 @@
-"""How good translations are: BLEU and chrF, ROUGE, exact match; all of them also by source length.
+"""Measures of translation: BLEU, chrF, ROUGE and exact match, overall and by source length.
 
-BLEU (Papineni et al. 2002) and chrF (Popović 2015) come from sacrebleu, whose signature says how
-they were computed. Takes guessed and right targets with the length of each source, gives
-`TranslationMeasures`; called by the task of translation and by whatever compares runs by length.
-BLEU and chrF are of the whole text, from 0 to 100 as everybody writes them; ROUGE and exact match
-are means over the lines, from 0 to 1.
+BLEU (Papineni et al. 2002) and chrF (Popović 2015) come from sacrebleu; its signature states how
+they were computed. Takes outputs and references with the length of each source, returns
+`TranslationMeasures`; called by the translation task and by comparisons of runs by length. BLEU and
+chrF cover the whole text and run from 0 to 100; ROUGE and exact match are means over the lines,
+from 0 to 1.
 
 ROUGE-n   F1 of the n-grams, taken as bags
     ROUGE-L   F1 of the longest common subsequence of words
 
-(Lin 2004). Words of ROUGE are runs of letters and digits in lower case, without stemming.
+(Lin 2004). For ROUGE, words are runs of letters and digits in lower case, without stemming.
 """
 
 import re
@@ -22,7 +22,7 @@ from typing import Any
 from elman.errors import InputError, choose
 from elman.evaluation.measures import MeasureTable, TaskMeasures, make_score
 
-TOKENIZATIONS = ("13a", "none", "intl", "char", "zh")  # of sacrebleu, those that need nothing else
+TOKENIZATIONS = ("13a", "none", "intl", "char", "zh")  # those of sacrebleu without further packages
 NAMES = {
     "bleu": "BLEU",
     "chrf": "chrF",
@@ -36,7 +36,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Scores:
-    """Of some lines."""
+    """The scores of some lines."""
 
     bleu: float
     chrf: float
@@ -47,7 +47,7 @@ class Scores:
     lines: int
 
     def get(self, measure: str) -> float:
-        """One of them, by its name in settings, like `rouge-l`."""
+        """One score by its name in settings, such as `rouge-l`."""
         return float(getattr(self, measure.replace("-", "_")))
 
 
@@ -62,7 +62,7 @@ class Band:
 
 @dataclass(frozen=True)
 class TranslationMeasures(TaskMeasures):
-    """Measures of guessed targets."""
+    """Measures of outputs against references."""
 
     whole: Scores
     bands: tuple[Band, ...]  # from the shortest sources to the longest
@@ -103,9 +103,9 @@ class TranslationMeasures(TaskMeasures):
 
 @dataclass(frozen=True)
 class Judging:
-    """How targets are compared."""
+    """How outputs are compared with references."""
 
-    tokenize: str = "13a"  # of BLEU: how words are found; none: they stand between spaces already
+    tokenize: str = "13a"  # the tokenizer of BLEU; none: split at spaces
     lowercase: bool = False
     measure: str = "bleu"  # the one that matters
 
@@ -123,12 +123,12 @@ def measure_translation(
     bounds: Sequence[int] | None = None,
     remarks: Sequence[str] = (),
 ) -> TranslationMeasures:
-    """Measures of one guess per line; `lengths`: of the sources.
+    """Measure one output per line; `lengths`: of the sources.
 
-    `bounds`: the longest length of every band but the last, by default those that make thirds.
+    `bounds`: the longest length of every band but the last. Default: three bands of equal size.
     """
     if not right:
-        raise InputError("there are no lines to measure on; give some")
+        raise InputError("there are no lines to evaluate; give some")
     judging = judging or Judging()
     metrics = _metrics(judging)
     found = []
@@ -143,9 +143,9 @@ def measure_translation(
 def bands_of(
     lengths: Sequence[int], bounds: Sequence[int] | None = None
 ) -> list[tuple[int, int, list[int]]]:
-    """Bands of length: shortest and longest that there is in each, and its rows; none empty.
+    """Bands of length: the shortest and longest length in each, and its rows; none is empty.
 
-    Rows of one length are in one band, so thirds are as equal as that allows.
+    Rows of one length stay in one band, so the bands may differ in size.
     """
     ordered = sorted(lengths)
     if bounds is None:

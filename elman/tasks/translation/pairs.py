@@ -3,9 +3,9 @@
     a dog runs .	ein hund rennt .                    two columns with a tab between them
     {"article": "…", "summary": "…"}                    JSON lines; the settings name the fields
 
-Takes a document, gives `Pair`s; called by the task of translation. A pair keeps its place: every
-line of a file is one, also an empty one, so that what comes out stays beside what went in. How two
-files become one document is said in `parallel.py`, where vectors come from in `vectors.py`.
+Takes a document, returns `Pair`s; called by the translation task. A pair keeps its place: every
+line of a file is one pair, even an empty line, so outputs stay aligned with inputs. `parallel.py`
+makes one document of two files; `vectors.py` reads vectors.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ class Pair:
 
     @property
     def whole(self) -> bool:
-        """Whether there is something on both sides."""
+        """Whether both sides are not empty."""
         text = self.source
         return bool(self.target.strip()) and (not isinstance(text, str) or bool(text.strip()))
 
     @property
     def source_length(self) -> int:
-        """Words of a text, or vectors."""
+        """The number of words or vectors of the source."""
         return len(self.source.split()) if isinstance(self.source, str) else len(self.source)
 
 
 @dataclass
 class PairDocument(Document):
-    """Pairs that were put together of several files; the text is that of both sides."""
+    """Pairs from several files; the text contains both sides."""
 
     pairs: list[Pair] = field(default_factory=list)
 
@@ -58,7 +58,7 @@ class PairDocument(Document):
         return cls(name, text, [*notes, *empty_notes(pairs)], pairs)
 
     def sha256(self) -> str:
-        """The hash of the text, and of the vectors if there are such."""
+        """The hash of the text, including vectors if there are any."""
         digest = hashlib.sha256(self.text.encode("utf-8", "surrogatepass"))
         for pair in self.pairs:
             if not isinstance(pair.source, str):
@@ -67,11 +67,11 @@ class PairDocument(Document):
 
 
 def empty_notes(pairs: Sequence[Pair]) -> list[str]:
-    """What there is to say of pairs of which a side is empty."""
+    """A note on pairs with an empty side."""
     empty = sum(not pair.whole for pair in pairs)
     if not empty:
         return []
-    return [f"{empty:,} of {len(pairs):,} pairs have an empty side; none is learned from"]
+    return [f"{empty:,} of {len(pairs):,} pairs have an empty side and are not trained on"]
 
 
 def read_pairs(document: Document, config: PairConfig) -> list[Pair]:
@@ -92,7 +92,7 @@ def read_pairs(document: Document, config: PairConfig) -> list[Pair]:
 
 
 def _read_columns(document: Document, config: PairConfig) -> list[Pair]:
-    """Two columns, or those that a header or the user names."""
+    """Read two columns, or the columns named by a header or the user."""
     rows = [line.split("\t") for line in document.text.removesuffix("\n").split("\n")]
     places, header = _places(document, rows[0], config)
     width = len(rows[0])
@@ -110,7 +110,7 @@ def _read_columns(document: Document, config: PairConfig) -> list[Pair]:
 
 
 def _read_csv(document: Document, config: PairConfig) -> list[Pair]:
-    """A pair per row; a cell may hold commas and line ends in quotes."""
+    """One pair per row; a cell in quotes may contain commas and line ends."""
     table = read_table(document, csv_separator(document.text, fewest=1) or ",")
     places, header = _places(document, table.rows[0][1], config)
     rows = [row for _, row in table.rows[header:]]
@@ -120,7 +120,7 @@ def _read_csv(document: Document, config: PairConfig) -> list[Pair]:
 def _places(
     document: Document, first: list[str], config: PairConfig
 ) -> tuple[tuple[int, int], bool]:
-    """Where source and target are, and whether the first row is a header; put in the notes."""
+    """Find source and target, and whether the first row is a header; adds a note."""
     names, width = [name.strip() for name in first], len(first)
     source = config.columns.get("source", config.source)
     target = config.columns.get("target", config.target)
@@ -140,7 +140,7 @@ def _places(
     if width != 2:
         raise InputError(
             f"{document.name}, line 1: has {width} columns; give a source and a target with a tab "
-            "between them, or say which columns have them: --columns source=…,target=…"
+            "between them, or name their columns: --columns source=…,target=…"
         )
     return (0, 1), False
 

@@ -2,11 +2,10 @@
 
     train.en  train.de  val.en.gz  val.de.gz  test_2016_flickr.lc.norm.tok.en …
 
-Takes a folder, the common beginning of two files (`wmt/newstest2014`), a file with both sides
-(`pairs.py`) or a built-in corpus, gives a `Corpus` whose documents are pairs; called by the task of
-translation. A file's name begins with its split and ends with its language, with or without .txt
-and .gz. Where a folder has several files for a split, each has a name of its own:
-`--split test_2016_flickr`.
+Takes a folder, the common prefix of two files (`wmt/newstest2014`), a file with both sides
+(`pairs.py`) or a built-in corpus, returns a `Corpus` of pairs; called by the translation task. A
+file name begins with its split and ends with its language, with or without .txt and .gz. If a
+folder has several files for a split, choose one by its name: `--split test_2016_flickr`.
 """
 
 import os
@@ -22,11 +21,11 @@ from elman.text.corpora import SPLIT_NAMES, SPLITS, Corpus, files_in, open_corpu
 from elman.text.reader import Document, read_document
 from elman.text.task_config import PairConfig
 
-_PLAIN = re.compile(r"(\.txt|\.tok)?(\.gz)?$")  # of a name, of no consequence for what it says
+_PLAIN = re.compile(r"(\.txt|\.tok)?(\.gz)?$")  # endings that do not matter
 
 
 def open_parallel(data: str, config: PairConfig) -> Corpus:
-    """The pairs of a path or a name."""
+    """Open the pairs of a path or a built-in corpus."""
     path = Path(data)
     if os.path.isdir(path):
         found = _pairs_of_files(files_in(path), config)
@@ -46,7 +45,7 @@ def open_parallel(data: str, config: PairConfig) -> Corpus:
 
 
 def _other_folder(data: str, folder: Path, config: PairConfig) -> Corpus:
-    """A folder of files that have both sides each; or one line that says what is missing."""
+    """Open a folder of files with both sides each, or report the missing files."""
     endings = sorted({stem_and_ending(path)[1] for path in files_in(folder)} - {""})
     both = {"tsv", "jsonl", "json", "csv"}
     if endings and both.issuperset(endings):
@@ -56,8 +55,8 @@ def _other_folder(data: str, folder: Path, config: PairConfig) -> Corpus:
         raise InputError(f"{data}: has folders only ({', '.join(inside)}); give one of them")
     there = ", ".join(endings) or "nothing"
     raise InputError(
-        f"{data}: there are no two files like train.{config.source} and train.{config.target}, "
-        f"only names that end in {there}; choose with --set text.source=… --set text.target=…"
+        f"{data}: there are no two files like train.{config.source} and train.{config.target}; "
+        f"found names that end in {there}; choose with --set text.source=… --set text.target=…"
     )
 
 
@@ -71,7 +70,7 @@ def stem_and_ending(path: Path) -> tuple[str, str]:
 
 
 def _pairs_of_files(files: list[Path], config: PairConfig) -> dict[str, tuple[Path, Path]]:
-    """By the common beginning of their names, the two files that belong together."""
+    """The two files of each pair, by their common prefix."""
     sides: dict[str, dict[str, list[Path]]] = defaultdict(lambda: defaultdict(list))
     for path in files:
         stem, ending = stem_and_ending(path)
@@ -82,7 +81,7 @@ def _pairs_of_files(files: list[Path], config: PairConfig) -> dict[str, tuple[Pa
         for several in (sources, targets):
             if len(several) > 1:
                 names = " and ".join(path.name for path in several)
-                raise InputError(f"{names}: are one text in two files; leave one of them")
+                raise InputError(f"{names}: these are the same text twice; remove one of them")
         if sources and targets:
             found[stem] = sources[0], targets[0]
         elif (sources or targets) and _split_of(stem):
@@ -96,7 +95,7 @@ def _pairs_of_files(files: list[Path], config: PairConfig) -> dict[str, tuple[Pa
 
 
 def _together(source: Path, target: Path) -> PairDocument:
-    """Two files as one document of pairs; they must have as many lines."""
+    """Read two files as one document of pairs; they must have the same number of lines."""
     right = read_document(target)
     targets = _lines(right)
     sources, notes = _read_sources(source)
@@ -113,7 +112,7 @@ def _together(source: Path, target: Path) -> PairDocument:
 
 
 def _read_sources(path: Path) -> tuple[list[Any], list[str]]:
-    """Texts or vectors, and what there is to say of them."""
+    """Texts or vectors, with their notes."""
     if is_vectors(path):
         return read_vectors(path), []
     document = read_document(path)
@@ -121,7 +120,7 @@ def _read_sources(path: Path) -> tuple[list[Any], list[str]]:
 
 
 def _lines(document: Document) -> list[str]:
-    """Lines without tabs, which stand between the two sides of a pair."""
+    """Lines with tabs replaced by spaces; a tab separates the sides of a pair."""
     text = document.text
     if "\t" in text:
         document.notes.append(f"{text.count(chr(9)):,} tabs were read as spaces")

@@ -1,4 +1,4 @@
-"""What can be asked of an encoder–decoder: a text for every source."""
+"""The questions of an encoder–decoder: write an output for every source."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -25,57 +25,65 @@ from elman.text.reader import Document
 
 @dataclass(frozen=True, kw_only=True)
 class Translate:
-    """Translate texts, or write whatever the run learned to write for them."""
+    """Translate texts, or write summaries or captions for them."""
 
     texts: list[str] = asked(
-        "Sources, one per line; an empty one gives an empty text.",
+        "The source texts, one per line; an empty source gives an empty output.",
         factory=list,
         kind=TEXTS,
         limit="texts",
     )
     vectors: list[list[list[float]]] = asked(
-        "For runs that read vectors, like features of pictures, instead of texts: for every "
-        "example a list of vectors.",
+        "Instead of texts, for runs that read vectors such as image features: a list of vectors "
+        "for every example.",
         factory=list,
         limit="texts",
     )
     beam: int = asked(
-        "Search for the likeliest whole text, this many at a time; 1: word after word (greedy).",
+        "The width of the beam search; 1 is greedy search.",
         default=BEAM,
         at_least=1,
         limit="samples",
     )
     n_best: int = asked(
-        "How many texts for each source, best first; at most as many as the beam has.",
+        "The number of outputs per source, best first; at most the beam width.",
         default=1,
         at_least=1,
         limit="samples",
     )
     length_penalty: float = asked(
-        "Above 0 favours longer texts: 0 none, 1 about the mean per word (Wu et al. 2016).",
+        "Values above 0 favour longer outputs. 0 has no effect, 1 is close to the mean per word "
+        "(Wu et al. 2016).",
         default=LENGTH_PENALTY,
     )
     coverage_penalty: float = asked(
-        "Above 0 favours texts that look at all of the source.", default=0.0
+        "Values above 0 favour outputs that attend to the whole source.", default=0.0
     )
-    min_tokens: int = asked("No end before this many tokens.", default=0, limit="max_tokens")
+    min_tokens: int = asked(
+        "The minimum number of tokens per output.", default=0, limit="max_tokens"
+    )
     max_tokens: int | None = asked(
-        "Most tokens of a text; by default about twice what is usual for such a source.",
+        "The maximum number of tokens per output. Default: about twice the usual length for the "
+        "length of the source.",
         default=None,
         limit="max_tokens",
     )
-    sample: bool = asked("Draw each text by chance instead, n_best of them.", default=False)
-    temperature: float = asked("With sample: below 1 likelier, above 1 more various.", default=1.0)
-    seed: int = asked("With sample: the same seed draws the same texts.", default=0)
-    attention: bool = asked("Tell where the model looked for each word.", default=False)
-    whole: bool = asked("The file is one text, of several lines.", default=False, terminal=True)
+    sample: bool = asked("Sample n_best outputs instead of searching.", default=False)
+    temperature: float = asked(
+        "With sample: values below 1 favour probable words, above 1 more variety.", default=1.0
+    )
+    seed: int = asked("With sample: the random seed.", default=0)
+    attention: bool = asked("Return the attention weights of each word.", default=False)
+    whole: bool = asked(
+        "Read the whole file as one source, not one per line.", default=False, terminal=True
+    )
     batch_size: int = asked_batch_size("sources", default=64)
 
     @classmethod
     def from_document(
         cls, trained: TrainedTranslator, document: Document, given: dict[str, Any]
     ) -> Self:
-        """A source per line, the empty ones too; or one of all lines."""
+        """One source per line, including empty ones; or one source from all lines."""
         texts = lines_of(document.text)
         if given.get("whole"):
             texts = [" ".join(document.text.split())]
@@ -83,7 +91,7 @@ class Translate:
         return request
 
     def options(self) -> dict[str, Any]:
-        """As `TrainedTranslator.search` takes them."""
+        """The options for `TrainedTranslator.search`."""
         given: dict[str, Any] = {"batch_size": self.batch_size, "min_tokens": self.min_tokens}
         if self.max_tokens is not None:
             given["max_tokens"] = self.max_tokens
@@ -91,7 +99,7 @@ class Translate:
             drawn = {"samples": self.n_best, "temperature": self.temperature, "seed": self.seed}
             return {**given, **drawn, "beam": None}
         if self.temperature != 1.0:
-            raise InputError("temperature is for sample; add it, or leave both out")
+            raise InputError("temperature needs sample; give both, or leave both out")
         penalties = {"length_penalty": self.length_penalty}
         if self.coverage_penalty:
             penalties["coverage_penalty"] = self.coverage_penalty
@@ -100,11 +108,11 @@ class Translate:
 
 @dataclass(frozen=True)
 class Translations(Answer):
-    """The best texts of every source, and where the model looked, if asked."""
+    """The best outputs of every source, and attention maps on request."""
 
     sources: list[Any]
     found: list[list[Written]]
-    several: bool  # n_best texts per source were wanted
+    several: bool  # more than one output per source was requested
     maps: list[AttentionMap] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
@@ -125,7 +133,7 @@ class Translations(Answer):
         }
 
     def lines(self) -> Iterable[str]:
-        """A line for every source; of several texts each, columns with tabs."""
+        """One line per source; tab-separated columns if there are several outputs per source."""
         for number, texts in enumerate(self.found, 1):
             if not self.several:
                 yield texts[0].text if texts else ""
@@ -138,7 +146,7 @@ class Translations(Answer):
 
 
 def translate(trained: TrainedTranslator, request: Translate, progress: Progress) -> Translations:
-    """A text for every source."""
+    """Write an output for every source."""
     sources: list[Any] = [*request.texts] or [_vectors(one) for one in request.vectors]
     if not sources or (request.texts and len(request.vectors)):
         raise InputError("give either texts or vectors, not both or neither")
@@ -147,7 +155,7 @@ def translate(trained: TrainedTranslator, request: Translate, progress: Progress
     if request.attention and trained.model.has_attention:
         maps = attention_maps(trained, sources, [best[0].ids if best else () for best in found])
     elif request.attention:
-        remarks = ["the run was trained without attention, so there is none to see"]
+        remarks = ["the run was trained without attention, so there are no attention maps"]
     return Translations(sources, found, request.n_best > 1, maps, remarks)
 
 
@@ -158,7 +166,7 @@ def _vectors(example: Any) -> np.ndarray:
     except ValueError:
         raise InputError("vectors: the vectors of an example have different lengths") from None
     if found.ndim != 2 or not found.size or not np.isfinite(found).all():
-        raise InputError("vectors: give for every example a list of vectors of finite numbers")
+        raise InputError("vectors: give a list of vectors of finite numbers for every example")
     return found
 
 

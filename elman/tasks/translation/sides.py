@@ -1,9 +1,9 @@
-"""One side of pairs: its tokenizer, and how often each token came in training.
+"""One side of pairs: its tokenizer and the token counts of training.
 
-Takes texts, a line each, gives an array of ids per line and texts back; called by the task of
-translation. Whatever the tokenizer, a line is one row and stays one.
+Takes one text per line, returns an array of ids per line, and texts back; called by the translation
+task. With every tokenizer, a line stays one row.
 
-Words may be copied: those of a source that the target's vocabulary lacks get numbers too.
+Words can be copied: source words that are not in the target vocabulary get numbers too.
 
     vocabulary of V words:   Mary saw <unk>            source   Mary saw Xanthe
     numbers of the source    5 7 V                     target   Xanthe saw Mary   →   V 7 5
@@ -26,12 +26,12 @@ from elman.text import guess_tokenizer, tokenizer_from_data, tokenizer_to_data, 
 from elman.text.tokenizer import TextConfig, Tokenizer
 from elman.text.words import Words
 
-_SEEN_TWICE = 2  # words seen once stand for unknown ones, which would otherwise never be learned
+_SEEN_TWICE = 2  # words seen once become <unk>, which would otherwise never be trained
 
 
 @dataclass(frozen=True)
 class Side:
-    """Texts of a side to ids, and back."""
+    """Converts texts of one side to ids and back."""
 
     tokenizer: Tokenizer
     counts: np.ndarray  # (V,): how often each token came in training
@@ -74,12 +74,12 @@ class Side:
         return [self.tokenizer.tokens[number] for number in ids]
 
     def to_data(self) -> dict[str, Any]:
-        """Everything needed to make it again, as plain data."""
+        """Everything needed to restore it, as plain data."""
         return {**tokenizer_to_data(self.tokenizer), "counts": self.counts.tolist()}
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Side:
-        """The side that gave this data."""
+        """Restore a side from its data."""
         data = dict(data)
         counts = np.array(wholes(data.pop("counts"), "counts"), dtype=np.int64)
         side = cls(tokenizer_from_data(data), counts)
@@ -92,18 +92,18 @@ class Side:
 
 
 def vocabulary_to_copy_into(source: Tokenizer, target: Tokenizer) -> Words:
-    """The target's words; sub-words or characters cannot be copied as words."""
+    """The target's words; copying works only with the tokenizer words."""
     if not isinstance(target, Words) or not isinstance(source, Words):
-        raise InputError("model.copy=true: words are copied; set text.tokenizer=words")
+        raise InputError("model.copy=true copies whole words; set text.tokenizer=words")
     return target
 
 
 def number_source(
     words: Sequence[str], vocabulary: Words, most: int
 ) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The number of each word of a source, and its unknown words in the order of theirs.
+    """The number of each word of a source, and its unknown words in order.
 
-    Of unknown words `most` have numbers of their own; those after them are only unknown.
+    At most `most` unknown words get their own numbers; further ones are `<unk>`.
     """
     numbers = vocabulary.ids.of([*words])
     unknown: dict[str, int] = {}
@@ -116,7 +116,7 @@ def number_source(
 
 
 def number_target(words: Sequence[str], vocabulary: Words, unknown: Sequence[str]) -> np.ndarray:
-    """The number of each word of a target; unknown words of its source have theirs."""
+    """The number of each word of a target; unknown words of its source have their own."""
     further = {word: len(vocabulary) + place for place, word in enumerate(unknown)}
     numbers = vocabulary.ids.of([*words])
     for place in np.flatnonzero(numbers == vocabulary.unknown_id).tolist():
@@ -125,6 +125,6 @@ def number_target(words: Sequence[str], vocabulary: Words, unknown: Sequence[str
 
 
 def text_of(numbers: Iterable[int], vocabulary: Words, unknown: Sequence[str]) -> str:
-    """The text of numbers, copied words among them."""
+    """The text of numbers, including copied words."""
     tokens = [*vocabulary.tokens, *unknown]
     return " ".join(tokens[number] for number in numbers)

@@ -1,8 +1,8 @@
-"""Translation: a source in, a text out; from parallel files to BLEU.
+"""Translation: read a source, write a text; from parallel files to BLEU.
 
-`Translation` is the task of everything that reads one thing and writes another: translations,
-summaries, captions of pictures (whose sources are vectors), sequences in another order. What
-`elman.train` and `elman.load` give of it is in `trained.py`.
+`Translation` is the task of all encoder–decoder models: translations, summaries, image captions
+(with vectors as sources), sequences in another order. The result of `elman.train` and `elman.load`
+is in `trained.py`.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,15 +40,15 @@ class ReadSource:
     """A source as the model reads it."""
 
     numbers: np.ndarray  # ids (S,), or vectors (S, F)
-    places: np.ndarray | None = None  # for copying: what each word is in the target's vocabulary
-    unknown: tuple[str, ...] = ()  # and the words that it does not have
+    places: np.ndarray | None = None  # for copying: the id of each word in the target vocabulary
+    unknown: tuple[str, ...] = ()  # source words outside the target vocabulary
 
     def __len__(self) -> int:
         return len(self.numbers)
 
 
 class Translation(ExampleTask):
-    """The tokens of both sides."""
+    """The translation task with the tokenizers of both sides."""
 
     unit = "pairs"
     recipe = "translator"
@@ -135,15 +135,15 @@ class Translation(ExampleTask):
         wanted = self.config.model.features
         if source.shape[-1] != wanted:
             raise InputError(
-                f"source {number}: its vectors have {source.shape[-1]} numbers, those of "
-                f"training have {wanted}"
+                f"source {number}: its vectors have {source.shape[-1]} numbers; the run was "
+                f"trained with {wanted}"
             )
         return source
 
     def encode_targets(
         self, targets: Sequence[str], sources: Sequence[ReadSource]
     ) -> list[np.ndarray]:
-        """The ids of targets; copied words have the numbers that their source gives them."""
+        """The ids of targets; copied words have the numbers of their source."""
         if self._copied is None:
             return self.target.encode(targets)
         words = [self._copied.normalise(target).split() for target in targets]
@@ -183,7 +183,7 @@ class Translation(ExampleTask):
         )
 
     def source_batch(self, sources: Sequence[ReadSource]) -> Source:
-        """Sources side by side, for a model to start from."""
+        """A batch of sources to start the model from."""
         numbers = [source.numbers for source in sources]
         if self.source is None:
             return source_of_vectors(numbers)
@@ -203,7 +203,7 @@ class Translation(ExampleTask):
 
     def take_over(self, before: Trained, model: Any, warn: Callable[[str], None]) -> list[str]:
         if not isinstance(before.task, Translation):
-            raise InputError(f"--from {before.name}: {self.unit} are learned from the start")
+            raise InputError(f"--from {before.name}: not supported for {self.unit}; leave it out")
         return super().take_over(before, model, warn)
 
     def facts(self, examples: Sequence[Pair]) -> dict[str, Any]:
@@ -237,7 +237,7 @@ class Translation(ExampleTask):
 
 
 def _places(sources: Sequence[ReadSource]) -> list[np.ndarray] | None:
-    """Where words are copied, what those of each source are."""
+    """The copy information of each source, if words are copied."""
     places = [source.places for source in sources if source.places is not None]
     return places or None
 

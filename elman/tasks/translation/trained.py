@@ -1,11 +1,11 @@
 """A trained encoder–decoder with its task: sources in, texts out.
 
-What `elman.train` and `elman.load` give of the task of translation. Every source gives one result,
-in its place; a source without any words gives an empty one. Sources are searched side by side, in
-the order of their length, which does not change what comes out.
+The result of `elman.train` and `elman.load` for translation. Every source gives one result in its
+place; an empty source gives an empty result. Sources of similar length are searched in one batch,
+which does not change the results.
 
-Several translators may decide together: their probabilities are averaged at every step, by the
-adapter for language models (`adapters/mixture.py`), since a decoder is one.
+Several translators can form an ensemble: their probabilities are averaged at every step by the
+adapter for language models (`adapters/mixture.py`), because a decoder is a language model.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 
 BEAM = 5
 LENGTH_PENALTY = 1.0
-_FURTHER = 10  # tokens that a target may always have, beside twice what is usual for its source
+_FURTHER = 10  # extra tokens for a target, beyond twice the usual length for its source
 
 
 @dataclass(frozen=True)
 class Written:
-    """A text that was found for a source, its log probability, and the score it is ranked by."""
+    """An output text, its log probability, and the score for ranking."""
 
     text: str
     log_prob: float
@@ -52,7 +52,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Alignment:
-    """How much each token of a target looked at each of its source."""
+    """The attention weights of a pair."""
 
     source: list[str]  # tokens, the last one <eos>
     target: list[str]
@@ -77,7 +77,7 @@ class TrainedTranslator(TrainedTask):
         progress: Progress = silent,
         **options: Any,
     ) -> list[str]:
-        """The best target of every source; options are those of `DecodingOptions`."""
+        """The best output of every source; takes the options of `DecodingOptions`."""
         found = self.search(sources, beam=beam, batch_size=batch_size, progress=progress, **options)
         return [best[0].text if best else "" for best in found]
 
@@ -90,9 +90,9 @@ class TrainedTranslator(TrainedTask):
         progress: Progress = silent,
         **options: Any,
     ) -> list[list[Written]]:
-        """The `n_best` best targets of every source, best first; none of an empty source.
+        """The `n_best` best outputs of every source, best first; none for an empty source.
 
-        With beam None `samples` of them are drawn instead.
+        With `beam=None`, `samples` outputs are sampled instead.
         """
         if batch_size < 1:
             raise InputError(f"batch_size={batch_size}: must be at least 1")
@@ -104,7 +104,7 @@ class TrainedTranslator(TrainedTask):
             limits = [max(self._limit(len(source)), least) for source in some]
             asked = self._options(beam, max(limits), options)
             limits = [min(limit, asked.max_tokens) for limit in limits]
-            if beam is None:  # each source by itself, with a limit of its own
+            if beam is None:  # one source at a time, with its own limit
                 texts = [
                     self._draw(source, replace(asked, max_tokens=limit))
                     for source, limit in zip(some, limits, strict=True)
@@ -120,7 +120,7 @@ class TrainedTranslator(TrainedTask):
         return found
 
     def _draw(self, source: ReadSource, options: DecodingOptions) -> list[Hypothesis]:
-        """Texts of one source, drawn; the likeliest first."""
+        """Sample outputs for one source; the most probable first."""
         drawn: list[list[int]] = [[] for _ in range(options.samples)]
         state = self._start([source] * options.samples)
         for step in sample(self.model, state, options):
@@ -148,11 +148,11 @@ class TrainedTranslator(TrainedTask):
         return DecodingOptions(beam=beam, stop_ids=(tokenizer.eos_id,), **given)
 
     def _limit(self, length: int) -> int:
-        """The most tokens of a target, by the length of its source."""
+        """The maximum number of output tokens, by the length of the source."""
         return round(2 * self.task.growth * length) + _FURTHER
 
     def _rows(self, encoded: Sequence[ReadSource], batch_size: int) -> Iterator[np.ndarray]:
-        """Numbers of sources of like length; empty ones are left out."""
+        """Batches of sources of similar length, by number; empty ones are left out."""
         if isinstance(self.model, torch.nn.Module):
             self.model.eval()
         lengths = np.array([len(source) for source in encoded], dtype=int)
@@ -196,7 +196,7 @@ class TrainedTranslator(TrainedTask):
     def alignments(
         self, pairs: Sequence[tuple[Any, str]], *, batch_size: int = 64
     ) -> list[Alignment]:
-        """Where the model looks while it reads given targets, `<eos>` last on both sides."""
+        """The attention weights for given targets; `<eos>` is last on both sides."""
         check_attention(self)
         sources, targets = self.task.encode([Pair(*pair) for pair in pairs])
         found: dict[int, Alignment] = {}
@@ -229,10 +229,11 @@ class TrainedTranslator(TrainedTask):
         progress: Progress = silent,
         **options: Any,
     ) -> TranslationMeasures:
-        """How well pairs are translated; further options are those of `translate`.
+        """Translate the sources of pairs and compare the results with the targets.
 
-        `tokenize`: how BLEU finds words (13a, none, intl, char, zh); auto: none if the marks of the
-        right targets stand apart already, else 13a. `bounds`: of the bands of length.
+        `tokenize`: the tokenizer of BLEU (13a, none, intl, char, zh); auto: none if spaces already
+        separate punctuation in the references, otherwise 13a. `bounds`: the limits of the length
+        bands. Other options are passed to `translate`.
         """
         options |= {"beam": beam, "batch_size": batch_size, "progress": progress}
         right = [pair.target for pair in examples]
@@ -252,15 +253,15 @@ class TrainedTranslator(TrainedTask):
 
 
 def mix_translators(runs: Sequence[TrainedTranslator]) -> TrainedTranslator:
-    """The mixture of runs, each with the same weight; one alone is itself."""
+    """An ensemble of runs with equal weights; a single run stays itself."""
     first, *others = runs
     for other in others:
         for name in ("source", "target"):
             own, its = getattr(first.task, name), getattr(other.task, name)
             if not _alike(own, its):
                 raise InputError(
-                    f"{first.name} and {other.name} have different tokens of the {name}: only "
-                    "runs over the same vocabularies can be mixed"
+                    f"{first.name} and {other.name} have different {name} vocabularies; only "
+                    "runs with the same vocabularies can be mixed"
                 )
     if not others:
         return first

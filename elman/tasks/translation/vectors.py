@@ -1,12 +1,12 @@
-"""Sources that are vectors, like features of pictures: `.npy` and `.npz` files.
+"""Sources that are vectors, such as image features: `.npy` and `.npz` files.
 
     (N, F)       one vector per example
     (N, S, F)    S vectors per example, as of the fields of a grid
     (N, H, W, F) the same with its rows and columns, read row by row
     .npz         one array of these; or an array per example, (F,), (S, F) or (H, W, F), by number
 
-Takes a file, gives an array (S, F) of 32-bit floats per example; called by `parallel.py` and by
-`elman translate`. Nothing in a file is executed; what does not fit is refused in one line.
+Takes a file, returns an array (S, F) of 32-bit floats per example; called by `parallel.py` and by
+`elman translate`. Nothing in a file is executed; wrong arrays are refused in one line.
 """
 
 import re
@@ -23,7 +23,7 @@ _ENDINGS = (".npy", ".npz")
 
 
 def is_vectors(path: Path) -> bool:
-    """Whether a file is one of vectors, by its name."""
+    """Whether a file contains vectors, by its name."""
     return path.suffix in _ENDINGS
 
 
@@ -56,7 +56,7 @@ def _load(path: Path) -> np.ndarray | dict[str, np.ndarray]:
         return {name: loaded[name] for name in loaded.files}
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile):  # whose words speak of pickles
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile):  # their messages mention pickles
         raise InputError(
             f"{path}: is not an array of numbers; write it with numpy.save or numpy.savez"
         ) from None
@@ -80,7 +80,7 @@ def _grid(where: str, array: np.ndarray) -> np.ndarray:
             "give numbers as (numbers,), (places, numbers) or (rows, columns, numbers)"
         )
     if not np.isfinite(array).all():
-        raise InputError(f"{where}: has numbers that are not finite; mend them")
+        raise InputError(f"{where}: contains NaN or infinity; give finite numbers")
     return np.ascontiguousarray(array.reshape(-1, array.shape[-1]), dtype=np.float32)
 
 

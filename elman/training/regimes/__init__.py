@@ -1,12 +1,11 @@
-"""Training regimes: which history a model learns to go on from, and what else it is judged by.
+"""Training regimes: the history that a model reads in training, and further losses.
 
-A regime turns a batch into the loss of one step; the trainer knows no more of it. Adding one is a
-`Regime` and a line in `REGIMES`; its options are the fields of a dataclass beside it, not arguments
-of its class as those of a cell are: their values are checked when settings are read, when there is
-no model yet that a regime could be made for.
+A regime turns a batch into the loss of one step; the trainer needs no more. To add one, write a
+`Regime` and a line in `REGIMES`. Its options are the fields of a separate dataclass, not arguments
+of its class as for a cell: they are checked when settings are read, before there is a model.
 
-`regime.py` says what a regime is, with teacher forcing, the plainest; `own_words.py` has those that
-read the model's own words in part.
+`regime.py` defines the interface, and teacher forcing, the simplest regime; `own_words.py` has the
+regimes that read some of the model's own words.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ REGIMES = Registry(
 
 
 def check_options(regime: str, options: dict[str, Any]) -> dict[str, Any]:
-    """The options in the types that the regime wants; an InputError if they cannot be."""
+    """Convert the options to the types of the regime; raises an InputError if that fails."""
     kind = REGIMES.choose(regime).options_class
     converted = convert_options(kind, options, f"the regime {regime!r}", OPTIONS)
-    kind(**converted)  # which checks what the values may be
+    kind(**converted)  # checks the values
     return converted
 
 
 def make_regime(regime: str, options: dict[str, Any], model: Any) -> Regime:
-    """The regime of that name, for a model."""
+    """Create the regime of that name for a model."""
     kind = REGIMES.choose(regime)
     return kind(kind.options_class(**options), model)

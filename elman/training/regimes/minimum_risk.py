@@ -1,15 +1,15 @@
-"""Minimum risk: what the model says is judged as a whole, and better sayings become likelier.
+"""Minimum risk training: score whole samples, and raise the probability of the better ones.
 
-From the part `seen` of a window the model draws `samples` continuations ŷ, each judged by its
-overlap r with the true one (GLEU or BLEU); b is what was to be expected:
+After the fraction `seen` of a window the model draws `samples` continuations ŷ, each scored by its
+overlap r with the true one (GLEU or BLEU); b is the baseline:
 
     L = -Σ_t log p(y_t | y_<t) / T  -  weight · Σ_ŷ (r(ŷ) - b) log p(ŷ | seen) / words drawn
 
 The gradient of the second part is that of the expected risk 1 - r (Williams 1992; Shen et al. 2016,
-"Minimum risk training"). b is the mean of the other draws of the row, or, self-critical, what the
-likeliest words come to (Rennie et al. 2017). Lines end where the model ends them; nothing is
-dropped while it draws and judges, so that the words are drawn from what is learned. Of targets that
-have a source nothing is seen: they are drawn as a whole.
+"Minimum risk training"). b is the mean score of the other draws of the row or, self-critical, the
+score of the greedy continuation (Rennie et al. 2017). Lines end where the model ends them. Dropout
+is off while drawing and scoring, so that draws come from the trained distribution. Targets with a
+source are drawn as a whole, without a seen part.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def gleu(
 
         GLEU = clipped matches of all 1- to 4-grams / those of the longer of the two sequences
 
-    the smaller of n-gram precision and recall, in no need of smoothing for a short text. Wu et al.
+    the smaller of n-gram precision and recall; it needs no smoothing for short texts. Wu et al.
     (2016): Google's neural machine translation system, section 5.
     """
     matches = _all_matches(own, own_lengths, true, true_lengths).sum(0)
@@ -51,8 +51,8 @@ def bleu(
 
         BLEU = min(1, exp(1 - T / S)) · (m_1 / n_1 · Π_{k=2..4} (m_k + 1) / (n_k + 1))^(1/4)
 
-    where m_k of its n_k k-grams stand in the true one; a one is added to those that are rare in a
-    short text. Lin and Och (2004): ORANGE.
+    where m_k of its n_k k-grams occur in the true one; orders above one are smoothed by adding one.
+    Lin and Och (2004): ORANGE.
     """
     matches = _all_matches(own, own_lengths, true, true_lengths).double()
     ngrams = _ngrams(own_lengths).double()
@@ -76,7 +76,7 @@ def _all_matches(
 
 
 def _ngrams(lengths: torch.Tensor) -> torch.Tensor:
-    """How many n-grams of each order a sequence has, (orders, B)."""
+    """The number of n-grams of each order in a sequence, (orders, B)."""
     return torch.stack([(lengths - order + 1).clamp(min=0) for order in range(1, _ORDERS + 1)])
 
 
@@ -86,9 +86,9 @@ def _blank(ids: torch.Tensor, lengths: torch.Tensor, blank: int) -> torch.Tensor
 
 
 def _matches(own: torch.Tensor, true: torch.Tensor, order: int) -> torch.Tensor:
-    """N-grams of a row that stand in the other, each counted as often as there at most, (B,)."""
-    in_true = _same(own, true, order).sum(2)  # (B, n-grams) how often each stands there
-    earlier = _same(own, own, order).tril(-1).sum(2)  # how often it stood before in its own row
+    """Clipped number of n-grams of a row that occur in the other, (B,)."""
+    in_true = _same(own, true, order).sum(2)  # (B, n-grams) how often each occurs there
+    earlier = _same(own, own, order).tril(-1).sum(2)  # how often it occurred before in its own row
     return (earlier < in_true).sum(1)
 
 
@@ -107,13 +107,13 @@ BASELINES = ("mean", "greedy")
 
 @dataclass(kw_only=True)
 class MinimumRiskOptions:
-    """What is drawn, and how much it matters."""
+    """Options of minimum risk training."""
 
-    weight: float = 0.5  # of the risk beside the usual loss
-    samples: int = 4  # continuations of each row
-    seen: float = 0.5  # part of the window that is read before; with a source: nothing
-    reward: str = "gleu"  # what a draw is judged by; or bleu
-    baseline: str = "mean"  # mean: of the other draws; greedy: the likeliest words (self-critical)
+    weight: float = 0.5  # of the risk, added to the usual loss
+    samples: int = 4  # continuations per row
+    seen: float = 0.5  # fraction of the window that is read first; with a source: nothing
+    reward: str = "gleu"  # score of a draw: gleu or bleu
+    baseline: str = "mean"  # mean: of the other draws; greedy: the greedy text (self-critical)
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -123,17 +123,15 @@ class MinimumRiskOptions:
         require_least(self, OPTIONS, weight=0, samples=1)
         if self.baseline == "mean" and self.samples == 1:
             raise InputError(
-                f"{OPTIONS}.samples=1: a mean of the others needs at least 2, "
-                "or take baseline=greedy"
+                f"{OPTIONS}.samples=1: the mean of the other draws needs at least 2; "
+                "or use baseline=greedy"
             )
 
 
 class MinimumRisk(Regime):
     """The usual loss and the risk of own continuations."""
 
-    about = (
-        "own continuations are judged as a whole, better ones become likelier (Shen et al. 2016)"
-    )
+    about = "raise the probability of continuations with a better score (Shen et al. 2016)"
     options_class = MinimumRiskOptions
     options: MinimumRiskOptions
 
@@ -147,11 +145,11 @@ class MinimumRisk(Regime):
         return StepLoss(loss.nats, loss.tokens, loss.penalty + self.options.weight * risk), after
 
     def risk(self, model: Reader, batch: Batch, carried: State) -> torch.Tensor:
-        """The risk per word drawn; only its gradient means something."""
+        """The risk per word drawn; only its gradient is meaningful."""
         rows, width = batch.inputs.shape
         part = 0.0 if batch.source is not None else self.options.seen
         seen = min(max(1, round(part * width)), width)
-        true = batch.targets[:, seen - 1 :]  # (B, S) what follows the part seen
+        true = batch.targets[:, seen - 1 :]  # (B, S) the true text after the seen part
         lengths = torch.full((rows,), width, device=true.device)
         if batch.lengths is not None:
             lengths = batch.lengths
@@ -194,7 +192,7 @@ class MinimumRisk(Regime):
 
 @torch.no_grad()
 def continuations(model: Reader, state: State, steps: int, greedy: bool = False) -> torch.Tensor:
-    """So many words from a state on, (B, steps): drawn, or the likeliest each time."""
+    """Continue from a state for so many words, (B, steps): sampled or greedy."""
     found = []
     for _ in range(steps):
         log_probs = model.predict(state)
@@ -204,7 +202,7 @@ def continuations(model: Reader, state: State, steps: int, greedy: bool = False)
 
 
 def _lengths(model: Reader, own: torch.Tensor) -> torch.Tensor:
-    """How many words of each row count: all, or up to its first line end, (B,)."""
+    """The length of each row: all words, or up to its first line end, (B,)."""
     if not model.resets_at_lines:
         return torch.full((len(own),), own.shape[1], device=own.device)
     goes_on = (own != model.eos_id).cumprod(1).sum(1)

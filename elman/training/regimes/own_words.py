@@ -1,14 +1,14 @@
-"""Words that a model says itself inside a training window.
+"""Replace words of a training window by the model's own words.
 
 Takes a model and the inputs of a window, gives inputs in which some words are the model's own
 draws. They are drawn first, word by word and without gradients, which could not flow through a draw
-anyway; the loss is then one ordinary pass over the mixed inputs, with all its fused kernels.
+anyway; the loss is then one ordinary pass over the mixed inputs, with all fused kernels.
 Everything random comes from torch's global generator, which is part of a snapshot.
 
     true inputs     <eos> boys  who  Mary  chases
-    own             –     –     own  –     own          drawn after what stands before it
+    own             –     –     own  –     own          drawn given the words before
     mixed inputs    <eos> boys  that Mary  sees
-    targets         boys  who   Mary chases walk        those of the true text, always
+    targets         boys  who   Mary chases walk        always the true text
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def loss_on_own_words(
 ) -> tuple[Loss, State]:
     """The loss of a batch that reads the model's draws where `own` (B, T) is true.
 
-    A window of a stream hands on the state of having read the true text: its targets are of the
-    true text, and a history that drifts from window to window would no longer have to do with them.
+    A window of a stream passes on the state after the true text: its targets are the true text,
+    and a history that drifts from window to window would become unrelated to them.
     """
     if not own[:, 1:].any():
         return model.loss(batch, carried)
@@ -53,8 +53,8 @@ def own_words(
 ) -> torch.Tensor:
     """The inputs (B, T) with the model's draws where `own` (B, T) is true; the first one stays.
 
-    Where lines stand by themselves and the model would end one too early, the true word stays: the
-    row is one line to the loss as well.
+    If each row is one line and the model would end it too early, the true word stays, since the
+    loss also treats the row as one line.
     """
     mixed = inputs.clone()
     with evaluating(model):
@@ -72,8 +72,8 @@ def own_words(
 def draw(log_probs: torch.Tensor) -> torch.Tensor:
     """One id for each row of (B, V).
 
-    Where a model that has diverged gives no distribution, any id is drawn: the loss of the step
-    then is not finite either, and it is the trainer that recovers, in all processes at once.
+    If a diverged model gives no valid distribution, any id is drawn: the loss of the step is not
+    finite either, and the trainer recovers, in all processes at once.
     """
     probabilities = log_probs.exp()
     sums = probabilities.sum(1, keepdim=True)
@@ -84,7 +84,7 @@ def draw(log_probs: torch.Tensor) -> torch.Tensor:
 
 
 def toss(probability: float, like: torch.Tensor) -> torch.Tensor:
-    """A coin for each place of a tensor; one that is certain is not tossed."""
+    """A Bernoulli draw for each position of a tensor; a certain outcome is not drawn."""
     if 0 < probability < 1:
         return torch.rand(like.shape, device=like.device) < probability
     return torch.full_like(like, probability >= 1, dtype=torch.bool)
@@ -92,7 +92,7 @@ def toss(probability: float, like: torch.Tensor) -> torch.Tensor:
 
 @contextmanager
 def evaluating(model: Any) -> Iterator[None]:
-    """The model as it will be used: nothing is dropped."""
+    """Inside this context the model is in evaluation mode: no dropout."""
     training = model.training
     model.eval()
     try:
@@ -102,15 +102,15 @@ def evaluating(model: Any) -> Iterator[None]:
 
 
 class FreeRunning(Regime):
-    """Free running: after the first word of a window the history is what the model says itself.
+    """Free running: after the first word of a window, the history is the model's own words.
 
         L = -Σ_t log p(y_t | y_1 ŷ_2 … ŷ_(t-1)),   ŷ_t drawn from p(· | y_1 ŷ_2 … ŷ_(t-1))
 
-    The true word is asked for after a history that it did not follow, so the further into a window,
-    the less there is to learn from the history: the end of scheduled sampling, seen by itself.
+    The target is the true word, after a history that it did not follow. So the further into a
+    window, the less the history teaches. This is the limit case of scheduled sampling.
     """
 
-    about = "the history is the model's own words, but for the first of a window"
+    about = "the model reads its own words, except for the first word of a window"
 
     def loss(
         self, model: Any, batch: Batch, carried: State | None, progress: float
@@ -120,7 +120,7 @@ class FreeRunning(Regime):
 
 @dataclass(kw_only=True)
 class ScheduledSamplingOptions:
-    """How the probability of the true word falls."""
+    """Options of scheduled sampling: how the probability of the true word falls."""
 
     schedule: str = "linear"  # linear, exponential or inverse-sigmoid
     initial: float = 1.0  # linear: the probability at the beginning
@@ -134,14 +134,14 @@ class ScheduledSamplingOptions:
         require_least(self, OPTIONS, steepness=1.0)
         if self.schedule != "linear" and self.final == 0:
             raise InputError(
-                f"{OPTIONS}.final=0: a schedule that is {self.schedule} never gets "
-                "there; give a number above 0, or schedule=linear"
+                f"{OPTIONS}.final=0: the schedule {self.schedule} never reaches 0; "
+                "give a number above 0, or schedule=linear"
             )
 
 
 class ScheduledSampling(Regime):
-    """Scheduled sampling: a coin per word decides whether the history has the true word or the
-    model's.
+    """Scheduled sampling: for each word, a random draw decides whether the history has the true
+    word or the model's.
 
         L = -Σ_t log p(y_t | x_1 … x_(t-1)),   x_t = y_t with probability ε, else drawn by the model
 
@@ -155,7 +155,7 @@ class ScheduledSampling(Regime):
     recurrent neural networks.
     """
 
-    about = "a coin per word: true or the model's own, ever more of the latter (Bengio et al. 2015)"
+    about = "true or own words at random, with a growing share of own words (Bengio et al. 2015)"
     options_class = ScheduledSamplingOptions
     options: ScheduledSamplingOptions
 
@@ -166,7 +166,7 @@ class ScheduledSampling(Regime):
         return loss_on_own_words(model, batch, carried, own)
 
     def probability(self, progress: float) -> float:
-        """ε: how likely a word of the history is the true one."""
+        """ε: the probability that a word of the history is the true one."""
         return SCHEDULES[self.options.schedule](self.options, progress)
 
 

@@ -1,7 +1,7 @@
-"""Professor forcing: the model's hidden vectors shall not show whose words it has read.
+"""Professor forcing: hidden states must not reveal whether the model read its own words.
 
-A discriminator D learns to tell hidden vectors on the true text, h(y), from those on the model's
-own words, h(ŷ); the model learns to fool it, besides its usual loss:
+A discriminator D learns to distinguish hidden states on the true text, h(y), from those on the
+model's own words, h(ŷ); the model learns to fool it, besides its usual loss:
 
     L_D = -log D(h(y)) - log(1 - D(h(ŷ)))
     L   = -Σ_t log p(y_t | y_1 … y_(t-1)) / T  -  weight · log D(h(ŷ))
@@ -34,13 +34,13 @@ from elman.training.snapshot import Tensors, put_under, take_from
 
 
 class Discriminator(nn.Module):
-    """Tells hidden vectors of a model that reads the true text from those of one that reads itself.
+    """Distinguishes hidden states on the true text from those on the model's own words.
 
         h_1 … h_T ── GRU in both directions ── mean over time ── w · m + b = logit
 
-    Takes sequences (B, T, size), gives logits (B,): above zero it takes them for teacher-forced.
+    Takes sequences (B, T, size), gives logits (B,): above zero means teacher-forced.
 
-    A bidirectional GRU and one number on top (Lamb et al. 2016, section 3).
+    A bidirectional GRU with one output (Lamb et al. 2016, section 3).
     """
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
@@ -58,30 +58,30 @@ class Discriminator(nn.Module):
 
 
 def separation_loss(forced: torch.Tensor, free: torch.Tensor) -> torch.Tensor:
-    """-log D(forced) - log(1 - D(free)), mean over rows, from logits: what it learns by."""
+    """-log D(forced) - log(1 - D(free)), mean over rows, from logits: the discriminator's loss."""
     return softplus(-forced).mean() + softplus(free).mean()
 
 
 def fooling_loss(free: torch.Tensor) -> torch.Tensor:
-    """-log D(free), mean over rows, from logits: what the model learns by."""
+    """-log D(free), mean over rows, from logits: the model's loss for fooling D."""
     return softplus(-free).mean()
 
 
 def accuracy(forced: torch.Tensor, free: torch.Tensor) -> float:
-    """How many of the sequences are told right."""
+    """The share of sequences that are classified correctly."""
     right = (forced > 0).sum() + (free <= 0).sum()
     return float(right) / (len(forced) + len(free))
 
 
 @dataclass(kw_only=True)
 class ProfessorForcingOptions:
-    """The discriminator and how much it matters."""
+    """Options of professor forcing."""
 
-    weight: float = 1.0  # of fooling it
+    weight: float = 1.0  # of the loss for fooling the discriminator
     hidden_size: int = 64  # units per direction of the discriminator
-    learning_rate: float = 0.001  # its own, with Adam
-    learn_below: float = 0.99  # it learns while it is right less often than this
-    fool_above: float = 0.75  # the model fools it while it is right more often than this
+    learning_rate: float = 0.001  # of the discriminator, with Adam
+    learn_below: float = 0.99  # train the discriminator while its accuracy is below this
+    fool_above: float = 0.75  # train the model to fool it while its accuracy is above this
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -90,9 +90,9 @@ class ProfessorForcingOptions:
 
 
 class ProfessorForcing(Regime):
-    """Two networks, each with its own rule of descent."""
+    """Trains the model and a discriminator, each with its own optimizer."""
 
-    about = "a discriminator must not tell true from own history by the hidden vectors (Lamb 2016)"
+    about = "hidden states must fool a discriminator of true and generated text (Lamb et al. 2016)"
     options_class = ProfessorForcingOptions
     options: ProfessorForcingOptions
 
@@ -124,7 +124,7 @@ class ProfessorForcing(Regime):
     def learn(
         self, forced: torch.Tensor, free: torch.Tensor, lengths: torch.Tensor | None
     ) -> float:
-        """One step of the discriminator, unless it is good already; how often it was right."""
+        """Train the discriminator for a step, unless it is good already; return its accuracy."""
         both = None if lengths is None else torch.cat([lengths, lengths])
         logits = self.discriminator(torch.cat([forced, free]), both).chunk(2)
         right = accuracy(*logits)

@@ -1,7 +1,7 @@
-"""What a training regime is: it decides which history the model learns to go on from.
+"""The interface of training regimes: a regime decides which history the model reads.
 
 Takes a model and a batch, gives the loss of one step; called by the trainer in every step. A regime
-that has weights of its own gives them to the trainer's snapshot and takes them back.
+with its own weights gives them to the snapshot of the trainer and restores them from it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Loss(Protocol):
 
 
 class Reader(Protocol):
-    """What a regime knows of a model; teacher forcing needs no more than its loss."""
+    """The parts of a model that a regime uses; teacher forcing needs only its loss."""
 
     eos_id: int
     resets_at_lines: bool
@@ -46,12 +46,12 @@ class Reader(Protocol):
 
 @dataclass(kw_only=True)
 class NoOptions:
-    """Of a regime that has none."""
+    """No options."""
 
 
 @dataclass(frozen=True)
 class StepLoss:
-    """The loss of a step to which a regime has added something."""
+    """The loss of a step with the addition of a regime."""
 
     nats: torch.Tensor
     tokens: int
@@ -59,7 +59,7 @@ class StepLoss:
 
 
 class Regime(ABC):
-    """One way to train; its options are the fields of `options_class`."""
+    """Base class of regimes; the options are the fields of `options_class`."""
 
     about: ClassVar[str]
     options_class: ClassVar[type] = NoOptions
@@ -74,15 +74,15 @@ class Regime(ABC):
         """The loss of a batch and the state to carry on; `progress` goes from 0 to 1."""
 
     def tensors(self) -> dict[str, torch.Tensor]:
-        """What it has learned and remembers, by name."""
+        """Its weights and state, by name."""
         return {}
 
-    def restore(self, tensors: dict[str, torch.Tensor]) -> None:  # noqa: B027  # most keep nothing
-        """Take back what `tensors` gave."""
+    def restore(self, tensors: dict[str, torch.Tensor]) -> None:  # noqa: B027  # most have no state
+        """Restore the state from `tensors`."""
 
 
 def begun(model: Reader, batch: Batch, carried: State | None) -> State:
-    """The state before a batch: the one carried, or that of a fresh start."""
+    """The state before a batch: the carried one, or the initial one."""
     return model.begin(len(batch.inputs), batch.source) if carried is None else carried
 
 
@@ -91,10 +91,10 @@ class TeacherForcing(Regime):
 
         L = -Σ_t log p(y_t | y_1 … y_(t-1))
 
-    The maximum-likelihood objective, one fused pass, and what all else is compared with.
+    The maximum-likelihood objective in one fused pass, and the baseline for all other regimes.
     """
 
-    about = "the history is the true text (the default)"
+    about = "the model reads the true text (the default)"
 
     def loss(
         self, model: Any, batch: Batch, carried: State | None, progress: float

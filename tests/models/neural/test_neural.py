@@ -40,9 +40,9 @@ def test_lines_that_stand_by_themselves(kind: str, make: Make) -> None:
 def test_arrays_that_are_not_the_models_are_refused(model: NeuralModel) -> None:
     arrays = model.arrays()
     name = "input.weight"
-    with pytest.raises(ValueError, match="not the model's: input.weight"):
+    with pytest.raises(ValueError, match="do not match the model: input.weight"):
         model.load_arrays({key: value for key, value in arrays.items() if key != name})
-    with pytest.raises(ValueError, match="not the model's: another"):
+    with pytest.raises(ValueError, match="do not match the model: another"):
         model.load_arrays(arrays | {"another": arrays[name]})
     with pytest.raises(ValueError, match=r"input.weight is \(11, 4\), not \(11, 5\)"):
         model.load_arrays(arrays | {name: arrays[name][:, :4]})

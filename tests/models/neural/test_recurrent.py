@@ -83,7 +83,7 @@ def test_the_largest_model_within_a_number_of_parameters(cell: str, make: Make) 
 
 
 def test_too_few_parameters_are_refused(make: Make) -> None:
-    with pytest.raises(InputError, match="parameters=10: this model has .* with one unit"):
+    with pytest.raises(InputError, match="parameters=10: too few; with one unit"):
         make("recurrent", parameters=10)
 
 
