@@ -94,7 +94,13 @@ class Tagger(SentenceModel):
         (sentences,) = batch.inputs
         parts = self._parts(sentences)
         nats = self.output.loss(_sum(parts), batch.targets, sentences.lengths)
-        return Loss(nats, batch.tokens, self.encoder.penalty()), ()
+        penalty = self.encoder.penalty()
+        if len(parts) > 1:  # each also learns alone, or one would leave the other no gradient
+            times = len(parts)
+            targets, lengths = batch.targets.repeat(times, 1), sentences.lengths.repeat(times)
+            alone = self.output.loss(torch.cat(parts), targets, lengths)
+            penalty = penalty + alone / batch.tokens
+        return Loss(nats, batch.tokens, penalty), ()
 
     def errors(self, batch: ExampleBatch) -> int:
         """The number of wrong tags."""
