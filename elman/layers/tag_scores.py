@@ -41,13 +41,13 @@ class TagScores(nn.Module):
         """Scores (B, T, K)."""
         places, real = self._features(sentences)
         values = dropout(real.to(self.vectors.weight), self.dropout, self.training)
-        scores = nn.functional.embedding_bag(
+        scores: torch.Tensor = nn.functional.embedding_bag(
             places.flatten(0, 1),
             self.vectors.weight,
             per_sample_weights=values.flatten(0, 1),
             mode="sum",
         )
-        return scores.unflatten(0, places.shape[:2])
+        return scores.view(*places.shape[:2], -1)
 
     def _features(self, sentences: Sentences) -> tuple[torch.Tensor, torch.Tensor]:
         """Places in the table (B, T, F), and which features exist."""
