@@ -60,7 +60,8 @@ def train(
     Parameters
     ----------
     resume
-        Continue this run where it stopped; bit-identical if --threads is the same.
+        Continue this run where it stopped; bit-identical if --threads is the same. Add
+        --set training.epochs=N to train a finished run for longer.
     start_from
         Start from the vocabulary and weights of this run (fine-tuning). Tagging, classification and
         question answering start from the word vectors and layers of this language model.
@@ -76,10 +77,11 @@ def train(
             options |= {"overrides": with_columns(recipe, set, columns), "overwrite": overwrite}
             trained = _train(recipe, options, machine)
         else:
-            options |= {"recipe": recipe, "set": set, "columns": columns}
+            options |= {"recipe": recipe, "overrides": set, "columns": columns}
             trained = _resume(resume, options, machine)
     if not processes.rank:  # only the first process prints
-        _print(str(resume or out), trained, json)
+        run = str(resume or out)
+        _print(run, trained, json, processes.resume_command(Path(run)))
 
 
 def _train(recipe: str, options: dict[str, Any], machine: dict[str, Any]) -> Trained:
@@ -91,16 +93,18 @@ def _train(recipe: str, options: dict[str, Any], machine: dict[str, Any]) -> Tra
 
 
 def _resume(run: str, options: dict[str, Any], machine: dict[str, Any]) -> Trained:
-    data = options.pop("data")
+    data, overrides = options.pop("data"), options.pop("overrides")
     for name, value in options.items():
         if value not in (None, ()):
             flag = {"recipe": "the recipe", "start_from": "--from"}.get(name, f"--{name}")
             raise InputError(f"--resume continues the run with its own settings; leave out {flag}")
     with watched(machine) as (watched_machine, progress):
-        return resume(Path(run), data=data, machine=watched_machine, progress=progress)
+        return resume(
+            Path(run), data=data, overrides=overrides, machine=watched_machine, progress=progress
+        )
 
 
-def _print(run: str, trained: Trained, json: bool) -> None:
+def _print(run: str, trained: Trained, json: bool, resume_command: str) -> None:
     facts = trained.facts
     if json:
         print_json({"run": run, "config": trained.config.to_data(), **facts})
@@ -110,5 +114,8 @@ def _print(run: str, trained: Trained, json: bool) -> None:
             print(part)
         else:
             print_table(part.header, part.rows)
+    if facts.get("training", {}).get("improving"):
+        longer = f"--set training.epochs={2 * facts['training']['of_epochs']:g}"
+        print(f"validation was still improving; to train for longer: {resume_command} {longer}")
     print(f"trained in {facts['seconds']:.1f} s, saved in {run}")
     print(f"next: {trained.next_command(run)}")

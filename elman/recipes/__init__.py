@@ -25,6 +25,8 @@ _OPTIONS_OF = {
     "input": "input_options",
     "output": "output_options",
     "regime": "regime_options",
+    "epochs": "min_steps",
+    "batch_size": "min_batches",
 }
 
 
@@ -84,7 +86,9 @@ def load_recipe(recipe: str, overrides: Iterable[str] = (), seed: int | None = N
 
 
 def _without_options(tree: dict[str, Any], overrides: list[str]) -> dict[str, Any]:
-    """A recipe without the options of an overridden component: another cell has others."""
+    """A recipe without the options of an overridden component: another cell has others. Given
+    epochs or a given batch size also cancel the minimum in the recipe.
+    """
     tree = {name: dict(part) if isinstance(part, dict) else part for name, part in tree.items()}
     for override in overrides:
         section, _, field = override.partition("=")[0].strip().partition(".")

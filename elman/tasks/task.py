@@ -173,6 +173,7 @@ class Order:
     out: Path | None = None
     overwrite: bool = False
     before: Trained | None = None  # a run to start from
+    overrides: tuple[str, ...] = ()  # settings that extend a finished run
 
 
 def train(
@@ -212,11 +213,16 @@ def resume(
     kind: type[Kind] = Trained,  # type: ignore[assignment]
     *,
     data: str | None = None,
+    overrides: Iterable[str] = (),
     machine: Machine | None = None,
     progress: Told = lambda what: None,
 ) -> Kind:
-    """Continue a run where it stopped, bit for bit; give `data` if the text has moved."""
-    path, order = Path(path), Order(machine or Machine(), progress, Path(path))
+    """Continue a run where it stopped, bit for bit; give `data` if the text has moved.
+
+    `overrides` like "training.epochs=20" train a finished run for longer.
+    """
+    path = Path(path)
+    order = Order(machine or Machine(), progress, path, overrides=tuple(overrides))
     found = kind_in(read_run(path, ("config.json",)))  # refuses a folder without a run
     check_kind(str(path), found, kind)
     # The run folder is locked by the one process that writes to it.
