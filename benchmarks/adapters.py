@@ -1,10 +1,10 @@
-"""What each adapter brings to a run, and what it costs.
+"""Measure the gain and the cost of every adapter on a run.
 
     python benchmarks/adapters.py RUN DATA [--counts RUN] [--slow]
 
-Perplexity of the test text, the gain over the run alone, and seconds of fitting (on the validation
-text; for dynamic evaluation also on training text) and of scoring. With --slow also the dynamic
-evaluation, alone and together with the others. --counts: a run of counts to mix with.
+Prints the perplexity on the test text, the gain over the run without adapters, and the seconds for
+fitting (on the validation text; dynamic evaluation also reads training text) and for scoring. With
+--slow, dynamic evaluation too, alone and with other adapters. --counts: an n-gram run to mix with.
 """
 
 import sys
@@ -14,7 +14,7 @@ from elman.tasks.task import load
 
 
 def measure(run, data, adapters):
-    """Perplexity of the test text, and seconds of fitting and of scoring."""
+    """Perplexity on the test text, and seconds for fitting and scoring."""
     started = time.perf_counter()
     adapted = load(run).with_adapters(adapters, data)
     fitted = time.perf_counter()

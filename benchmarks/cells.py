@@ -1,10 +1,10 @@
-"""How fast the cells run, against the limit of the machine and against what people use today.
+"""Measure the speed of the cells, relative to the limit of the machine and to other libraries.
 
     python benchmarks/cells.py [--quick]
 
 GFLOP/s count the matrix products of one layer, forward and backward (six operations per weight,
-token and row), over T = 35 steps; the limit is a large matrix product. Times are the best of
-several, ratios are taken within one run.
+token and row), over T = 35 steps. The limit is the speed of a large matrix product. Times are the
+best of several turns, and ratios compare turns of the same run.
 """
 
 import argparse
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def fastest(*works: Callable[[], object], seconds: float = 2.0) -> list[float]:
-    """Seconds of the fastest run of each; they take turns, so that all meet the same machine."""
+    """The fastest time of each function; they take turns, so all see the same machine load."""
     for work in works:
         work()
     times: list[list[float]] = [[] for _ in works]
@@ -57,14 +57,14 @@ def limit() -> float:
 
 
 def fresh(cell) -> dict[str, torch.Tensor]:
-    """Weights of a cell, ready for gradients."""
+    """New weights of a cell that require gradients."""
     weights = {name: torch.empty(shape) for name, shape in cell.shapes().items()}
     cell.initialise(weights)
     return {name: weight.requires_grad_() for name, weight in weights.items()}
 
 
 def flops(cell, batch_size: int) -> int:
-    """Of all matrices of a cell: a multiplication and an addition, forward once, backward twice."""
+    """Operations of all matrices of a cell: multiply and add, once forward and twice backward."""
     entries = sum(shape[0] * shape[1] for shape in cell.shapes().values() if len(shape) == 2)
     return 6 * entries * batch_size * TIME
 
@@ -107,9 +107,9 @@ def sequences(hidden_size: int, batch_size: int) -> None:
 
 
 def peer_of(name: str, size: int) -> torch.nn.Module | None:
-    """The same cell as people run it today, batch first; None if there is none."""
+    """The same cell in another library, batch first; None if there is none."""
     kinds = {"elman": torch.nn.RNN, "lstm": torch.nn.LSTM, "torch-gru": torch.nn.GRU}
-    kinds["gru"] = torch.nn.GRU  # the nearest there is
+    kinds["gru"] = torch.nn.GRU  # the closest variant
     if name in kinds:
         return _First(kinds[name](size, size, batch_first=True))
     try:
@@ -123,7 +123,7 @@ def peer_of(name: str, size: int) -> torch.nn.Module | None:
 
 
 class _First(torch.nn.Module):
-    """A module that gives (outputs, state), giving the outputs alone."""
+    """Wraps a module that returns (outputs, state), and returns only the outputs."""
 
     def __init__(self, module: torch.nn.Module) -> None:
         super().__init__()

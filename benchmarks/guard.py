@@ -1,15 +1,17 @@
-"""Is this version as fast as another one? Exit code 1 if any job is slower than 0.97 of it.
+"""Compare the speed of this version with another one. Exit code 1 if a job is below 0.97 of it.
 
     python benchmarks/guard.py --against elman-0.1.0-py3-none-any.whl --data PENN-TREEBANK-FOLDER
     python benchmarks/guard.py --against ../old --data … --rounds 3 --only server help
 
-The two versions take turns (A B, B A, …), each job in a process of its own with one thread, and
-the medians are compared. A ratio is the speed of this version over that of the other: above 1 this
-version is faster. Jobs are judged by CPU time, which other programs disturb least; the server, of
-which waiting is a part, by the time that its clients see.
+The two versions take turns (A B, B A, …). Each job runs in its own process with one thread. The
+fastest turns are compared, because other programs can only add time. `spread` is the noise of the
+machine: how much longer the slowest turn took than the fastest, for the version that varied more. A
+ratio is the speed of this version divided by that of the other, so above 1 this version is faster.
+Jobs are judged by CPU time, which other programs affect least. The server also waits, so it is
+judged by the time that its clients measure.
 
-Training and generation call the command line and `elman.load` only, so that any version will do.
-Runs that are loaded were made by the other version.
+Training and generation use only the command line and `elman.load`, which every version has. The
+runs that are loaded were made by the other version.
 """
 
 import argparse
@@ -26,16 +28,15 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 LOWEST = 0.97
-LINES = 3000  # of the Penn Treebank, for training a network
+LINES = 3000  # lines of the Penn Treebank for training a network
 Seconds = dict[str, float]
 
 
-# The jobs, each in a process of its own ---------------------------------------------------------
+# The jobs; each runs in its own process ---------------------------------------------------------
 
 
 def train_quick(folder: Path, data: Path) -> Seconds:
@@ -165,7 +166,7 @@ def _call(*command: str) -> None:
 
 @contextlib.contextmanager
 def _stopwatch() -> Iterator[Seconds]:
-    """Seconds on the clock, and of the processor here and in child processes that have ended."""
+    """Wall-clock seconds, and CPU seconds of this process and of its finished children."""
 
     def spent() -> float:
         uses = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
@@ -184,8 +185,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--against", type=Path, required=True, help="a wheel or a checkout")
     parser.add_argument("--data", type=Path, required=True, help="folder of the Penn Treebank")
-    parser.add_argument("--rounds", type=int, default=5, help="turns of each version")
-    parser.add_argument("--only", nargs="+", default=[""], help="parts of the names of jobs")
+    parser.add_argument("--rounds", type=int, default=5, help="turns per version")
+    parser.add_argument("--only", nargs="+", default=[""], help="parts of job names")
     parser.add_argument("--job", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -204,7 +205,7 @@ def main() -> None:
 
 
 def check_version(path: Path) -> None:
-    """Refuse to measure another copy of the package, like an installed one."""
+    """Refuse to measure another copy of the package, such as an installed one."""
     import elman
 
     found = Path(elman.__file__).resolve().parents[1]
@@ -213,7 +214,7 @@ def check_version(path: Path) -> None:
 
 
 def unpack(path: Path, folder: Path) -> Path:
-    """The folder to import from: a checkout itself, or what a wheel holds."""
+    """The folder to import from: the checkout, or the unpacked wheel."""
     if path.suffix == ".whl":
         zipfile.ZipFile(path).extractall(folder)
         return folder
@@ -221,7 +222,7 @@ def unpack(path: Path, folder: Path) -> Path:
 
 
 def prepare(place: Path, other: Path, data: Path) -> Path:
-    """A part of the text, a few lines of it to warm up with, and two runs of the other version."""
+    """Write a part of the text and a few lines for warm-up, and train two runs with `other`."""
     for name, lines in {"slice": LINES, "lines": 100}.items():
         (place / name).mkdir()
         for split in ("train", "valid", "test"):
@@ -238,7 +239,7 @@ def prepare(place: Path, other: Path, data: Path) -> Path:
 
 
 def environment(path: Path) -> dict[str, str]:
-    """Where to import from, never the folder that we are in, and one thread."""
+    """Import from `path`, never from the current folder, and use one thread."""
     places = os.pathsep.join([str(path), str(ROOT / "benchmarks")])
     settings = {"PYTHONPATH": places, "PYTHONSAFEPATH": "1", "OMP_NUM_THREADS": "1"}
     return {**os.environ, **settings}
@@ -247,7 +248,7 @@ def environment(path: Path) -> dict[str, str]:
 def take_turns(
     job: str, versions: dict[str, Path], folder: Path, data: Path, rounds: int
 ) -> dict[str, list[Seconds]]:
-    """The seconds of every turn, by version; who begins changes from round to round."""
+    """The seconds of every turn, by version; the versions alternate in going first."""
     found: dict[str, list[Seconds]] = {name: [] for name in versions}
     for number in range(rounds):
         for name in sorted(versions, reverse=number % 2 == 0):
@@ -268,23 +269,26 @@ def take_turns(
 
 
 def print_table(measured: dict[str, dict[str, list[Seconds]]]) -> int:
-    """A row per job; 1 if this version is too slow in one of them."""
-    print("| job | this, wall s | other, wall s | ratio, wall | ratio, CPU | judged | |")
-    print("|---|---:|---:|---:|---:|---|---|")
+    """Print one row per job; returns 1 if this version is too slow in any of them."""
+    print("| job | this, wall s | other, wall s | ratio, wall | ratio, CPU | judged | spread | |")
+    print("|---|---:|---:|---:|---:|---|---:|---|")
     slow = 0
     for job, turns in measured.items():
         seconds = {
-            name: {unit: median(turn[unit] for turn in each) for unit in ("wall", "cpu")}
+            name: {unit: min(turn[unit] for turn in each) for unit in ("wall", "cpu")}
             for name, each in turns.items()
         }
         this, other = seconds["this"], seconds["other"]
         ratios = {unit: other[unit] / this[unit] for unit in this}
         judge = JOBS[job][1]
+        spread = max(
+            max(turn[judge] for turn in turns[name]) / seconds[name][judge] for name in turns
+        )
         slow += ratios[judge] < LOWEST
         verdict = "slower" if ratios[judge] < LOWEST else "ok"
         print(
             f"| {job} | {this['wall']:.3f} | {other['wall']:.3f} | {ratios['wall']:.3f} "
-            f"| {ratios['cpu']:.3f} | {judge} | {verdict} |"
+            f"| {ratios['cpu']:.3f} | {judge} | {spread - 1:.0%} | {verdict} |"
         )
     return int(slow > 0)
 

@@ -1,12 +1,12 @@
-"""The shape of the package: sizes, imports, branches on the kind of a run, and eight walks.
+"""Measure the structure of the package: sizes, imports, branches on the kind of a run, eight walks.
 
     python benchmarks/house.py                   this checkout
     python benchmarks/house.py . ../old          several side by side
-    python benchmarks/house.py --list            also every branch on the kind of a run
+    python benchmarks/house.py --list            also list every branch on the kind of a run
 
-A walk is what one command does: the files of the package and the functions in them that are called,
-counted by `sys.setprofile` when the command is called a second time, so that imports do not count.
-All walks use the stored runs of 0.1.0 in `tests/fixtures`, which every version reads.
+A walk counts the files and functions of the package that one command calls. `sys.setprofile` counts
+them in the second call of the command, so imports do not count. All walks use the stored runs of
+0.1.0 in `tests/fixtures`, which every version can read.
 """
 
 import argparse
@@ -50,7 +50,7 @@ WALKS: dict[str, list[str]] = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("checkouts", nargs="*", type=Path, default=[ROOT])
-    parser.add_argument("--list", action="store_true", help="name the branches on the kind")
+    parser.add_argument("--list", action="store_true", help="list every branch on the kind")
     parser.add_argument("--walk", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.walk:
@@ -67,7 +67,7 @@ def main() -> None:
 
 
 def measure(checkout: Path) -> dict[str, Any]:
-    """Every figure of a checkout, by its name."""
+    """All figures of a checkout, by name."""
     package = checkout / "elman"
     trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in package.rglob("*.py")}
     lines = [len(path.read_text(encoding="utf-8").splitlines()) for path in trees]
@@ -82,7 +82,7 @@ def measure(checkout: Path) -> dict[str, Any]:
     return figures | {f"{walk} (files / functions)": take_walk(walk, checkout) for walk in WALKS}
 
 
-# What is written --------------------------------------------------------------------------------
+# The source code --------------------------------------------------------------------------------
 
 
 def count_local_imports(tree: ast.AST) -> int:
@@ -104,7 +104,7 @@ def count_type_checking(tree: ast.AST) -> int:
 
 
 def branches(package: Path) -> list[str]:
-    """Where code asks which kind of run it holds, as file:line: expression."""
+    """The places where code asks for the kind of a run, as file:line: expression."""
     found = []
     for path in sorted(package.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -115,8 +115,8 @@ def branches(package: Path) -> list[str]:
 
 
 def asks_for_kind(node: ast.AST) -> bool:
-    """A comparison with the kind in a configuration or run folder, a look into the registry of
-    tasks, or a check for the class of a trained model.
+    """Whether a node compares the kind in a configuration or run folder, looks into the registry
+    of tasks, or checks the class of a trained model.
     """
     if isinstance(node, ast.Compare):
         return any(map(is_kind, (node.left, *node.comparators)))
@@ -135,11 +135,11 @@ def is_kind(node: ast.AST) -> bool:
     )
 
 
-# What is passed ---------------------------------------------------------------------------------
+# The walks --------------------------------------------------------------------------------------
 
 
 def take_walk(walk: str, checkout: Path) -> str:
-    """Files and functions of a walk, in a process of its own on copies of the stored runs."""
+    """Files and functions of a walk, counted in a new process on copies of the stored runs."""
     with tempfile.TemporaryDirectory() as place:
         for turn in ("first", "second"):
             shutil.copytree(FIXTURES, Path(place, turn))
@@ -199,7 +199,7 @@ def profiled(passed: set[tuple[str, str]]) -> Iterator[None]:
 def serve_and_ask(
     run: Callable[[list[str]], int], command: list[str], passed: set[tuple[str, str]]
 ) -> int:
-    """Start the server, ask twice, keep what the second request passed, and stop the server."""
+    """Start the server, send two requests, count the functions of the second, stop the server."""
     announced = Announcement()
 
     def ask() -> None:
@@ -213,12 +213,12 @@ def serve_and_ask(
                 with urllib.request.urlopen(request) as response:
                     response.read()
             answered.update(passed)
-        finally:  # a server that nobody asks would wait for ever
+        finally:  # without a request, the server would run forever
             os.kill(os.getpid(), signal.SIGINT)
 
     answered: set[tuple[str, str]] = set()
     client = threading.Thread(target=ask)
-    client.start()  # before profiling begins, so that it is not seen
+    client.start()  # before profiling, so that it is not counted
     with contextlib.redirect_stderr(announced), profiled(passed):
         code = run(command)
     client.join()

@@ -1,13 +1,13 @@
-"""Eight-bit weights: how fast single steps are, and what the rounding costs in perplexity.
+"""Eight-bit weights: the speed of single steps, and the effect of rounding on perplexity.
 
     python benchmarks/int8.py --data PENN_TREEBANK --run /tmp/int8-run
 
 Speed: steps of a two-layer LSTM with an output of 10,000 words, for several widths and numbers of
-rows, in turns: elman with eight bits, elman in float32, and a plain loop over `nn.LSTM` and
-`nn.Linear`. Perplexity: a 2 x 650 run, trained for a part of an epoch, read token by token with
-float32 and with eight-bit weights. The trained run stays in --run: a second call takes it from
-there, and one that was interrupted goes on. --skip-perplexity measures speed only. On a busy
-machine, --threads 1 --processor-time leaves out the time that other programs take.
+rows. Three versions take turns: elman with eight bits, elman in float32, and a plain loop over
+`nn.LSTM` and `nn.Linear`. Perplexity: a 2 x 650 run, trained for a part of an epoch, reads a text
+token by token with float32 and with eight-bit weights. The trained run stays in --run: the next
+call reuses it, and continues it if it was interrupted. --skip-perplexity measures only speed. On a
+busy machine, --threads 1 --processor-time excludes the time that other programs take.
 """
 
 import argparse
@@ -47,17 +47,17 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--data", default="python-docs", help="what the run is trained on")
-    parser.add_argument("--run", type=Path, help="where the run is kept; none: a temporary folder")
+    parser.add_argument("--data", default="python-docs", help="the dataset to train on")
+    parser.add_argument("--run", type=Path, help="the run folder; default: a temporary one")
     parser.add_argument("--recipe", default="zaremba-medium")
     parser.add_argument("--epochs", type=float, default=0.25)
-    parser.add_argument("--tokens", type=int, default=2000, help="read token by token")
+    parser.add_argument("--tokens", type=int, default=2000, help="number of tokens to read")
     parser.add_argument("--sizes", type=int, nargs="+", default=[200, 650, 1150, 1500])
     parser.add_argument("--rows", type=int, nargs="+", default=[1, 4, 16])
     parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=20, help="of every turn")
+    parser.add_argument("--steps", type=int, default=20, help="steps per turn")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    parser.add_argument("--processor-time", action="store_true", help="not the clock on the wall")
+    parser.add_argument("--processor-time", action="store_true", help="not wall-clock time")
     parser.add_argument("--skip-perplexity", action="store_true")
     return parser.parse_args()
 
@@ -67,7 +67,7 @@ def _options() -> argparse.Namespace:
 
 @torch.inference_mode()
 def measure_speed(size: int, rows: int, turns: int, steps: int, clock: Callable[[], float]) -> None:
-    """The three ways in turns, so that other programs disturb all of them alike."""
+    """Measure the three versions in turns, so that other programs affect all of them equally."""
     torch.manual_seed(0)
     ways = {
         "int8": _stepping(size, rows, int8=True),
@@ -151,7 +151,7 @@ def measure_perplexity(options: argparse.Namespace) -> None:
 
 
 def _trained(run: Path, options: argparse.Namespace) -> TrainedModel:
-    """The run that is there already, finished if it was interrupted; or a new one."""
+    """Load the run, after finishing it if it was interrupted; train a new one if it is missing."""
     if not run.exists():
         elman.train(
             options.recipe,
@@ -166,7 +166,7 @@ def _trained(run: Path, options: argparse.Namespace) -> TrainedModel:
 
 @torch.inference_mode()
 def _perplexity(trained: TrainedModel, ids: torch.Tensor) -> float:
-    """Of ids (1, T), in single steps as in generating."""
+    """The perplexity of ids (1, T), read in single steps as in generation."""
     model, nats = trained.model, 0.0
     state = model.start(1)
     for t in range(ids.shape[1]):

@@ -1,9 +1,10 @@
-"""How fast count models are: training, memory, scoring, growth, and what people use today.
+"""Measure the speed of count models: training, memory, scoring, growth, comparison with others.
 
     python benchmarks/ngrams.py PENN-TREEBANK-FOLDER
 
-Trains in fresh processes, takes the best of several runs, and prints ratios measured in one go.
-KenLM's Python module and nltk join in if they are installed (pip install 'elman[oracles]').
+Trains in new processes and takes the best of several runs. Ratios compare times of the same call.
+KenLM's Python module and nltk are measured too if they are installed
+(pip install 'elman[oracles]').
 """
 
 import argparse
@@ -38,7 +39,7 @@ def main() -> None:
 
 
 def best_of(work: Callable[[], object], repeats: int = REPEATS) -> float:
-    """Seconds of the fastest of several runs."""
+    """The time of the fastest of several runs, in seconds."""
     times = []
     for _ in range(repeats):
         started = time.perf_counter()
@@ -58,7 +59,7 @@ sys.exit(code)
 
 
 def run_elman(*arguments: str) -> tuple[float, float]:
-    """Seconds and peak megabytes of one command in its own process, start-up included."""
+    """Seconds and peak megabytes of one command in its own process, including start-up."""
     command = [sys.executable, "-c", _CHILD, *arguments]
     started = time.perf_counter()
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -115,9 +116,7 @@ def score(data: Path, work: Path) -> None:
 
 
 def growth(data: Path, work: Path) -> None:
-    print(
-        "\ngrowth: copies of the text, each with its words exchanged, so that its n-grams are new"
-    )
+    print("\ngrowth: copies of the text, each with permuted words, so that its n-grams are new")
     text = (data / "ptb.train.txt").read_text()
     words = sorted(set(text.split()))
     print("  copies     tokens    seconds   microseconds/token   MB   bytes/token")

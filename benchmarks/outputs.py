@@ -1,13 +1,13 @@
-"""Speed of training with each output layer, at vocabularies of 10,000 and 100,000 words; and what
-a small model learns with each.
+"""Measure every output layer: training speed with 10,000 and 100,000 words, and perplexity.
 
     python benchmarks/outputs.py                       every output, one GRU layer of 200 units
-    python benchmarks/outputs.py --batch 128 nce full  only these, with another batch
+    python benchmarks/outputs.py --batch 128 nce full  only these, with another batch size
     python benchmarks/outputs.py --learn DATA          perplexity after two epochs on a corpus
 
-Words are drawn with frequencies after Zipf's law, since only their number and frequencies make a
-difference here. Steps are whole: forward, backward, clipping, SGD. Outputs take turns in one
-process, and the median of their turns counts; ratios are to the full softmax of the same run.
+The text for the speed test is random, with word frequencies that follow Zipf's law: only the
+number of words and their frequencies matter. Steps are complete: forward, backward, clipping, SGD.
+Outputs take turns in one process, and the median of the turns counts. Ratios are relative to the
+full softmax of the same call.
 """
 
 import argparse
@@ -29,7 +29,7 @@ OPTIONS = {"maxent": {"features": 4_000_000}, "nce": {"samples": 100}}
 
 
 def make_text(vocabulary_size: int, tokens: int) -> np.ndarray:
-    """Ids with frequencies after Zipf's law."""
+    """Random ids whose frequencies follow Zipf's law."""
     weights = 1 / np.arange(1, vocabulary_size + 1)
     random = np.random.default_rng(0)
     return random.choice(vocabulary_size, tokens, p=weights / weights.sum())
@@ -52,7 +52,7 @@ def make_trainer(output: str, ids: np.ndarray, vocabulary_size: int, batch: int)
 
 
 def turn(trainer: Trainer) -> float:
-    """Tokens per second over a second of steps, or a single step that takes longer."""
+    """Tokens per second over one second, or over a single step if it takes longer."""
     started, tokens = time.perf_counter(), 0
     while time.perf_counter() - started < SECONDS:
         tokens += trainer.step().tokens
@@ -72,7 +72,7 @@ def measure(outputs: list[str], vocabulary_size: int, batch: int) -> dict[str, f
 
 
 def learn(output: str, data: str) -> tuple[float, float]:
-    """Validation perplexity of a small model after two epochs, and minutes it took."""
+    """The validation perplexity of a small model after two epochs, and the minutes."""
     started = time.perf_counter()
     settings = {
         "model.output": output,
@@ -114,7 +114,7 @@ def main() -> None:
     if given.learn:
         compare_learning(given.outputs, given.learn)
         return
-    # A mixture of 15 softmaxes over 100,000 words takes minutes per step; it is known to.
+    # A mixture of 15 softmaxes over 100,000 words is left out: it takes minutes per step.
     print(f"GRU 200, batch {given.batch}, windows of {WINDOW}, {given.threads} threads")
     for size in given.sizes:
         chosen = [name for name in given.outputs if name != "mixture" or size <= 10_000]

@@ -1,9 +1,9 @@
-"""What every shipped recipe costs on this machine, and that its loss falls.
+"""Measure the cost of every shipped recipe on this machine, and check that its loss falls.
 
-    python benchmarks/recipes.py DATA [RECIPE …]      DATA: a folder, as Penn Treebank
+    python benchmarks/recipes.py DATA [RECIPE …]      DATA: a folder such as the Penn Treebank
 
-Plans each recipe, then takes up to 60 steps of it, or a minute and a half of them, and compares the
-first losses with the last ones.
+Plans each recipe, trains up to 60 steps of it (90 seconds at most), and compares the first losses
+with the last ones.
 """
 
 import sys
@@ -19,7 +19,7 @@ STEPS, SECONDS, COMPARED = 60, 90.0, 5
 
 
 def losses(recipe, data):
-    """Nats per token of the first steps."""
+    """Nats per token of each of the first steps."""
     config = load_recipe(recipe)
     trainer = build_trainer(read_lesson(config, data), torch.device("cpu"))
     found, started = [], time.perf_counter()

@@ -1,14 +1,14 @@
-"""What the server can do: many clients at once against one after the other, and what stays flat.
+"""Measure the server: throughput, memory, and cancelled requests.
 
     python benchmarks/server.py [--clients 64] [--requests 2000] [--leavers 200]
 
-Serves a network of 2 × 200 units over 10,000 words with fresh weights (text does not matter here)
-in a process of its own, and measures on the same server, in one run:
+Serves a 2 × 200 network over 10,000 words with random weights (the text does not matter) in its own
+process, and measures in one run:
 
-    one by one     a request at a time, each of 32 tokens
-    at once        as many clients, each with its requests one after the other; 429 is counted
-    memory         resident size of the server over the requests
-    leavers        clients that go away in the middle of a stream: how long until nothing is written
+    one by one     one request at a time, 32 tokens each
+    at once        many clients, each sending its requests one after the other; counts status 429
+    memory         resident memory of the server over many requests
+    leavers        clients that disconnect during a stream: how long until their rows are free
 """
 
 import argparse
@@ -43,8 +43,8 @@ def main() -> None:
 
 
 def save_model(path: Path) -> None:
-    """A network of 2 × 200 units with fresh weights, as a run."""
-    # Here, so that `guard.py` can use the rest of this file with any version of elman.
+    """Save a 2 × 200 network with random weights as a run."""
+    # Imported here, so that `guard.py` can use the rest of this file with any version of elman.
     import torch
 
     from elman.models.recurrent import RecurrentConfig, RecurrentModel
@@ -63,7 +63,7 @@ def save_model(path: Path) -> None:
 
 
 class Server:
-    """`elman serve` in a process of its own."""
+    """`elman serve` in its own process."""
 
     def __init__(self, *arguments: str) -> None:
         command = [sys.executable, "-m", "elman", "serve", *arguments, "--port", "0"]
@@ -81,10 +81,10 @@ class Server:
 
     def __exit__(self, *_: Any) -> None:
         self.process.send_signal(signal.SIGINT)
-        self.process.communicate(timeout=10)  # and closes its pipe
+        self.process.communicate(timeout=10)  # also closes the pipe
 
     def resident_megabytes(self) -> float:
-        """How much memory the process holds."""
+        """The resident memory of the process."""
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
@@ -123,7 +123,7 @@ async def until_up(client: httpx2.AsyncClient) -> None:
 
 
 async def ask(client: httpx2.AsyncClient, seed: int, tokens: int = TOKENS) -> tuple[int, str]:
-    """Status and text, of which every token is a word."""
+    """Send a request; returns status and text, in which every token is a word."""
     prompt = " ".join(f"w{(seed * 7 + place) % 9000}" for place in range(8))
     asked = {"prompt": prompt, "max_tokens": tokens, "seed": seed}
     response = await client.post("/v1/completions", json=asked)
@@ -163,7 +163,7 @@ def summary(answers: dict[int, tuple[int, str]], started: float) -> Measured:
 async def over_requests(
     server: Server, client: httpx2.AsyncClient, clients: int, requests: int
 ) -> dict[str, Any]:
-    """Memory after each tenth of so many requests of a few tokens."""
+    """Resident memory after each tenth of the requests, of a few tokens each."""
     sizes, turn = [server.resident_megabytes()], 0
     share = max(requests // 10, 1)
     for _ in range(10):
@@ -176,7 +176,7 @@ async def over_requests(
 
 
 async def leavers(server: Server, client: httpx2.AsyncClient, count: int) -> dict[str, Any]:
-    """Open streams, close each after its first piece; when is the last row gone?"""
+    """Open streams, close each after its first piece, and measure until the last row is free."""
     slowest = 0.0
     for first in range(0, count, 50):
         await asyncio.gather(*(leave(server.address) for _ in range(min(50, count - first))))

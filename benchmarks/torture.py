@@ -1,12 +1,12 @@
-"""Try the promises of docs/reliability.md, each many times, and print what came of it.
+"""Test the promises of docs/reliability.md, each many times, and print the outcomes.
 
-    python benchmarks/torture.py                       what there is to try
-    python benchmarks/torture.py hostile --trials 40   some of it
-    python benchmarks/torture.py all                   everything, as often as the docs say
-    python benchmarks/torture.py table                 the results, also written to the page
+    python benchmarks/torture.py                       list the promises
+    python benchmarks/torture.py hostile --trials 40   test one promise, with fewer trials
+    python benchmarks/torture.py all                   test all, with the trials of the docs
+    python benchmarks/torture.py table                 print the results and write them to the page
 
-Every promise is a file in benchmarks/torture/. Results are kept in docs/reliability.json. Linux;
-the promises about full disks need the right to mount one.
+Every promise is a file in benchmarks/torture/. Results are stored in docs/reliability.json. Linux
+only; the test of full disks needs the right to mount a file system.
 """
 
 import argparse
@@ -23,15 +23,29 @@ from elman.version import __version__
 
 RESULTS = Path(__file__).parents[1] / "docs" / "reliability.json"
 PAGE = RESULTS.with_name("reliability.md")
-# In the order of the table; each is a module of the folder beside this file.
+# In the order of the table; each is a module in the folder `torture`.
 PROMISES = ["writers", "resume", "numbers", "hostile", "disk", "memory"]
+# How the table names outcomes and figures of reliability.json; others keep their names.
+_WORDS = {
+    "both ended": "with both processes to the end",
+    "one killed": "with one process killed",
+    "same bytes": "with the same bytes",
+    "given up in one line": "ended with one error line",
+    "refused": "refused in one line",
+    "full": "ran out of space",
+    "fitted": "had enough space",
+    "one clear line": "ended with one clear line",
+    "MB above the beginning": "most extra memory in MB:",
+    "seconds": "slowest in seconds:",
+    "combinations": "combinations tested:",
+}
 
 
 def main() -> None:
-    """Try what was asked for."""
+    """Run the tests that the arguments name."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("promise", nargs="?", choices=[*PROMISES, "all", "table"])
-    parser.add_argument("--trials", type=int, help="how many; otherwise as many as the docs say")
+    parser.add_argument("--trials", type=int, help="default: as many as in the docs")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--results", type=Path, default=RESULTS, help=f"default: {RESULTS}")
     asked = parser.parse_args()
@@ -48,7 +62,7 @@ def main() -> None:
 
 
 def attempt(name: str, trials: int | None, seed: int, results: Path) -> bool:
-    """Try one promise and keep what came of it; whether it was broken."""
+    """Test one promise and store the outcomes; returns whether it was broken."""
     module = import_module(f"torture.{name}")
     with tempfile.TemporaryDirectory(prefix="torture-") as place:
         os.chdir(place)
@@ -67,7 +81,7 @@ def _where() -> dict[str, Any]:
 
 
 def write_table(results: dict[str, Any]) -> None:
-    """Put the table into the page, between its two marks."""
+    """Write the table between the two marks of the page, and print it."""
     before, begin, rest = PAGE.read_text().partition("<!-- table -->\n")
     _, end, after = rest.partition("<!-- end of table -->\n")
     PAGE.write_text(f"{before}{begin}{table(results)}\n{end}{after}")
@@ -80,12 +94,18 @@ def table(results: dict[str, Any]) -> str:
     for name in PROMISES:
         if (found := results.get(name)) is None:
             continue
-        outcomes = ", ".join(f"{count:,} {what}" for what, count in found["outcomes"].items())
-        figures = ", ".join(f"{what} {value:,}" for what, value in found["figures"].items())
+        outcomes = ", ".join(
+            f"{count:,} {_word(what)}" for what, count in found["outcomes"].items()
+        )
+        figures = ", ".join(f"{_word(what)} {value:,}" for what, value in found["figures"].items())
         told = "; ".join(filter(None, [outcomes, figures]))
         failures = sum(found["failures"].values())
         lines.append(f"| {found['about']} | {found['trials']:,} | {failures} | {told} |")
     return "\n".join(lines)
+
+
+def _word(name: str) -> str:
+    return _WORDS.get(name, name)
 
 
 if __name__ == "__main__":

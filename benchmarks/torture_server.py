@@ -1,18 +1,17 @@
-"""What the server keeps when it is treated badly: ten times its load, and signals among streams.
+"""Test the server under ten times its load, and under signals during streams.
 
     python benchmarks/torture_server.py overload [--minutes 10] [--times 10]
     python benchmarks/torture_server.py stop [--rounds 20] [--streams 64]
 
-Serves a network of 2 × 200 units over 10,000 words with fresh weights, in a process of its own.
-A table goes to standard error, the counts as JSON to standard output; the exit code is 1 if a
-promise was broken.
+Serves a 2 × 200 network over 10,000 words with random weights, in its own process. Prints a table
+on standard error and the counts as JSON on standard output. Exit code 1 if a promise is broken.
 
-    overload   measures how many requests the server finishes per second, then sends ten times as
-               many, at random moments that do not depend on the answers. Promised: no 5xx, no
-               broken connection, 99 of 100 refusals (429) within 0.2 s, memory that stays flat.
-    stop       opens streams, half of them endless, and sends SIGTERM at a random moment. Promised:
-               every stream ends with [DONE] or with an error event; new requests get 503; exit
-               code 0, in time.
+    overload   measures how many requests per second the server finishes, then sends ten times as
+               many, at random times that do not depend on the answers. Promised: no 5xx, no broken
+               connection, 99 of 100 refusals (429) within 0.2 s, constant memory.
+    stop       opens streams, half of them endless, and sends SIGTERM at a random time. Promised:
+               every stream ends with [DONE] or an error event; new requests get 503; exit code 0,
+               in time.
 """
 
 import argparse
@@ -32,11 +31,11 @@ from typing import Any
 from server import Server, save_model
 
 TOKENS = 64
-SLOWEST_REFUSAL = 0.2  # seconds, of 99 in 100
-GROWTH = 1.05  # of resident memory, between the first and the last third
-GRACES = (0.0, 0.5, 2.0, 10.0)  # seconds, one per round in turn
+SLOWEST_REFUSAL = 0.2  # seconds, for 99 of 100
+GROWTH = 1.05  # of resident memory, from the middle third to the last third
+GRACES = (0.0, 0.5, 2.0, 10.0)  # seconds; the rounds take them in turn
 ENDLESS = 10_000_000  # tokens
-LATE = 10.0  # seconds that a stop may take beyond its grace period
+LATE = 10.0  # seconds that a stop may take after its grace period
 
 
 def main() -> None:
@@ -45,7 +44,7 @@ def main() -> None:
     )
     parser.add_argument("what", choices=["overload", "stop"])
     parser.add_argument("--minutes", type=float, default=10.0)
-    parser.add_argument("--times", type=float, default=10.0, help="of what the server can do")
+    parser.add_argument("--times", type=float, default=10.0, help="load, relative to the capacity")
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--streams", type=int, default=64)
     parser.add_argument("--seed", type=int, default=0)
@@ -65,10 +64,10 @@ def main() -> None:
 
 @dataclass
 class Seen:
-    """How requests ended, and after how many seconds."""
+    """Status and duration of the requests."""
 
     seconds: dict[str, list[float]] = field(default_factory=dict)
-    late: list[float] = field(default_factory=list)  # how late the client was itself
+    late: list[float] = field(default_factory=list)  # how late the client sent its requests
 
     def add(self, status: str, seconds: float) -> None:
         self.seconds.setdefault(status, []).append(seconds)
@@ -78,7 +77,7 @@ class Seen:
 
 
 class Clients:
-    """Connections that are kept and used again."""
+    """Connections that are reused."""
 
     def __init__(self, address: str) -> None:
         self.host, _, port = address.removeprefix("http://").partition(":")
@@ -86,7 +85,7 @@ class Clients:
         self._free: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
 
     async def ask(self, seed: int, seen: Seen) -> None:
-        """One request."""
+        """Send one request."""
         started = time.perf_counter()
         try:
             status = await asyncio.wait_for(self._ask(seed), timeout=200)
@@ -107,7 +106,7 @@ class Clients:
             except (ConnectionError, asyncio.IncompleteReadError):
                 writer.close()
                 if not is_kept:
-                    raise  # a kept one may have been idle for too long
+                    raise  # a reused connection may have been idle for too long
         if keep:
             self._free.append((reader, writer))
         else:
@@ -127,7 +126,7 @@ def request_bytes(host: str, port: int, **asked: Any) -> bytes:
 
 
 async def read_response(reader: asyncio.StreamReader) -> tuple[str, bool]:
-    """Status, and whether the connection may be used again."""
+    """The status, and whether the connection can be reused."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
     length = int(head.partition("content-length:")[2].partition("\r\n")[0])
     await reader.readexactly(length)
@@ -151,7 +150,7 @@ async def _overload(server: Server, given: argparse.Namespace) -> dict[str, Any]
 
 
 async def _capacity(clients: Clients, seconds: float = 10.0) -> float:
-    """Requests per second that are finished when as many run as fit, and none is refused."""
+    """Finished requests per second at full load without refusals."""
     until, done = time.perf_counter() + seconds, Seen()
 
     async def one(number: int) -> None:
@@ -169,7 +168,7 @@ async def _capacity(clients: Clients, seconds: float = 10.0) -> float:
 async def _send(
     clients: Clients, rate: float, seconds: float, drawn: random.Random, seen: Seen
 ) -> None:
-    """Requests at random moments (a Poisson process), whatever becomes of them."""
+    """Send requests at random times (a Poisson process) without waiting for answers."""
     tasks: set[asyncio.Task[None]] = set()
     started = due = time.perf_counter()
     seed = 0
@@ -223,7 +222,7 @@ def _judge(
 
 
 def percentile(values: list[float], rank: float) -> float:
-    """The smallest value that so many per cent are not above; 0 of none."""
+    """The percentile of the values; 0 if there are none."""
     ordered = sorted(values)
     return ordered[max(-(-len(ordered) * int(rank) // 100) - 1, 0)] if ordered else 0.0
 
@@ -284,7 +283,7 @@ async def _stop(server: Server, streams: int, wait: float) -> tuple[Counter[str]
 
 
 async def _stream(host: str, port: int, number: int, begun: asyncio.Event) -> str:
-    """How a stream ended; every second one would never end by itself."""
+    """Read a stream and return how it ended; every second stream is endless."""
     tokens = ENDLESS if number % 2 else 10 + number * 8
     reader, writer = await asyncio.open_connection(host, port)
     writer.write(

@@ -1,10 +1,10 @@
-"""Speed of training: `zaremba-small` in our loop against a plain loop around nn.LSTM, and what
-`elman plan` foretells against what happens.
+"""Measure training speed: `zaremba-small` in elman's loop and in a plain loop around nn.LSTM, and
+the estimates of `elman plan` compared with the actual times.
 
-    python benchmarks/training.py DATA        a folder with train/valid/test files, as Penn Treebank
+    python benchmarks/training.py DATA        a folder with train/valid/test files
 
-Both loops read the same batches and take the same steps (two layers of 200, full softmax, SGD with
-clipping). They take turns in one process; the best of several turns counts.
+Both loops read the same batches and take the same steps (two layers of 200 units, full softmax, SGD
+with clipping). They take turns in one process; the best of several turns counts.
 """
 
 import sys
@@ -22,7 +22,7 @@ STEPS, TURNS = 30, 6
 
 
 class PlainModel(nn.Module):
-    """What one writes down first."""
+    """The model of a typical tutorial."""
 
     def __init__(self, vocabulary_size: int, size: int) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class PlainModel(nn.Module):
 
 
 def plain_loop(batches, model, optimizer):
-    """STEPS steps as in a tutorial; tokens per second."""
+    """Train STEPS steps as in a tutorial; returns tokens per second."""
     state, tokens = None, 0
     started = time.perf_counter()
     for _ in range(STEPS):
@@ -60,7 +60,7 @@ def our_loop(trainer):
 
 
 def matrix_limit():
-    """GFLOP/s of a large product: what this machine can do."""
+    """GFLOP/s of a large matrix product: the limit of this machine."""
     a = torch.randn(2000, 2000)
     best = min(_seconds(lambda: a @ a) for _ in range(5))
     return 2 * 2000**3 / best / 1e9
@@ -92,13 +92,13 @@ def compare_loops(data):
 
 
 def compare_plans(data, recipes=("zaremba-small", "quick", "bengio")):
-    print("\nplan against truth, a tenth of an epoch and a validation each:")
+    print("\nplanned and actual time, for a tenth of an epoch and one validation:")
     for recipe in recipes:
         overrides = ["training.epochs=0.1", "training.validate_every=0.1"]
-        foretold = plan(recipe, data=data, overrides=overrides)
+        planned = plan(recipe, data=data, overrides=overrides)
         took = train(recipe, data=data, overrides=overrides).facts["seconds"]
-        print(f"  {recipe:14} plan {foretold.seconds:6.1f} s, truth {took:6.1f} s, ", end="")
-        print(f"off by {100 * (foretold.seconds / took - 1):+.0f} %")
+        print(f"  {recipe:14} planned {planned.seconds:6.1f} s, actual {took:6.1f} s, ", end="")
+        print(f"difference {100 * (planned.seconds / took - 1):+.0f} %")
 
 
 if __name__ == "__main__":

@@ -26,50 +26,51 @@ from typing import Any
 DOCS = Path(__file__).parent
 PACKAGE = DOCS.parent / "elman"
 _MADE = "<!-- Written by docs/generate.py: change the code, then run it again. -->"
-# The floors of the house from the top: a label, a colour, and the rooms with what each is.
+# The levels of the import order from the top: a label, a colour, and the packages of the level.
 FLOORS = [
-    ("people", "#dbe9f6", {"cli": "one file per command", "studio": "server and page"}),
-    (
-        "studies",
-        "#dbe9f6",
-        {"elman": "train, load, compare", "experiments": "tour, published tables, variants"},
-    ),
-    ("text in, answers out", "#e2f0d9", {"tasks": "one path for all; a folder per task"}),
+    ("interfaces", "#dbe9f6", {"cli": "one file per command", "studio": "server and page"}),
+    ("import elman", "#dbe9f6", {"elman": "train, load, compare, reproduce, estimators"}),
+    ("studies", "#dbe9f6", {"experiments": "tour, published tables, variants"}),
+    ("tasks", "#e2f0d9", {"tasks": "from data to a trained model; one folder per task"}),
     (
         "names and files",
         "#e2f0d9",
-        {"recipes": "settings by name", "figures": "drawings", "formats": "foreign files"},
+        {"recipes": "named settings", "figures": "drawings", "formats": "ARPA, ELMo, vectors"},
     ),
     (
-        "what is done with a model",
+        "using models",
         "#fdf0d5",
         {
             "training": "one loop, regimes",
             "evaluation": "scores, surprisal",
-            "decoding": "the next token",
-            "insight": "what goes on inside",
+            "decoding": "sampling, beam search",
+            "insight": "gradients, gates",
         },
     ),
-    ("models around models", "#fbe3d6", {"adapters": "caches, dynamic evaluation, mixtures"}),
-    ("the contract", "#f8d7da", {"models": "start · predict · read · score; one family per file"}),
+    ("wrappers", "#fbe3d6", {"adapters": "caches, dynamic evaluation, mixtures"}),
+    (
+        "language models",
+        "#f8d7da",
+        {"models": "start · predict · read · score; one family per file"},
+    ),
     ("networks", "#ece2f4", {"layers": "stacks, inputs, outputs, dropout"}),
     (
-        "the material",
+        "building blocks",
         "#ece2f4",
         {"counts": "n-grams, no torch", "cells": "recurrences", "batches": "ids to tensors"},
     ),
     ("text and files", "#e8e8e8", {"text": "tokenizers, corpora", "runs": "run folders"}),
-    ("settings", "#e8e8e8", {"registry": "names to classes, and their options"}),
+    ("settings", "#e8e8e8", {"registry": "components by name, and their options"}),
     ("", "#e8e8e8", {"config": "TOML and overrides"}),
     (
-        "the ground",
+        "foundations",
         "#e8e8e8",
         {
-            "errors": "what can fail",
-            "state": "what was read",
-            "atomic": "files, whole or not",
-            "data_checks": "types of data",
-            "json_safe": "data as JSON",
+            "errors": "exceptions",
+            "state": "model state",
+            "atomic": "atomic writes",
+            "data_checks": "checked types",
+            "json_safe": "valid JSON",
         },
     ),
 ]
@@ -193,7 +194,7 @@ def components_page() -> str:
 
 # Python -------------------------------------------------------------------------------------------
 
-# What `elman.load` gives, by task.
+# The classes that `elman.load` returns.
 _TRAINED = [
     "elman.tasks.language_modelling.trained:TrainedModel",
     "elman.tasks.tagging.task:TrainedTagger",
@@ -234,7 +235,7 @@ def _found(place: str) -> Any:
 
 
 def _class(name: str, item: type) -> list[str]:
-    """A class: its docstring, and its public members that elman defines, the base's left out."""
+    """A class: its docstring and its public members, without those of the base class."""
     from elman.tasks.trained import Trained
 
     base = Trained if issubclass(item, Trained) and item is not Trained else object
@@ -310,16 +311,16 @@ def _value(value: Any) -> str:
     return "…" if " at 0x" in repr(value) else repr(value)
 
 
-# The picture of the rooms -------------------------------------------------------------------------
+# The picture of the packages ----------------------------------------------------------------------
 
 
 def rooms_picture() -> str:
-    """The rooms floor by floor, as SVG."""
+    """The packages by level, as SVG."""
     height = 20 + 64 * len(FLOORS)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 {height}" width="860" '
         f'height="{height}" role="img" font-family="system-ui, sans-serif" '
-        'aria-label="The rooms of elman, floor by floor; imports point downwards only">',
+        'aria-label="The packages of elman by level; imports point downwards only">',
         f'<rect width="860" height="{height}" fill="#ffffff" rx="8"/>',
     ]
     for number, (label, colour, rooms) in enumerate(FLOORS):

@@ -1,4 +1,4 @@
-"""What all tests share: the measured corpora, quiet threads, no pictures, and small disks."""
+"""Shared by all tests: datasets, one thread, no pictures, small disks."""
 
 import os
 import subprocess
@@ -41,7 +41,7 @@ def shakespeare() -> Path:
 
 @pytest.fixture(scope="module")
 def without_curves() -> Iterator[None]:
-    """Trainings draw no pictures of their curves, which take longer than they do."""
+    """Do not draw training curves, which takes longer than the trainings."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("elman.tasks.training_run.draw_curves", lambda records, path: None)
         yield
@@ -49,7 +49,7 @@ def without_curves() -> Iterator[None]:
 
 @pytest.fixture
 def disk_of(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
-    """A function that gives an empty disk of a size like `1m`; a test that cannot have it skips."""
+    """A function that mounts an empty disk of a size like `1m`; skips if it cannot."""
     mounted: list[Path] = []
 
     def mount(size: str) -> Path:

@@ -1,4 +1,4 @@
-"""Imports point downwards only: the rooms of the house, and which way they may look."""
+"""Imports point downwards only: the packages and their levels."""
 
 import ast
 import re
@@ -23,7 +23,8 @@ FLOORS = [
     {"evaluation", "decoding", "training", "insight"},
     {"recipes", "figures", "formats"},
     {"tasks"},
-    {"experiments", ""},
+    {"experiments"},
+    {""},
     {"studio"},
     {"cli"},
     {"__main__"},

@@ -1,4 +1,4 @@
-"""A file that is replaced: the new one whole, or the old one as it was."""
+"""Replacing a file: the result is the complete new file or the unchanged old one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings from TOML and from words: what is converted, and what is refused by name."""
+"""Settings from TOML and from the command line: conversion and refusals."""
 
 from __future__ import annotations
 

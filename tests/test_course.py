@@ -1,4 +1,4 @@
-"""The course is true: its commands run, one after the other; its marks are kept."""
+"""The commands of the course run one after the other, and its marks are right."""
 
 import re
 import shlex

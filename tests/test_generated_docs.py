@@ -1,4 +1,4 @@
-"""The pages that are made from the code are those of this code."""
+"""The generated pages are up to date."""
 
 import importlib.util
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Which options a cell, an input, an output or a smoother has, and what is said about others."""
+"""Options of cells, inputs, outputs and smoothers, and refusals of others."""
 
 from dataclasses import dataclass
 

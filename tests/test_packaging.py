@@ -1,4 +1,4 @@
-"""Wheel and sdist: what is in them, and that the wheel works far from this repository."""
+"""Wheel and sdist: their content, and that the wheel works outside the repository."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_the_tour_far_from_here(environment: Path, tmp_path: Path) -> None:
 
 
 def fetch(address: str) -> str:
-    """What stands at an address, which may not be listened at yet."""
+    """The response of an address, waiting until a server listens there."""
     for _ in range(100):
         try:
             with urllib.request.urlopen(address, timeout=30) as answer:

@@ -1,4 +1,4 @@
-"""The pages of the documentation hang together: links, anchors, commands, and the site's list."""
+"""The documentation pages: links, anchors, commands, and the list of the site."""
 
 import re
 import shlex

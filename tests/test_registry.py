@@ -1,4 +1,4 @@
-"""Things chosen by name: found, refused with the nearest, imported only when asked for."""
+"""Registries: lookup, refusal with the nearest name, lazy imports."""
 
 import subprocess
 import sys

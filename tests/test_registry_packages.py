@@ -1,4 +1,4 @@
-"""What installed packages bring by entry points: found by name, refused when names clash."""
+"""Components from entry points: found by name, refused if names clash."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""States are nested tuples of tensors, batch first; rows are picked and joined in all of them."""
+"""States: nested tuples of tensors, batch first; selecting and joining rows."""
 
 import torch
 

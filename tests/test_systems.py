@@ -1,4 +1,4 @@
-"""The package can be imported on systems that lack what only Unix has."""
+"""The package can be imported without Unix-only modules."""
 
 import os
 import subprocess

@@ -1,7 +1,8 @@
-"""The torture bench keeps working: a few trials of every promise."""
+"""The reliability benchmark works: a few trials of every promise."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -24,3 +25,14 @@ def test_a_few_trials(promise: str, tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stdout + ended.stderr
     found = json.loads(results.read_text())[promise]
     assert (found["trials"], found["failures"]) == (8, {})
+
+
+def test_the_page_has_the_table_of_the_results() -> None:
+    spec = importlib.util.spec_from_file_location("torture_script", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    results = json.loads(script.RESULTS.read_text(encoding="utf-8"))
+    remedy = "run: python benchmarks/torture.py table"
+    assert script.table(results) in script.PAGE.read_text(encoding="utf-8"), remedy

@@ -1,4 +1,4 @@
-"""The tour climbs its ladders in the expected order and never gets below the limit."""
+"""The tour: models in the expected order, never below the limit."""
 
 import math
 from dataclasses import replace
@@ -12,7 +12,7 @@ from elman.text.grammar import elman_grammar
 
 
 def shortened(rung: Rung) -> Rung:
-    """The same rung with hardly any training: enough to walk the whole way in seconds."""
+    """The same model with hardly any training, so that the whole tour takes seconds."""
     if "laplace" in rung.recipe or "ngram" in rung.recipe:
         return rung
     return replace(rung, overrides=(*rung.overrides, "training.epochs=0.3"))
@@ -25,7 +25,7 @@ def stages() -> list[str]:
 
 @pytest.fixture(scope="module")
 def seen(stages: list[str]) -> Tour:
-    """The tour, with its neural rungs hardly trained; the slow test takes the real one."""
+    """The tour with hardly trained networks; the slow test runs the real one."""
     short = {corpus: [shortened(rung) for rung in rungs] for corpus, rungs in RUNGS.items()}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("elman.experiments.tour.RUNGS", short)

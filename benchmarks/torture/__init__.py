@@ -1,5 +1,5 @@
-"""The promises of docs/reliability.md, each tried many times by a file of its own.
+"""The promises of docs/reliability.md; each file tests one of them many times.
 
-A promise is a module with `ABOUT`, `ALLOWED`, `TRIALS` and `attempt(trials, seed, place)`, which
-gives a `Tally`. Faults come from outside the process: real signals, full disks, limits.
+A promise is a module with `ABOUT`, `TRIALS` and `attempt(trials, seed, place)`, which returns a
+`Tally`. Faults come from outside the process: real signals, full disks, memory limits.
 """

@@ -1,7 +1,7 @@
-"""Commands of elman in children that are forked, so that each is there at once.
+"""Run commands of elman in forked child processes, so that they start without delay.
 
-The parent has imported everything and does nothing else in threads. A child is the real command
-line: its own session, its output in files, its limits set before it begins.
+The parent imports everything and runs no other threads. A child runs the real command line in its
+own session, with its output in files and its limits set before it starts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from elman.tasks import training_run
 
 
 def prepare() -> None:
-    """Import what commands import, once; no pictures of curves, which take longer than trials."""
+    """Import everything once, and turn off drawing curves, which takes longer than a trial."""
     torch.set_num_threads(1)
     torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))]).step()
     import elman.tasks.language_modelling.task
@@ -41,26 +41,26 @@ def prepare() -> None:
 class Ended:
     """How a command ended."""
 
-    code: int  # negative: the signal that ended it
+    code: int  # negative: the signal that ended the process
     out: str
     err: str
     seconds: float
-    megabytes: float  # the most memory that it had
+    megabytes: float  # peak memory
 
     @property
     def traceback(self) -> bool:
-        """Whether it showed its insides."""
+        """Whether it printed a traceback."""
         marks = ("Traceback", "Exception ignored", "panicked", "Fatal Python error")
         return any(mark in self.err for mark in marks)
 
     @property
     def one_line(self) -> bool:
-        """Whether it said in one line what is wrong."""
+        """Whether it printed exactly one error line."""
         return len([line for line in self.err.splitlines() if line.startswith("elman: ")]) == 1
 
 
 class Command:
-    """A command that runs in a child."""
+    """A command that runs in a child process."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Command:
         before: Callable[[], None] = lambda: None,
         out: Path | None = None,
     ) -> None:
-        """`place`: a folder for its output; `before`: done in the child, for limits."""
+        """`place`: a folder for its output; `before`: called in the child, to set limits."""
         self._files = [out or place / f"out{time.monotonic_ns()}"]
         self._files.append(place / f"err{time.monotonic_ns()}")
         self._started = time.monotonic()
@@ -105,17 +105,17 @@ class Command:
             os._exit(code)
 
     def signal(self, number: int) -> None:
-        """Send it a signal, unless it has ended."""
+        """Send a signal, unless the command has ended."""
         if self._ended is None:
             with suppress(ProcessLookupError):
                 os.kill(self.number, number)
 
     def poll(self) -> Ended | None:
-        """How it ended, if it has."""
+        """How the command ended; None if it is still running."""
         return self._wait(os.WNOHANG)
 
     def wait(self, seconds: float = 120.0) -> Ended:
-        """How it ended; it is killed if it takes too long (its code is then -SIGKILL)."""
+        """Wait for the command; kill it if it takes too long (its code is then -SIGKILL)."""
         latest = time.monotonic() + seconds
         while (ended := self.poll()) is None:
             if time.monotonic() > latest:
@@ -145,6 +145,6 @@ class Command:
 
 
 def own_megabytes() -> float:
-    """The memory of this process, which a forked child begins with."""
+    """The memory of this process, with which a forked child starts."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 1e6

@@ -1,8 +1,8 @@
-"""Full disks while training, overwriting, quantising and exporting: what was saved stays whole.
+"""Full disks during training, overwriting, quantising and exporting: no saved run is damaged.
 
-Small disks of many sizes are mounted (tmpfs; needs the right to do so). An old run lies on the
-disk; a command writes until there is no room. The old run, or a new one that is complete, must be
-there afterwards, and one clear line.
+Small disks of many sizes are mounted (tmpfs; this needs the right to mount). Each disk holds an old
+run, and a command writes until no space is left. Afterwards the old run or a complete new one must
+be there, and the command must have printed one clear line.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from torture.material import KINDS, write_texts
 from torture.outcomes import differences, outcome
 from torture.tally import Tally
 
-ABOUT = "disk full while training, overwriting, exporting: no old run lost"
+ABOUT = "full disk during training, overwriting or exporting: the old run is not lost"
 TRIALS = 64
-# What a command may get beside the old run, at most, as a part of that: about what it needs.
+# The most space that a command gets, relative to the size of the old run: about what it needs.
 _ROOM = {"train": 2.2, "overwrite": 2.2, "count": 0.15, "quantise": 0.5, "export": 0.05}
 _ROOM |= {"resume": 1.2}
 _WAYS = [*_ROOM]
-_BLOCKS = 40_960  # what a disk loses by whole blocks
-_ALL_OR_NOTHING = ("train", "export", "count", "quantise")  # these leave the old run as it was
+_BLOCKS = 40_960  # bytes that a disk loses because files take whole blocks
+_ALL_OR_NOTHING = ("train", "export", "count", "quantise")  # these must leave the old run unchanged
 
 
 def attempt(trials: int, seed: int, place: Path) -> Tally:
-    """Let commands fill disks."""
+    """Run commands on disks that are too small."""
     drawn, tally = random.Random(seed), Tally()
     prepare()
     write_texts(place, lines=400)

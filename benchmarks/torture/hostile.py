@@ -1,8 +1,8 @@
-"""Run folders that somebody changed and sealed again: refused in one line, or used.
+"""Manipulated run folders with a valid manifest: refused in one line, or used.
 
-A part of a run is changed at random: a value in its JSON, the arrays of its weights, the file
-itself (a FIFO, a device, a folder, garbage, gigabytes of nothing). The manifest gets the right
-hashes. Then a command reads the run. No traceback, no hang, little memory.
+A part of a run is changed at random: a value in its JSON, an array in its weights, or a whole file
+(a FIFO, a device, a folder, garbage, gigabytes of zeros). The manifest gets the right hashes, then
+a command reads the run. Promised: no traceback, no hang, little memory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from torture.commands import Command, Ended, own_megabytes, prepare
 from torture.material import KINDS, write_texts
 from torture.tally import Tally
 
-ABOUT = "resealed hostile run folders: no traceback, no hang, less than 1 GB above the model's"
+ABOUT = "manipulated runs with a valid manifest: no traceback, no hang, below 1 GB of extra memory"
 TRIALS = 1000
 _SECONDS = 60.0
 _TRAINING_SECONDS = 15.0
@@ -41,7 +41,7 @@ _VALUES += [[], {}, [[]], [None], [0], [-1], [10**9] * 3, ["a", "a"], {"a": 1}, 
 
 
 def attempt(trials: int, seed: int, place: Path) -> Tally:
-    """Change runs and read them."""
+    """Manipulate runs and read them."""
     drawn = random.Random(seed)
     prepare()
     write_texts(place)
@@ -62,7 +62,7 @@ def attempt(trials: int, seed: int, place: Path) -> Tally:
 
 
 def _patient(command: Command, training: bool) -> Ended:
-    """How a command ends; a training that goes on and on is stopped, and must save and end."""
+    """Wait for a command; a long training gets SIGTERM and must then save and end."""
     if training:
         latest = time.monotonic() + _TRAINING_SECONDS
         while command.poll() is None and time.monotonic() < latest:
@@ -79,7 +79,7 @@ def _judge(tally: Tally, trial: str, ended: Any, beginning: float) -> None:
         tally.bad("hang", trial)
     elif ended.traceback or ended.code == 70:
         tally.bad("traceback", f"{trial}\n{ended.err[-1500:]}")
-    elif ended.code == -signal.SIGTERM:  # by us, before there was anything to save
+    elif ended.code == -signal.SIGTERM:  # our signal, before there was anything to save
         tally.good("stopped")
     elif ended.code < 0:
         tally.bad(f"signal {-ended.code}", f"{trial}\n{ended.err[-500:]}")
@@ -92,7 +92,7 @@ def _judge(tally: Tally, trial: str, ended: Any, beginning: float) -> None:
 
 
 def _make_runs(place: Path) -> dict[str, Path]:
-    """A finished run of every kind, and one that was stopped on its way."""
+    """A finished run of every kind, and a stopped one where it can be resumed."""
     made = {}
     for name, kind in KINDS.items():
         for ending in ("", "-stopped"):
@@ -124,11 +124,11 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-# Ways to spoil a run ----------------------------------------------------------------------------
+# Ways to manipulate a run -----------------------------------------------------------------------
 
 
 def spoil(run: Path, drawn: random.Random) -> str:
-    """Change a run somewhere and seal it again; what was done."""
+    """Manipulate a run and give it a valid manifest; returns what was changed."""
     ways: list[tuple[int, Callable[[Path, random.Random], str]]] = [
         (12, _change_json),
         (6, _change_arrays),
@@ -147,7 +147,7 @@ def _parts(run: Path) -> dict[str, Any]:
 
 
 def _seal(run: Path, changes: dict[str, Any] | None = None, sizes: bool = True) -> None:
-    """The manifest as elman would write it for what is in the folder now."""
+    """Write the manifest that elman would write for the current files."""
     data = json.loads((run / manifest.MANIFEST).read_text())
     data.pop("sha256")
     for name, entry in data["files"].items():
@@ -168,7 +168,7 @@ def _stored(run: Path, ending: str, drawn: random.Random) -> Path:
 
 
 def _places(tree: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Where values stand in a tree; of long lists only the first few."""
+    """The paths of all values in a tree; only the first few of long lists."""
     found = [path] if path else []
     if isinstance(tree, dict):
         for key in [*tree][:50]:
@@ -254,7 +254,7 @@ def _change_arrays(run: Path, drawn: random.Random) -> str:
 
 
 def _change_header(run: Path, drawn: random.Random) -> str:
-    """Another header before the same numbers, or before gigabytes that take no room on disk."""
+    """Change the header of a weights file, or add gigabytes of zeros that use no disk space."""
     file = _stored(run, ".safetensors", drawn)
     content = file.read_bytes()
     length = int.from_bytes(content[:8], "little")
@@ -288,7 +288,7 @@ def _change_header(run: Path, drawn: random.Random) -> str:
 
 
 def _change_file(run: Path, drawn: random.Random) -> str:
-    """Something else in the place of a file."""
+    """Replace a file by something else."""
     entries = _parts(run)
     name, entry = drawn.choice([*entries.items()])
     file = run / entry.get("stored", name)
@@ -334,7 +334,7 @@ def _change_manifest(run: Path, drawn: random.Random) -> str:
 
 
 def _change_history(run: Path, drawn: random.Random) -> str:
-    """The history is no part of the manifest."""
+    """Change the history, which is not part of the manifest."""
     file = run / "history.jsonl"
     record = {"step": 1, "epoch": 0.5, "train_perplexity": 3.0, "gradient_norm": 1.0}
     record |= {"learning_rate": 1.0, "valid_perplexity": 2.0}

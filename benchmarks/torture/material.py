@@ -1,4 +1,4 @@
-"""Small texts, recipes and runs of every kind, for trials of a fraction of a second."""
+"""Small texts, recipes and runs of every kind, so that a trial takes a fraction of a second."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Kind:
     """A kind of run: how to train it, and which commands read it."""
 
     recipe: str
-    data: str  # the folder of `write_texts` that it is trained on
+    data: str  # the folder of `write_texts` to train on
     settings: tuple[str, ...]
-    commands: tuple[str, ...]  # with {run}, {data}, {out} to be filled in
+    commands: tuple[str, ...]  # templates with {run}, {data} and {out}
 
     def train(self, place: Path, out: Path, *further: str) -> list[str]:
         """The command that trains it."""
@@ -31,7 +31,7 @@ class Kind:
         return arguments
 
     def ask(self, command: str, place: Path, run: Path, out: Path) -> list[str]:
-        """One of its commands, with the places filled in."""
+        """Fill in the template of a command."""
         values = {"run": run, "data": place / self.data, "out": out}
         return [word.format(**values) for word in command.split()]
 
@@ -86,7 +86,7 @@ KINDS = {
 
 
 def write_texts(place: Path, lines: int = 40) -> None:
-    """Folders with a text, tagged and labelled sentences, and pairs."""
+    """Write folders with running text, tagged sentences, labelled sentences and pairs."""
     drawn = random.Random(7)
     sentences = [[drawn.choice(WORDS) for _ in range(drawn.randint(2, 8))] for _ in range(lines)]
     for split, part in (
@@ -110,7 +110,7 @@ def write_texts(place: Path, lines: int = 40) -> None:
 
 
 def reseal(run: Path) -> None:
-    """Make the manifest of a run right again, as somebody would who means harm."""
+    """Write a valid manifest for a manipulated run, as an attacker would."""
     from elman.runs import manifest
 
     data = json.loads((run / manifest.MANIFEST).read_text())

@@ -1,6 +1,6 @@
-"""Too little memory (ulimit -v): one clear line.
+"""Too little memory (ulimit -v): the command must print one clear line.
 
-Commands that need hundreds of megabytes get a few, at many bounds.
+Commands that need hundreds of megabytes run with limits that are too low.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from torture.commands import Command, prepare
 from torture.material import KINDS, WORDS, write_texts
 from torture.tally import Tally
 
-ABOUT = "out of memory (ulimit): one clear line"
+ABOUT = "too little memory (ulimit): one clear line"
 TRIALS = 20
 _LARGE = ["model.hidden_size=1400", "model.embedding_size=1400", "model.num_layers=2"]
 
 
 def attempt(trials: int, seed: int, place: Path) -> Tally:
-    """Give commands too little memory."""
+    """Run commands with too little memory."""
     drawn, tally = random.Random(seed), Tally()
     prepare()
     write_texts(place)

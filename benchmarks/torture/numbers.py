@@ -1,6 +1,6 @@
 """NaN and infinity in loss, gradient, weight, state and validation: never saved, never a traceback.
 
-A number is spoiled in the process that trains, once or for good, in a random step.
+A number in the training process is replaced, once or repeatedly, from a random step on.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _KINDS = ("lstm", "classes", "window", "tagger", "classifier", "translator")
 
 
 def attempt(trials: int, seed: int, place: Path) -> Tally:
-    """Spoil numbers of trainings."""
+    """Put NaN and infinity into trainings."""
     drawn, tally = random.Random(seed), Tally()
     prepare()
     write_texts(place)
@@ -51,7 +51,7 @@ def attempt(trials: int, seed: int, place: Path) -> Tally:
 
 
 def _spoil(where: str, value: float, step: int, times: int) -> Callable[[], None]:
-    """What is done in the child before it trains."""
+    """A function that patches the child process before it trains."""
 
     def patch() -> None:
         left = times

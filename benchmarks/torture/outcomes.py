@@ -1,4 +1,4 @@
-"""What a run folder holds, comparable to the last bit."""
+"""The content of a run folder, in a form that can be compared bit by bit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CLOCKS = ("tokens_per_second",)
 
 
 def outcome(run: Path) -> dict[str, Any]:
-    """Every array as bytes, counters and history; nothing that hangs on a clock."""
+    """Hashes of all arrays, counters and history; nothing that depends on time."""
     contents = read_run(run)
     found: dict[str, Any] = {"config": json.dumps(contents["config.json"], sort_keys=True)}
     for name, content in contents.items():
@@ -35,13 +35,13 @@ def outcome(run: Path) -> dict[str, Any]:
 
 
 def differences(first: dict[str, Any], second: dict[str, Any]) -> list[str]:
-    """The names of what is not the same in both."""
+    """The names of the entries that differ."""
     names = sorted(first.keys() | second.keys())
     return [name for name in names if name not in first or first[name] != second.get(name)]
 
 
 def all_finite(run: Path) -> bool:
-    """Whether every number that a run has learned is one."""
+    """Whether all weights of a run are finite."""
     contents = read_run(run)
     return all(
         np.isfinite(array).all()

@@ -1,8 +1,8 @@
-"""Stopped at any moment, a training goes on as if nothing had happened.
+"""A training that is stopped at any moment continues as if it had not been stopped.
 
-Every cell with every optimizer and every regime, and the other tasks: trained once without a stop,
-then again with stops at random moments (SIGKILL, or a signal that saves first). What both leave
-must be the same to the last bit.
+Covers every cell with every optimizer and every regime, and the other tasks. Each is trained once
+without a stop, then again with stops at random moments (SIGKILL, or a signal that saves first). The
+results of both must be identical to the last bit.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from torture.material import KINDS, write_texts
 from torture.outcomes import differences, outcome
 from torture.tally import Tally
 
-ABOUT = "resume after a stop at any moment, every cell × optimizer × regime, every task: same bytes"
+ABOUT = "stopped at any moment and resumed: same bytes (every cell, optimizer, regime and task)"
 TRIALS = 1000
 _TASKS = ("window", "characters", "tagger", "classifier", "translator", "elmo")
-_STOPS = 2  # of a training
+_STOPS = 2  # per training
 _SIGNALS = [signal.SIGKILL] * 3 + [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 _REGIME_OPTIONS = {
     "scheduled-sampling": ["final=0.2"],
@@ -36,7 +36,7 @@ _REGIME_OPTIONS = {
 
 
 def attempt(trials: int, seed: int, place: Path) -> Tally:
-    """Stop trainings and let them go on."""
+    """Stop trainings and resume them."""
     drawn, tally = random.Random(seed), Tally()
     prepare()
     loop._SAVING_SHARE, loop._HISTORY_STEPS = 0, 6  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""What came of the trials of a promise."""
+"""Counts the outcomes of the trials of a promise."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-_SHOWN = 20  # failures that are kept with what was said
+_SHOWN = 20  # failures that are stored with their details
 
 
 @dataclass
 class Tally:
-    """Trials, failures, and what there is to know about them."""
+    """Trials, outcomes and failures."""
 
     trials: int = 0
     failures: Counter[str] = field(default_factory=Counter)
-    seen: Counter[str] = field(default_factory=Counter)  # outcomes that are fine
+    seen: Counter[str] = field(default_factory=Counter)  # outcomes that keep the promise
     examples: list[str] = field(default_factory=list)
     figures: dict[str, Any] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
 
     def good(self, what: str) -> None:
-        """A trial that went as promised."""
+        """Count a trial that kept the promise."""
         self.trials += 1
         self.seen[what] += 1
 
     def bad(self, what: str, detail: str) -> None:
-        """A trial that broke the promise."""
+        """Count a trial that broke the promise."""
         self.trials += 1
         self.failures[what] += 1
         if len(self.examples) < _SHOWN:
@@ -39,7 +39,7 @@ class Tally:
         self.figures[name] = max(value, self.figures.get(name, value))
 
     def to_data(self) -> dict[str, Any]:
-        """Plain data, for the table of the docs."""
+        """Plain data, for the table in the docs."""
         return {
             "trials": self.trials,
             "failures": dict(self.failures),

@@ -1,8 +1,8 @@
-"""Two writers and one folder: one of them wins, the other is told, and nothing is mixed or lost.
+"""Two processes write to one folder: one wins, the other is refused, and nothing is mixed or lost.
 
-All pairs of training, overwriting, resuming, importing and quantising, at random distances; in some
-trials one of them is killed. What is in the folder afterwards must be, to the last bit, what one of
-the writers makes alone, or what was there before.
+Covers all pairs of training, overwriting, resuming, importing and quantising, with random delays.
+In some trials one process is killed. Afterwards the folder must contain, to the last bit, either
+what one of the writers produces alone or what was there before.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from torture.material import KINDS, write_texts
 from torture.outcomes import differences, outcome
 from torture.tally import Tally
 
-ABOUT = "two writers, one folder: nothing mixed, nothing lost"
+ABOUT = "two processes write to one folder: nothing mixed, nothing lost"
 TRIALS = 200
-_KILLED = 0.25  # share of the trials in which one writer is killed
+_KILLED = 0.25  # share of trials in which one writer is killed
 _OLD = "old"
 
 
 def attempt(trials: int, seed: int, place: Path) -> Tally:
-    """Set pairs of writers on one folder."""
+    """Let pairs of writers write to one folder."""
     drawn, tally = random.Random(seed), Tally()
     prepare()
     write_texts(place)
@@ -56,7 +56,7 @@ def attempt(trials: int, seed: int, place: Path) -> Tally:
 
 
 def _writers(place: Path) -> dict[str, list[str]]:
-    """Commands that write to RUN."""
+    """Commands that write to the folder RUN."""
     lstm, run = KINDS["lstm"], Path("RUN")
     often = "training.save_minutes=0"
     made = {
@@ -66,14 +66,14 @@ def _writers(place: Path) -> dict[str, list[str]]:
         "quantise": ["quantise", str(place / "source"), "--out", "RUN"],
     }
     made |= {f"{name} --overwrite": [*words, "--overwrite"] for name, words in made.items()}
-    for number, words in enumerate(made.values()):  # so that each makes another run
+    for number, words in enumerate(made.values()):  # so that their runs differ
         if words[0] == "train":
             words += ["--seed", str(number)]
     return made | {"resume": ["train", "--resume", "RUN"]}
 
 
 def _alone(writers: dict[str, list[str]], place: Path) -> dict[str, Any]:
-    """What each makes alone; and the run that is there before, stopped on its way."""
+    """What each writer produces alone; and the old run, a stopped training."""
     old = KINDS["lstm"].train(place, place / _OLD, "training.epochs=4")
     _finish(Command([*old, "--seed", "99"], place, before=_stop_early), 143)
     source = KINDS["lstm"].train(place, place / "source")
@@ -103,7 +103,7 @@ def _at(words: list[str], run: Path) -> list[str]:
 def _fight(
     writers: list[list[str]], place: Path, run: Path, drawn: random.Random, kill: bool
 ) -> list[Ended]:
-    """Start both, and kill one if asked."""
+    """Start both writers, and kill one if `kill` is set."""
     begun = [Command(_at(writers[0], run), place)]
     time.sleep(drawn.choice([0.0, drawn.uniform(0, 0.1), drawn.uniform(0, 1.5)]))
     begun.append(Command(_at(writers[1], run), place))
@@ -131,7 +131,7 @@ def _judge(
     place: Path,
     ended: list[Ended],
 ) -> tuple[str, str] | None:
-    """What is wrong with what the folder holds, if anything."""
+    """What is wrong with the content of the folder; None if nothing."""
     won = [name for name, one in zip(names, ended, strict=True) if one.code == 0]
     said = " | ".join(one.err.strip()[-150:] for one in ended)
     if not run.exists():
@@ -148,7 +148,7 @@ def _judge(
         return "broken", f"{error}; {said}"
     candidates = [*names, *([_OLD] if existing else [])]
     match = [name for name in candidates if not differences(alone[name], found)]
-    if not match and kill:  # a training that was killed on its way goes on to where it would be
+    if not match and kill:  # resume a killed training; it must reach the same end
         Command(["train", "--resume", str(run)], place).wait()
         found = outcome(run)
         match = [name for name in (*candidates, "resume") if not differences(alone[name], found)]

@@ -79,6 +79,9 @@ GROUPS = {
         "study vary": "Train every combination of given settings and compare them in one table.",
         "study cells": "Train networks that differ only in their cell, and look inside them.",
     },
+    "Set up": {
+        "completion": "Print a script that completes commands and options in your shell.",
+    },
 }
 # Names of 0.1 that still work.
 RENAMED = {
@@ -96,8 +99,8 @@ _PARAMETERS = re.compile(r"^Parameters\n-+\n", re.MULTILINE)
 _BREAK = "\0"  # marks a line break that must stay
 
 
-def build_app(called: str = "") -> App:
-    """Build the program; only the called command is loaded, the others are a name and a summary."""
+def build_app(*loaded: str) -> App:
+    """Build the program; only these commands are loaded, the others are a name and a summary."""
     app = App(
         name="elman",
         help=_ABOUT[""],
@@ -118,7 +121,7 @@ def build_app(called: str = "") -> App:
                 options["group"] = group
             elif above not in app:
                 app.command(App(name=above, help=_ABOUT[above], group=group, **options))
-            if name == called:
+            if name in loaded:
                 command = App(name=last, **options)
                 command.default(load_command(name))
             else:

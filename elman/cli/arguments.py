@@ -7,12 +7,12 @@ described under "Parameters" in its docstring. (The docstring parser would drop 
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from elman.errors import InputError
-from elman.recipes import load_recipe
+from elman.recipes import load_recipe, shipped_names
 from elman.text.reader import Document, read_document, read_standard_input
 from elman.text.tables import columns_setting
 
@@ -40,8 +40,16 @@ WholeNumber = Annotated[int, Parameter(converter=_whole)]
 
 Run = Annotated[str, Parameter(help="A run folder.")]
 CountRun = Annotated[str, Parameter(help="A run folder of an n-gram model.")]
+if TYPE_CHECKING:
+    _RecipeName = str
+else:  # shells complete the names; any other text is a file
+    _RecipeName = Literal[shipped_names()] | str
 Recipe = Annotated[
-    str, Parameter(help="A built-in recipe (elman list recipes) or a TOML file of your own.")
+    _RecipeName,
+    Parameter(
+        help="A built-in recipe (elman list recipes) or a TOML file of your own.",
+        show_choices=False,
+    ),
 ]
 Data = Annotated[
     str,

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from elman.cli.arguments import Device, Json, Threads
 from elman.cli.output import note, print_json, tell, watched
 from elman.cli.reproduce_output import print_next, print_result, print_tables
-from elman.errors import InputError, choose
+from elman.errors import InputError
 from elman.experiments.reproduce.costs import plan_rows
 from elman.experiments.reproduce.data import require_data, rows_with_text
 from elman.experiments.reproduce.deadline import Deadline
@@ -19,7 +19,7 @@ from elman.experiments.reproduce.measuring import reproduce_row
 from elman.experiments.reproduce.page import write_page
 from elman.experiments.reproduce.queue import Rows, work_off
 from elman.experiments.reproduce.ranking import pending_jobs, rank_jobs
-from elman.experiments.reproduce.registry import PublishedTable, Tables, read_tables
+from elman.experiments.reproduce.registry import PublishedTable, Tables, named_tables
 from elman.experiments.reproduce.report import rewrite
 from elman.experiments.reproduce.results import Kept, Result, read_kept, update_kept
 from elman.experiments.reproduce.status import obstacle
@@ -78,7 +78,7 @@ class Order:
 
     @property
     def file(self) -> Path:
-        """The file of results."""
+        """The results file."""
         return Path(self.results) if self.results else Path(self.out) / "results.json"
 
     def refuse_contradictions(self) -> None:
@@ -142,9 +142,8 @@ def reproduce(
     """
     order = order or Order()
     order.tables = tables
-    known = read_tables(files=[name for name in tables if name.endswith(".toml")])
-    names = [Path(name).stem if name.endswith(".toml") else name for name in tables]
-    chosen = [choose(known, name, "table") for name in names] or [*known.values()]
+    known, named = named_tables(tables)
+    chosen = named or [*known.values()]
     read_kept(order.file)  # refuse an unusable file before the work
     order.refuse_contradictions()
     if order.write:

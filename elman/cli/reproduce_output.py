@@ -3,8 +3,6 @@
 Takes what is known about rows, prints tables or JSON; called by `reproduce.py`.
 """
 
-from typing import Any
-
 from elman.cli.output import duration, print_json, print_table
 from elman.experiments.reproduce.costs import spent
 from elman.experiments.reproduce.ranking import Ranked
@@ -84,7 +82,7 @@ def print_tables(workshop: Workshop, chosen: list[PublishedTable], json: bool) -
     """List the rows with their figures, verdicts and costs."""
     rows = statuses(workshop.tables, chosen, workshop.known())
     if json:
-        print_json([_as_data(status) for status in rows])
+        print_json([status.to_data() for status in rows])
         return
     for table in chosen:
         print(f"{table.name}: {table.title} ({table.source}; {table.metric})")
@@ -111,15 +109,3 @@ def _list_line(status: Status, *, alone: bool) -> list[str]:
         str(status.cost or "–") if short else training_cost(status) or "–",
     ]
     return [*line, evidence(result) if result else ""] if alone else line
-
-
-def _as_data(status: Status) -> dict[str, Any]:
-    """A status as plain data."""
-    return {
-        "table": status.table.name,
-        "metric": status.table.metric,
-        "row": status.row,
-        "verdict": {"kind": status.verdict.kind, "text": str(status.verdict)},
-        "cost": status.cost,
-        "result": status.result,
-    }

@@ -66,7 +66,8 @@ def train(
     ----------
     resume
         Continue this run where it stopped; bit-identical if --threads is the same. A run with a
-        budget of time continues with the rest of it. With --budget, train on for that budget.
+        budget of time continues with the rest of it. To train a run for longer, add
+        --set training.epochs=N or a new --budget.
     start_from
         Start from the vocabulary and weights of this run (fine-tuning). Tagging, classification and
         question answering start from the word vectors and layers of this language model.
@@ -85,10 +86,11 @@ def train(
             options |= {"overrides": overrides, "overwrite": overwrite}
             trained = _train(recipe, options, machine)
         else:
-            options |= {"recipe": recipe, "set": set, "columns": columns}
+            options |= {"recipe": recipe, "overrides": set, "columns": columns}
             trained = _resume(resume, options, machine)
     if not processes.rank:  # only the first process prints
-        _print(str(resume or out), trained, json)
+        run = str(resume or out)
+        _print(run, trained, json, processes.resume_command(Path(run)))
 
 
 def _train(recipe: str | None, options: dict[str, Any], machine: dict[str, Any]) -> Trained:
@@ -101,17 +103,23 @@ def _train(recipe: str | None, options: dict[str, Any], machine: dict[str, Any])
 
 def _resume(run: str, options: dict[str, Any], machine: dict[str, Any]) -> Trained:
     data, budget = options.pop("data"), options.pop("budget")
+    overrides = options.pop("overrides")
     for name, value in options.items():
         if value not in (None, ()):
             flag = {"recipe": "the recipe", "start_from": "--from"}.get(name, f"--{name}")
             raise InputError(f"--resume continues the run with its own settings; leave out {flag}")
     with watched(machine) as (watched_machine, progress):
         return resume(
-            Path(run), data=data, budget=budget, machine=watched_machine, progress=progress
+            Path(run),
+            data=data,
+            overrides=overrides,
+            budget=budget,
+            machine=watched_machine,
+            progress=progress,
         )
 
 
-def _print(run: str, trained: Trained, json: bool) -> None:
+def _print(run: str, trained: Trained, json: bool, resume_command: str) -> None:
     facts = trained.facts
     if json:
         print_json({"run": run, "config": trained.config.to_data(), **facts})
@@ -124,8 +132,20 @@ def _print(run: str, trained: Trained, json: bool) -> None:
     if "budget" in facts:
         for line in _budget_lines(trained):
             print(line)
+    if facts.get("training", {}).get("improving"):
+        longer = f"--set training.epochs={2 * facts['training']['of_epochs']:g}"
+        if "budget" in facts:
+            longer = f"--budget {_twice(facts['budget'])}"
+        print(f"validation was still improving; to train for longer: {resume_command} {longer}")
     print(f"trained in {facts['seconds']:.1f} s, saved in {run}")
     print(f"next: {trained.next_command(run)}")
+
+
+def _twice(budget: dict[str, Any]) -> str:
+    """Twice a budget, as it is written on the command line."""
+    if budget["seconds"] is None:
+        return f"{2 * budget['teraflop']:g}teraflop"
+    return f"{2 * budget['seconds']:g}s"
 
 
 def _budget_lines(trained: Trained) -> list[str]:

@@ -175,7 +175,7 @@ class MaximumLikelihood(Smoother):
     count(context)   = 0    0 / 0: probabilities after this context are undefined
     """
 
-    about = "relative frequencies: unseen n-grams get probability 0, unseen contexts none at all"
+    about = "relative frequencies: unseen n-grams have probability 0, unseen contexts are undefined"
     interpolated = True
     defined_if_unseen = False
 

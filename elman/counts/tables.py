@@ -68,8 +68,10 @@ class Tables:
         if len(keys) == 0 or len(askable) == 0:
             return numbers
         wanted = prefixes.flat[askable] * self.vocabulary_size + words.flat[askable]
+        ascending = wanted.argsort()  # neighbours in the table share their way through memory
+        wanted = wanted[ascending]
         places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        numbers.flat[askable] = np.where(keys[places] == wanted, places, -1)
+        numbers.flat[askable[ascending]] = np.where(keys[places] == wanted, places, -1)
         return numbers
 
     def score(self, rows: Array) -> Array:

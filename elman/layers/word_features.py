@@ -22,10 +22,11 @@ from torch import nn
 from elman.batches.featured import FeaturedSentences
 from elman.batches.sentences import Sentences
 from elman.layers.dropout import check_rate
+from elman.layers.hashing import affixes, into_table
 from elman.layers.poolings import LastState
 from elman.layers.stack import Stack, StackConfig
 from elman.registry import Registry
-from elman.text.word_list import SYMBOLS
+from elman.text.word_list import BEGIN, SYMBOLS
 
 
 class Spelling(nn.Module, ABC):
@@ -95,9 +96,50 @@ class RecurrentSpelling(Spelling):
         return self.last(run.outputs, lengths)
 
 
+_LONGEST_AFFIX = 4  # bytes
+_AFFIXES = 1 << 14  # size of the hash table
+_CAPITAL, _SMALL, _DIGIT = (65, 90), (97, 122), (48, 57)  # bytes
+
+
+class Affixes(Filters):
+    """Character filters, prefixes, suffixes and the shape of a word (Ratnaparkhi 1996).
+
+    [filters; Σ vectors of the prefixes and suffixes of one to four bytes, and of the shape]
+    """
+
+    about = "filters over three characters, prefixes, suffixes and the shape of the word"
+
+    def __init__(self, character_size: int, size: int) -> None:
+        super().__init__(character_size, size)
+        self.affix_vectors = nn.Embedding(_AFFIXES, size)
+        nn.init.zeros_(self.affix_vectors.weight)  # an affix unseen in training adds nothing
+        self.size = 2 * size
+
+    def forward(self, spelled: torch.Tensor) -> torch.Tensor:
+        numbers, real = affixes(spelled, _LONGEST_AFFIX)
+        numbers = torch.cat([numbers, shapes(spelled).unsqueeze(1)], 1)
+        real = torch.cat([real, real.new_ones(len(real), 1)], 1)
+        vectors = self.affix_vectors(into_table(numbers, _AFFIXES)) * real.unsqueeze(2)
+        return torch.cat([super().forward(spelled), vectors.sum(1)], 1)
+
+
+def shapes(spelled: torch.Tensor) -> torch.Tensor:
+    """A number for the shape of each word: the kind of its first character, and which kinds occur:
+    capital and small letters, digits and other marks, (N,).
+    """
+    kinds = torch.stack([_within(spelled, *kind) for kind in (_CAPITAL, _SMALL, _DIGIT)], 2)
+    marks = (spelled > 0) & (spelled < BEGIN) & ~kinds.any(2)
+    found = torch.cat([kinds.any(1), kinds[:, 1], marks.any(1, keepdim=True)], 1)  # (N, 7)
+    return (found * 2 ** torch.arange(7, device=spelled.device)).sum(1)
+
+
+def _within(spelled: torch.Tensor, first: int, last: int) -> torch.Tensor:
+    return (spelled > first) & (spelled <= last + 1)  # symbols are bytes plus one
+
+
 SPELLINGS = Registry(
     "way of spelling",
-    {"none": Nothing, "cnn": Filters, "rnn": RecurrentSpelling},
+    {"none": Nothing, "cnn": Filters, "affixes": Affixes, "rnn": RecurrentSpelling},
     group="spellings",
 )
 

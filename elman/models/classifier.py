@@ -8,6 +8,8 @@ Pairs as in InferSent (Conneau et al. 2017).
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,8 +18,10 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from elman.batches.sentences import ExampleBatch, Sentences
+from elman.errors import InputError
 from elman.layers.dropout import check_rate, dropout
 from elman.layers.encoders import EncoderConfig, SentenceEncoder
+from elman.layers.ngram_scores import NgramScores
 from elman.layers.poolings import POOLINGS
 from elman.models.contract import Loss
 from elman.models.sentence_model import SentenceModel
@@ -30,11 +34,16 @@ class ClassifierConfig(EncoderConfig):
 
     pooling: str = "max"  # elman list poolings
     dropout_pooled: float = 0.3  # dropout of the sentence vector
+    ngrams: int = 0  # size of the hash table of the linear n-gram classifier; 0: none
+    dropout_ngrams: float = 0.5  # dropout of the n-grams of a sentence
 
     def __post_init__(self) -> None:
         super().__post_init__()
         POOLINGS.check(self.pooling)
         check_rate(self.dropout_pooled, "dropout_pooled")
+        check_rate(self.dropout_ngrams, "dropout_ngrams")
+        if self.ngrams < 0:
+            raise InputError(f"model.ngrams={self.ngrams}: must not be negative")
 
 
 class Classifier(SentenceModel):
@@ -65,13 +74,21 @@ class Classifier(SentenceModel):
         directions = 2 if config.encoder == "recurrent" and config.bidirectional else 1
         self.pooling = POOLINGS[config.pooling](size, directions)
         self.scores = nn.Linear(size if texts == 1 else 4 * size, labels)
+        self.ngrams = nn.ModuleList(
+            NgramScores(labels, table=config.ngrams, dropout=config.dropout_ngrams)
+            for _ in range(texts if config.ngrams else 0)
+        )
 
     def loss(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:
         """Nats of the correct labels. Labels unseen in training add no loss; `errors` has them."""
-        scores = self.score(batch.inputs)
-        unseen = scores.shape[1]  # its number
-        nats = cross_entropy(scores, batch.targets, reduction="sum", ignore_index=unseen)
-        return Loss(nats, batch.tokens, self.encoder.penalty()), ()
+        parts = self._parts(batch.inputs)
+        unseen = parts[0].shape[1]  # its number
+        nats = cross_entropy(_sum(parts), batch.targets, reduction="sum", ignore_index=unseen)
+        penalty = self.encoder.penalty()
+        if len(parts) > 1:  # each also learns alone, or one would leave the other no gradient
+            alone = [cross_entropy(part, batch.targets, ignore_index=unseen) for part in parts]
+            penalty = penalty + _sum(alone)
+        return Loss(nats, batch.tokens, penalty), ()
 
     def errors(self, batch: ExampleBatch) -> int:
         """The number of wrong labels."""
@@ -89,10 +106,19 @@ class Classifier(SentenceModel):
 
     def score(self, texts: tuple[Sentences, ...]) -> torch.Tensor:
         """Scores of the labels, (B, K)."""
+        return _sum(self._parts(texts))
+
+    def _parts(self, texts: tuple[Sentences, ...]) -> list[torch.Tensor]:
+        """The scores of the network, and those of the n-grams if there are any."""
         pooled = [self.pooling(self.encoder(text), text.lengths) for text in texts]
         vector = pooled[0]
         if len(pooled) == 2:
             first, second = pooled
             vector = torch.cat([first, second, (first - second).abs(), first * second], dim=1)
         vector = dropout(vector, self.config.dropout_pooled, self.training)
-        return self.scores(vector)
+        linear = [part(text) for part, text in zip(self.ngrams, texts, strict=False)]
+        return [self.scores(vector), *([_sum(linear)] if linear else [])]
+
+
+def _sum(parts: Sequence[torch.Tensor]) -> torch.Tensor:
+    return functools.reduce(torch.add, parts)

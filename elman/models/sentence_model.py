@@ -26,7 +26,7 @@ class SentenceModel(Kept, ABC):
     task: ClassVar[str]  # the task that trains it
     config_class: ClassVar[type]
     text_class: ClassVar[type] = SentenceConfig  # the settings of the section text
-    judged_by: ClassVar[str] = "error"  # the error rate in validation
+    judged_by: str = "error"  # the error rate in validation
 
     @abstractmethod
     def loss(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:

@@ -25,6 +25,8 @@ _OPTIONS_OF = {
     "input": "input_options",
     "output": "output_options",
     "regime": "regime_options",
+    "epochs": "min_steps",
+    "batch_size": "min_batches",
 }
 
 
@@ -54,7 +56,16 @@ class RunConfig:
 
 def recipe_names() -> dict[str, str]:
     """The shipped recipes and their descriptions."""
-    return {path.stem: read_toml(path)["about"] for path in sorted(_FOLDER.glob("*.toml"))}
+    return {path.stem: read_toml(path)["about"] for path in _shipped()}
+
+
+def shipped_names() -> tuple[str, ...]:
+    """The names of the shipped recipes; no file is read."""
+    return tuple(path.stem for path in _shipped())
+
+
+def _shipped() -> list[Path]:
+    return sorted(_FOLDER.glob("*.toml"))
 
 
 def load_recipe(recipe: str, overrides: Iterable[str] = (), seed: int | None = None) -> RunConfig:
@@ -75,7 +86,9 @@ def load_recipe(recipe: str, overrides: Iterable[str] = (), seed: int | None = N
 
 
 def _without_options(tree: dict[str, Any], overrides: list[str]) -> dict[str, Any]:
-    """A recipe without the options of an overridden component: another cell has others."""
+    """A recipe without the options of an overridden component: another cell has others. Given
+    epochs or a given batch size also cancel the minimum in the recipe.
+    """
     tree = {name: dict(part) if isinstance(part, dict) else part for name, part in tree.items()}
     for override in overrides:
         section, _, field = override.partition("=")[0].strip().partition(".")

@@ -202,5 +202,5 @@ def check_prompt(prompt: str | list[int], vocabulary_size: int, limits: Limits) 
     for number in prompt:
         if number >= vocabulary_size:
             raise InputError(
-                f"prompt: id {number} is not below the vocabulary size {vocabulary_size}"
+                f"prompt: id {number} is too large; the vocabulary has {vocabulary_size} tokens"
             )

@@ -52,7 +52,7 @@ def detokenize(model: ServedModel, asked: DetokenizeRequest, limits: Limits) -> 
     for number in asked.tokens:
         if number >= len(tokenizer):
             raise InputError(
-                f"tokens: id {number} is not below the vocabulary size {len(tokenizer)}"
+                f"tokens: id {number} is too large; the vocabulary has {len(tokenizer)} tokens"
             )
     return {"prompt": tokenizer.write(asked.tokens)}
 

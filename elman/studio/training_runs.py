@@ -27,7 +27,7 @@ from elman.tasks.saved_runs import task_of
 from elman.training.history import HISTORY, read_history
 
 _DEPTHS = ("*", "*/*")  # a single run, or a run in the folder of a series
-_MEASURES = ("perplexity", "error")  # of a validation; lower is better for both
+_MEASURES = ("perplexity", "error", "span_error")  # of a validation; lower is better
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,7 @@ class TrainingRun:
             "name": self.name,
             "kind": model.get("kind"),
             "cell": model.get("cell"),
+            "order": model.get("order"),
             "recipe": last_part(self.config.get("recipe")),
             "data": last_part((self.facts.get("data") or {}).get("name")),
             "training": self.is_training,
@@ -188,6 +189,7 @@ def _rung(
         "kind": model.get("kind"),
         "recipe": last_part(config.get("recipe")),
         "cell": model.get("cell"),
+        "order": model.get("order"),
         "parameters": (facts.get("model") or {}).get("parameters"),
         "seconds": facts.get("seconds"),
         "value": validation[measure],

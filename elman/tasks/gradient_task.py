@@ -9,6 +9,7 @@ import json
 import math
 from abc import abstractmethod
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -32,13 +33,16 @@ from elman.tasks.budgeted import (
     kept_budget,
     pace_of,
 )
+from elman.tasks.extension import extend, refuse_nothing_left
 from elman.tasks.planning import measure_plan
 from elman.tasks.saved_runs import require_facts, saved_run
 from elman.tasks.sizing import Choice, choose_size, with_config
 from elman.tasks.task import Lesson, Order, Plan, Task, same_corpus
 from elman.tasks.trained import Trained
 from elman.tasks.training_run import TrainingRun
+from elman.text.corpora import Corpus
 from elman.training.checkpoints import first_step_checked, read_state, restore
+from elman.training.data_size import describe_fit, fit_batch_size, fit_schedule
 from elman.training.machine import Machine
 from elman.training.memory import refuse_too_large
 from elman.training.probe import measure_speed
@@ -122,20 +126,23 @@ class GradientTask(Task):
 
     def training_lines(self, facts: dict[str, Any]) -> list[str | MeasureTable]:
         training = facts["training"]
+        early = ""
+        if training.get("ended_early"):
+            early = f"; early stopping, planned epochs {training['of_epochs']:g}"
         return [
             f"{facts['model']['parameters']:,} parameters; epochs {training['epochs']:g}, "
-            f"steps {training['steps']:,}, {training['teraflop']:,.3g} teraflop"
+            f"steps {training['steps']:,}, {training['teraflop']:,.3g} teraflop{early}"
         ]
 
     @classmethod
-    def fit(cls, config: RunConfig, data: str, order: Order) -> Trained:
+    def fit(cls, config: RunConfig, data: str | Corpus, order: Order) -> Trained:
         machine = order.machine
         machine.processes.check(config.training.batch_size)
         if order.out is None and machine.tensorboard:
             raise InputError("tensorboard needs a run folder to write to; give --out")
         known = None if order.before is None else cls.known_from(order.before, config)
         order.told("reading")
-        corpus = cls.open(data, config)
+        corpus = cls.opened(data, config)
         lesson = cls.prepare(corpus, config, order.told, known)
         if machine.processes.count > 1:
             said = _first_words(machine.processes, lesson)
@@ -160,21 +167,27 @@ class GradientTask(Task):
         device = machine.prepare()
         order.told("reading")
         corpus = same_corpus(path, saved, data)
-        lesson = cls.prepare(corpus, saved.config, order.told, saved.task)
+        task = copy(saved.task)
+        if order.overrides:
+            task.config = extend(path, saved.config, saved.facts, order.overrides)
+        lesson = cls.prepare(corpus, task.config, order.told, task)
         kept = kept_budget(path, saved.facts)
         if kept is not None:
-            lesson = with_config(lesson, saved.config, kept.validated)
+            lesson = with_config(lesson, task.config, kept.validated)
         trainer = build_trainer(lesson, device, machine.processes)
         restore(path, trainer, contents)
+        if order.overrides:
+            refuse_nothing_left(path, trainer)
+            saved.facts["extended"] = [*saved.facts.get("extended", []), trainer.epochs_done]
         run = _training_run(trainer, lesson, saved.facts, machine, path)
         if order.allowance is not None:
             run.keep_pace(_extend(path, trainer, lesson, order), new=True)
         elif kept is not None:
             run.keep_pace(continue_pace(kept, order.started))
         with first_step_checked(path, trainer):
-            run.train(records=state["history"], lock=lock)
-        saved.task.config = run.config
-        return saved.task.trained_class(saved.task, trainer.model, run.facts, run.name)
+            run.train(records=state["history"], lock=lock, new_settings=bool(order.overrides))
+        task.config = run.config
+        return task.trained_class(task, trainer.model, run.facts, run.name)
 
     @classmethod
     def plan(cls, config: RunConfig, data: str, order: Order) -> Plan:
@@ -191,7 +204,7 @@ class GradientTask(Task):
             notes, settings = [*notes, *choice.notes], choice.settings
         trainer = build_trainer(lesson, device)
         order.told("measuring a few steps")
-        found = measure_plan(lesson.task.config, data, trainer, notes)
+        found = measure_plan(lesson.task.config, data, trainer, [*notes, *lesson.notes])
         return replace(found, settings=settings)
 
     # Run folders ----------------------------------------------------------------------------------
@@ -287,13 +300,18 @@ def build_trainer(
         lesson.notes += task.take_over(before, model, warn)
         torch.manual_seed(seed)  # as if nothing had been drawn for weights
     batches = task.batches(lesson.train, training.batch_size, seed)
+    batch_size = fit_batch_size(training, batches, processes.count)
+    if batch_size != training.batch_size:
+        batches = task.batches(lesson.train, batch_size, seed)
+    fitted = fit_schedule(replace(training, batch_size=batch_size), batches)
+    lesson.notes += describe_fit(training, fitted)
     validation = None
     if lesson.valid is not None:
         validation = task.batches(lesson.valid, training.batch_size, None)
     model.to(device)
     processes.copy_first(model.state_dict().values())  # other machines may have drawn others
     processes.seed(seed)
-    return Trainer(model, batches, training, validation, processes)
+    return Trainer(model, batches, fitted, validation, processes)
 
 
 def _training_run(

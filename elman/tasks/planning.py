@@ -26,16 +26,16 @@ _VALIDATED_TOKENS = 100  # of a row of validation, about
 
 def measure_plan(config: RunConfig, data: str, trainer: Trainer, notes: list[str]) -> Plan:
     """Measure a few steps and extrapolate."""
-    narrowed = _narrow(config, trainer)
+    narrowed = _narrow(trainer)
     measured = measure_speed(trainer, _PROBE_SECONDS)
     speed, validation_speed = measured.tokens_per_second, measured.validation_speed
     if message := measured.note():
         notes = [*notes, message]
     if narrowed is not None and math.isfinite(validation_speed):
-        speed = _speed_of_whole(config, trainer, speed, validation_speed)
+        speed = _speed_of_whole(trainer, speed, validation_speed)
     if narrowed is not None:
         trainer.batches = narrowed
-    training, model = config.training, trainer.model
+    training, model = trainer.config, trainer.model
     tokens = trainer.batches.tokens_per_epoch
     steps_per_epoch = trainer.batches.steps_per_epoch or (
         math.ceil(tokens / (training.batch_size * training.window))
@@ -94,12 +94,12 @@ class _Narrow(Batches):
         self.batches.go_to(position)
 
 
-def _narrow(config: RunConfig, trainer: Trainer) -> Batches | None:
+def _narrow(trainer: Trainer) -> Batches | None:
     """Measure with fewer rows if a step would take many seconds, as with a vocabulary of 400,000
     words; the batches stay unchanged.
     """
-    size = config.training.batch_size
-    per_step = size * config.training.window
+    size = trainer.config.batch_size
+    per_step = size * trainer.config.window
     if not isinstance(trainer.batches, Stream | Lines | Pairs):
         return None
     if trainer.validation is not None:
@@ -116,13 +116,11 @@ def _narrow(config: RunConfig, trainer: Trainer) -> Batches | None:
     return whole
 
 
-def _speed_of_whole(
-    config: RunConfig, trainer: Trainer, speed: float, validation_speed: float
-) -> float:
+def _speed_of_whole(trainer: Trainer, speed: float, validation_speed: float) -> float:
     """Tokens per second of whole batches: the further rows cost what their operations take at the
     rate of validation; the rest of a step, which is the same for any number of rows, was measured.
     """
-    model, whole = trainer.model, config.training.batch_size * config.training.window
+    model, whole = trainer.model, trainer.config.batch_size * trainer.config.window
     narrow = trainer.counters.tokens_in_epoch / trainer.counters.step
     rate = 2 * model.multiplications(whole, learning=False) * validation_speed
     further = 6 * model.multiplications(whole) * (whole - narrow) / rate

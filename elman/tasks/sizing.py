@@ -19,12 +19,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from elman.batches import Batches
 from elman.config import apply_overrides
 from elman.errors import InputError
 from elman.recipes import RunConfig, config_from_data
 from elman.tasks.task import Lesson
 from elman.training.budget import Allowance
+from elman.training.data_size import fit_batch_size, fit_schedule
 from elman.training.probe import Speed, measure_speed
+from elman.training.settings import TrainingConfig
 from elman.training.trainer import Trainer
 
 FACTORS = (0.25, 0.35, 0.5, 0.65, 0.8, 1.0, 1.25, 1.6, 2.0, 2.5)  # of the width of the recipe
@@ -74,7 +77,7 @@ def with_config(lesson: Lesson, config: RunConfig, validated: int | None = None)
     task = copy.copy(lesson.task)
     task.config = config
     valid = lesson.valid if validated is None or lesson.valid is None else lesson.valid[:validated]
-    return replace(lesson, task=task, valid=valid)
+    return replace(lesson, task=task, valid=valid, notes=[*lesson.notes])
 
 
 class _Sizing:
@@ -96,9 +99,10 @@ class _Sizing:
         self.fixed_model = fixed_model
         self.budget = allowance.budget
         self.recipe: RunConfig = lesson.task.config
-        self.base = self._changed(self.recipe, self._cheaper())
-        batches = lesson.task.batches(lesson.train, self.recipe.training.batch_size, 0)
-        training = self.recipe.training
+        # The minimum of steps has had its say in the reference; the budget decides from here on.
+        self.base = self._changed(self.recipe, {**self._cheaper(), "training.min_steps": 0})
+        training, batches = self._fitted()
+        self.reference_epochs = training.epochs
         self.share = share
         self.tokens = round(batches.tokens_per_epoch / share)
         per_step = training.batch_size * training.window
@@ -107,10 +111,19 @@ class _Sizing:
         self.most_epochs = max(_EPOCHS_TIMES * training.epochs, _FEWEST_STEPS / self.steps)
         self.notes: list[str] = []
 
+    def _fitted(self) -> tuple[TrainingConfig, Batches]:
+        """The training of the recipe as it would be for this data, and its batches."""
+        stated, task = self.recipe.training, self.lesson.task
+        batches = task.batches(self.lesson.train, stated.batch_size, 0)
+        size = fit_batch_size(stated, batches)
+        if size != stated.batch_size:
+            batches = task.batches(self.lesson.train, size, 0)
+        return fit_schedule(replace(stated, batch_size=size), batches), batches
+
     def choose(self) -> Choice:
         products = self._multiplications(self.base)
         enough = _TOKENS_PER_PRODUCT * products / self.tokens
-        reference = min(self.recipe.training.epochs, enough)
+        reference = min(self.reference_epochs, enough)
         if self.budget.teraflop is not None:
             affordable = self.budget.teraflop * 1e12
             config = self._scaled(affordable / self._operations(self.base, reference))

@@ -106,6 +106,11 @@ class Task(ABC):
         return cls.open(data, config)
 
     @classmethod
+    def opened(cls, data: str | Corpus, config: RunConfig) -> Corpus:
+        """The corpus itself, or the documents of a path or a built-in corpus."""
+        return data if isinstance(data, Corpus) else cls.open(data, config)
+
+    @classmethod
     @abstractmethod
     def prepare(
         cls, corpus: Corpus, config: RunConfig, told: Told, known: Self | None = None
@@ -147,7 +152,7 @@ class Task(ABC):
 
     @classmethod
     @abstractmethod
-    def fit(cls, config: RunConfig, data: str, order: Order) -> Trained:
+    def fit(cls, config: RunConfig, data: str | Corpus, order: Order) -> Trained:
         """Train from the start."""
 
     @classmethod
@@ -172,6 +177,7 @@ class Order:
     out: Path | None = None
     overwrite: bool = False
     before: Trained | None = None  # a run to start from
+    overrides: tuple[str, ...] = ()  # settings that extend a finished run
     allowance: Allowance | None = None  # the budget
     started: float = field(default_factory=time.monotonic)  # when the command began
     share: float = 1.0  # of the data, if only a sample of it is planned
@@ -214,7 +220,9 @@ def train(
     task = task_of(config.kind)
     check_kind(f"recipe {recipe}", config.kind, kind)
     before = None if start_from is None else load(start_from)
-    order = Order(machine, progress, place, overwrite, before, allowance, started)
+    order = Order(
+        machine, progress, place, overwrite, before, allowance=allowance, started=started
+    )
     trained: Any = task.fit(config, str(data), order)
     return trained
 
@@ -232,17 +240,27 @@ def resume(
     kind: type[Kind] = Trained,  # type: ignore[assignment]
     *,
     data: str | None = None,
+    overrides: Iterable[str] = (),
     budget: str | None = None,
     machine: Machine | None = None,
     progress: Told = lambda what: None,
 ) -> Kind:
     """Continue a run where it stopped, bit for bit; give `data` if the text has moved.
 
-    A run with a budget continues with the rest of it; a new `budget` lengthens any run.
+    `overrides` like "training.epochs=20" train a finished run for longer. A run with a budget
+    continues with the rest of it; a new `budget` lengthens any run.
     """
-    path, started = Path(path), time.monotonic()
-    allowance = allow(budget, (), started)
-    order = Order(machine or Machine(), progress, path, allowance=allowance, started=started)
+    path, started, overrides = Path(path), time.monotonic(), tuple(overrides)
+    if overrides and budget is not None:
+        raise InputError("--budget chooses training.epochs; leave out --budget or --set")
+    order = Order(
+        machine or Machine(),
+        progress,
+        path,
+        overrides=overrides,
+        allowance=allow(budget, (), started),
+        started=started,
+    )
     found = kind_in(read_run(path, ("config.json",)))  # refuses a folder without a run
     check_kind(str(path), found, kind)
     # The run folder is locked by the one process that writes to it.

@@ -20,7 +20,7 @@ from elman.runs.lock import Lock
 from elman.tasks.budgeted import Pace
 from elman.tasks.saved_runs import keep_plugins
 from elman.training.checkpoints import arrays, checkpoint
-from elman.training.history import CURVES, History, Record, draw_curves
+from elman.training.history import CURVES, History, Record, draw_curves, still_improving
 from elman.training.loop import Loop, Stopped, shown
 from elman.training.machine import Machine
 from elman.training.processes import WorkerLost
@@ -59,6 +59,7 @@ class TrainingRun:
         self._history: History | None = None
         self._writer: Any = None  # of TensorBoard
         self._saved_best = -1  # the step of the best weights in the folder
+        self._unsaved: dict[str, Any] = {}  # further files for the next checkpoint
         self._since = time.perf_counter()
         self._drawn = 0.0
         self._pace: Pace | None = None  # of a training with a budget
@@ -108,11 +109,16 @@ class TrainingRun:
     def name(self) -> str:
         return "model" if self.out is None else str(self.out)
 
-    def train(self, records: int = 0, lock: Lock | None = None) -> None:
+    def train(
+        self, records: int = 0, lock: Lock | None = None, *, new_settings: bool = False
+    ) -> None:
         """Train to the end and load the best weights. `records`: the length of the history so far;
-        `lock`: the lock of the run folder, if this process writes to it.
+        `lock`: the lock of the run folder, if this process writes to it; `new_settings`: whether
+        the next checkpoint must also replace the settings in the folder.
         """
         self._lock = lock
+        if new_settings:
+            self._unsaved = {"config.json": self.config.to_data()}
         try:
             self._train(records)
         except (Stopped, WorkerLost) as ended:
@@ -206,9 +212,11 @@ class TrainingRun:
         self._update_facts()
         records = 0 if self._history is None else len(self._history.records)
         changed = {"facts.json": self.facts, **checkpoint(snapshot, self.processes, records)}
+        changed |= self._unsaved
+        self._unsaved = {}
         if self._pace is not None:  # the number of epochs may have changed
-            epochs = self.trainer.config.epochs
-            training = replace(self.config.training, epochs=epochs)
+            batch_size = self.config.training.batch_size
+            training = replace(self.trainer.config, batch_size=batch_size, min_steps=0)
             self.config = replace(self.config, training=training)
             changed["config.json"] = self.config.to_data()
         if snapshot.data["best_step"] != self._saved_best:
@@ -240,6 +248,10 @@ class TrainingRun:
             "tokens": round(tokens),
             "teraflop": round(6e-12 * per_token * tokens, 3),
             "finished": trainer.finished,
+            "of_epochs": trainer.config.epochs,
+            "batch_size": trainer.config.batch_size,
+            "ended_early": trainer.ended_early,
+            "improving": self._is_improving(),
         }
         if math.isfinite(counters.best_nats) and trainer.validation is not None:
             judged_by = getattr(trainer.model, "judged_by", "perplexity")
@@ -247,6 +259,14 @@ class TrainingRun:
                 judged_by: shown(counters.best_nats, judged_by),
                 "tokens": trainer.validation.learned_per_epoch,
             }
+
+    def _is_improving(self) -> bool:
+        """Whether all epochs are done and more epochs would probably give a better model."""
+        trainer = self.trainer
+        if self._history is None or trainer.ended_early or not trainer.finished:
+            return False
+        judged_by = getattr(trainer.model, "judged_by", "perplexity")
+        return still_improving(self._history.records, judged_by)
 
 
 def _write_scalars(writer: Any, entry: Record) -> None:

@@ -45,7 +45,7 @@ class Tickets(DrawnLines):
     beginning of a line does not determine it. No line is in two splits.
     """
 
-    about = "she printed her tickets: recall a word after 6 to 40 others: tickets:lines=1000"
+    about = "stories whose last word was named 6 to 40 tokens earlier: tickets:lines=1000"
 
     lines: int = 1_000
 

@@ -27,6 +27,8 @@ _NOT_NEGATIVE = (
     "epsilon",
     "accumulator",
     "hold",
+    "min_steps",
+    "min_batches",
     "schedule_patience",
     "trigger",
     "unfreeze",
@@ -40,7 +42,9 @@ class TrainingConfig:
     """The settings of the training loop."""
 
     epochs: float = 10.0  # passes over the text; the last may be a fraction
+    min_steps: int = 0  # with little data, add epochs up to this number of steps; 0: never
     batch_size: int = 20  # rows of a minibatch
+    min_batches: int = 0  # with little data, use smaller batches for this many per epoch; 0: never
     window: int = 35  # tokens of a window: the length of truncated back-propagation
     window_jitter: float = 0.0  # standard deviation of random window lengths; 0: all alike
     loss_per: str = "token"  # token: mean over all; row: summed over time, mean over rows (Zaremba)

@@ -83,9 +83,14 @@ class Trainer:
     @property
     def finished(self) -> bool:
         """Whether the training is finished."""
+        return self.epochs_done >= self.config.epochs or self.ended_early
+
+    @property
+    def ended_early(self) -> bool:
+        """Whether early stopping or the schedule ended the training."""
         patience = self.config.patience
         tired = patience > 0 and self.counters.waited >= patience
-        return self.epochs_done >= self.config.epochs or self.schedule.finished or tired
+        return tired or self.schedule.finished
 
     def set_epochs(self, epochs: float) -> None:
         """Lengthen or shorten the training; the schedule follows."""
@@ -195,7 +200,7 @@ class Trainer:
                 carried = after if validation.carries_state else None
                 nats, tokens = nats + float(loss.nats), tokens + loss.tokens
                 pause()
-        return nats / tokens
+        return nats / max(tokens, 1)  # spans can be counted where there are none
 
     def _validated_model(self) -> Any:
         if self.averages.weights is None:

@@ -1,4 +1,4 @@
-"""The continuous cache, by its formula."""
+"""The continuous cache against its formula."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Forgetting where a document ends."""
+"""The adapter that resets the state at the end of a document."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Dynamic evaluation, by its formula; and the model stays as it is."""
+"""Dynamic evaluation against its formula; the model is not changed."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""Networks thinned by dropout, averaged."""
+"""The Monte Carlo dropout adapter."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Adapters around models with a source: they hand it on, and say where is looked."""
+"""Adapters around models with a source: they pass on the source and the attention."""
 
 import pytest
 import torch

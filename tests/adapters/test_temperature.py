@@ -1,4 +1,4 @@
-"""A flatter or steeper distribution."""
+"""The temperature adapter."""
 
 import numpy as np
 import pytest

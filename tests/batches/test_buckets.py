@@ -1,4 +1,4 @@
-"""Lines side by side: none is lost, padding is never counted and small, orders follow the seed."""
+"""Batches of lines: complete, with little padding that never counts, ordered by the seed."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Which words of a sentence stand in another one, in batches."""
+"""Words of a sentence that occur in another one, in batches."""
 
 import numpy as np
 import torch

@@ -1,4 +1,4 @@
-"""Sentences side by side: padded, spelled once, also where there is nothing in them."""
+"""Batches of sentences: padding, spelling of distinct words, empty sentences."""
 
 import numpy as np
 import pytest

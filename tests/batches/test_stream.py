@@ -1,4 +1,4 @@
-"""A text as a stream: every token but a column's first is a target once, windows go on."""
+"""A text as a stream: every token except the first of a column is a target exactly once."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What the tests of cells share: weights in double precision, and a naive loop to compare with."""
+"""Shared by tests of cells: weights in double precision, and a plain loop to compare with."""
 
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace

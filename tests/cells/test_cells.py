@@ -1,4 +1,4 @@
-"""What holds for every cell that is registered."""
+"""Properties of every registered cell."""
 
 from collections.abc import Callable
 from typing import Any

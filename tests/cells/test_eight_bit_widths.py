@@ -1,4 +1,4 @@
-"""Products with eight-bit weights are right for every width, not only for whole blocks."""
+"""Products with eight-bit weights are correct for every width."""
 
 import tomllib
 from importlib.resources import files
@@ -84,7 +84,7 @@ def test_few_rows_do_not_depend_on_each_other(width: int) -> None:
 
 @pytest.mark.parametrize("width", [13, 50, 64])
 def test_many_rows_give_what_few_give(width: int) -> None:
-    """Up to a sum that lies between two numbers of bfloat16, and is rounded the other way."""
+    """Equal up to sums between two bfloat16 numbers that are rounded differently."""
     torch.manual_seed(0)
     product_of, values = linear(torch.randn(40, width), None, int8=True), torch.randn(60, width)
     together = product_of(values)

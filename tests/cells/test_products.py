@@ -1,4 +1,4 @@
-"""Packed products are the plain ones, forward and backward, inside the engine too."""
+"""Packed products equal plain products, forward and backward, also in the engine."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""One step at a time gives what the engine gives, for every cell; in eight bits nearly so."""
+"""Single steps agree with the engine for every cell, and nearly so with eight bits."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""What the tests of commands share: a place with texts and runs, and ways to call a command."""
+"""Shared by tests of commands: a folder with texts and runs, and functions to call commands."""
 
 import json
 from collections.abc import Callable

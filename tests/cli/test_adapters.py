@@ -1,4 +1,4 @@
-"""Every adapter through the command line: twice the same bits, and the run as it was."""
+"""Every adapter on the command line: repeatable to the bit, and the run is unchanged."""
 
 from __future__ import annotations
 

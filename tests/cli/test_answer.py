@@ -15,7 +15,7 @@ PASSAGE = "Ada took the old lamp.  Otto went to\tthe park."
 
 @pytest.fixture(scope="session")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with facts, an answerer, and a run that is none."""
+    """A folder with facts, an answerer, and a run of another task."""
     place = tmp_path_factory.mktemp("answers")
     write_facts(place / "facts", train=4, valid=2, test=2)
     small = ["model.num_layers=1", "model.hidden_size=4", "model.embedding_size=4"]

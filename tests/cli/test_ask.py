@@ -1,4 +1,4 @@
-"""Commands that are made of questions: a task that is added gets them without a line of code."""
+"""Commands made from questions: a new task gets its commands without further code."""
 
 import io
 import re

@@ -22,7 +22,7 @@ def elmo(tmp_path_factory: pytest.TempPathFactory, without_curves: None) -> str:
 
 @pytest.fixture
 def fails(call: Any) -> Any:
-    """What a command says that cannot be done."""
+    """The message of a command that must fail."""
 
     def failing(*arguments: str) -> str:
         result = call(*arguments)

@@ -1,4 +1,4 @@
-"""The flags of `elman generate` are the options of decoding, each with its own words."""
+"""The flags of `elman generate` are the decoding options, with their descriptions."""
 
 import re
 from dataclasses import fields

@@ -1,4 +1,4 @@
-"""What people and machines read: tables, JSON, notes and progress."""
+"""Output of commands: tables, JSON, notes and progress."""
 
 import json
 import math

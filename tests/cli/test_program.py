@@ -1,4 +1,4 @@
-"""The program as a process of its own: imports, pipes, terminals."""
+"""The program as a process: imports, pipes, terminals."""
 
 import os
 import subprocess

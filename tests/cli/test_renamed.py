@@ -1,4 +1,4 @@
-"""Names of 0.1 that still work, each with a line that says the new one."""
+"""Command names of 0.1 still work and print the new name."""
 
 from typing import Any
 

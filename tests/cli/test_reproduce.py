@@ -38,7 +38,7 @@ def test_the_list_has_every_table(capsys: Capture) -> None:
 def test_one_table_says_why(capsys: Capture) -> None:
     assert run(["reproduce", "ptb"]) == 0
     out = capsys.readouterr().out
-    assert "quoted: it reads the output of a parser" in out
+    assert "quoted: the model needs the output of a parser" in out
     assert "zaremba" not in out
 
 
@@ -59,14 +59,14 @@ def test_the_list_as_data(capsys: Capture) -> None:
         (["ptb", "--row", "kn5"], "name its folder with --data FOLDER"),
         (["ptb", "--row", "kn5", "--data", "nowhere"], "nowhere"),
         (["ptb", "--row", "kn5", "--budget", "3m"], "give only one of them"),
-        (["ptb", "--row", "syntactical"], "quoted: it reads"),
+        (["ptb", "--row", "syntactical"], "quoted: the model needs"),
         (["ptb", "--budget", "soon"], "write a time like"),
         (["ptb", "--budget", "3m"], "name its folder with --data FOLDER"),
-        (["ptb", "--results", "bad.json"], "bad.json: not a file of results"),
+        (["ptb", "--results", "bad.json"], "bad.json: not a results file"),
         (["ptb", "--plan"], "name its folder with --data FOLDER"),
         (["ptb", "--again"], "--again needs rows to measure"),
         (["--write", "page.md"], "page.md: cannot be written"),
-        (["--write", "bad.json"], "bad.json: not a file of results"),
+        (["--write", "bad.json"], "bad.json: not a results file"),
         (["--write", "page.md", "--plan"], "--write writes stored results"),
         (["--write", "nowhere/page.html"], "nowhere/page.html: cannot be written"),
         (["--workers", "3", "--budget", "1m"], "must be auto, 1 or 2"),

@@ -1,4 +1,4 @@
-"""What the system refuses is one clear line, with the right exit code and never a traceback."""
+"""System errors: one clear line, the right exit code, no traceback."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from elman.tasks.task import train
 def elman(
     *words: str, stdout: str | None = None, limit: Callable[[], None] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """The program, with another output or a limit."""
+    """Run the program with another output or a limit."""
     with open(stdout or os.devnull, "w") as file:
         return subprocess.run(
             [sys.executable, "-m", "elman", *words],
@@ -37,7 +37,7 @@ def elman(
 
 
 def one_line(err: str) -> str:
-    """The only line, which is ours."""
+    """The only line of the error output."""
     lines = [line for line in err.splitlines() if line.startswith("elman: ")]
     assert len(lines) == 1
     assert "Traceback" not in err

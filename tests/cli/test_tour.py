@@ -1,4 +1,4 @@
-"""`elman tour`, on fewer rungs."""
+"""`elman tour`, with fewer models."""
 
 from pathlib import Path
 from typing import Any

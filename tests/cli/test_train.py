@@ -1,9 +1,10 @@
-"""`elman train` of neural models: stopping, going on, and what it refuses."""
+"""`elman train` of neural models: stopping, resuming, refusals."""
 
 from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 from outcome import differences, outcome
-from tiny import write_letters, write_recipe
+from tiny import write_letters, write_recipe, write_sentences
 
 from elman import cli
 from elman.runs.folder import read_run
@@ -109,6 +110,21 @@ def test_resuming_from_the_command_line(
     assert cli.run(["train", "--resume", "run", "--data", "moved"]) == 0
 
 
+def test_a_training_that_still_improves_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_sentences(tmp_path / "data")  # too much to learn in two epochs
+    training = 'epochs = 2\noptimizer = "adam"\nlearning_rate = 0.02\nvalidate_every = 0.25'
+    write_recipe(tmp_path / "tiny.toml", training=training)
+    assert cli.run(["train", "tiny.toml", "--data", "data", "--out", "my run"]) == 0
+    said = "validation was still improving; to train for longer: "
+    command = "elman train --resume 'my run' --set training.epochs=4"
+    assert f"{said}{command}\n" in capsys.readouterr().out
+    assert cli.run(shlex.split(command)[1:]) == 0
+    assert "epochs 4, steps" in capsys.readouterr().out
+
+
 def test_fine_tuning_from_the_command_line(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
@@ -148,7 +164,15 @@ WRONG: list[tuple[list[str], str]] = [
     ([*TINY, "--from", "missing"], "missing: no such run"),
     (["train", "--resume", "run", "--out", "new"], "leave out --out"),
     (["train", "tiny.toml", "--resume", "run"], "leave out the recipe"),
-    (["train", "--resume", "run", "--set", "training.epochs=3"], "leave out --set"),
+    (
+        ["train", "--resume", "run", "--set", "model.hidden_size=3"],
+        "only training.epochs and training.patience can be changed, not model.hidden_size",
+    ),
+    (
+        ["train", "--resume", "run", "--set", "training.epochs=0.1"],
+        "epochs already; set training.epochs",
+    ),
+    (["train", "--resume", "run", "--columns", "text=a,label=b"], "leave out --columns"),
     (["train", "--resume", "run", "--seed", "0"], "leave out --seed"),
     (["train", "--resume", "run", "--from", "run"], "leave out --from"),
     (["train", "--resume", "missing"], "missing: no such run"),

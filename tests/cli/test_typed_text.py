@@ -1,4 +1,4 @@
-"""Typed text meets a tokenized corpus in the same way, whichever command reads it."""
+"""Every command splits typed text in the same way."""
 
 import unicodedata
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What tests of count models share: a model of a small text, and scores of sentences under it."""
+"""Shared by tests of count models: a small model, and scores of sentences."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""ARPA files with gaps are read as KenLM and the definition of backing off have it."""
+"""ARPA files with gaps are read as by KenLM and by the definition of back-off."""
 
 from collections.abc import Callable
 from itertools import product

@@ -1,4 +1,4 @@
-"""ARPA files of other toolkits: read as they are meant, refused with the line that is wrong."""
+"""ARPA files of other toolkits: read correctly, or refused with the line number."""
 
 from collections.abc import Callable
 from pathlib import Path

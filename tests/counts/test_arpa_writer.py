@@ -1,4 +1,4 @@
-"""ARPA files that we write: the model survives the trip, and KenLM reads it as it is meant."""
+"""ARPA files that we write: reading them back gives the same model, for KenLM too."""
 
 import gzip
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Evidence: numbers small enough to check by hand, and rows that add up for every smoother."""
+"""Evidence of count models: numbers checked by hand, and sums for every smoother."""
 
 import json
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Beam search over many rows: each as if it stood alone, and against enumeration of everything."""
+"""Beam search over many rows: each as if alone, and compared with full enumeration."""
 
 from __future__ import annotations
 

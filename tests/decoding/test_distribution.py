@@ -1,4 +1,4 @@
-"""Each penalty by hand, on log probabilities and counts of three tokens."""
+"""Penalties, bans, forced ids and biases against hand computations with three tokens."""
 
 from __future__ import annotations
 

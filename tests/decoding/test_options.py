@@ -1,4 +1,4 @@
-"""Every refusal, what temperature 0 means, and that the descriptions match the code."""
+"""Decoding options: refusals, temperature 0, descriptions that match the code."""
 
 from __future__ import annotations
 

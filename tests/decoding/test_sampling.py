@@ -1,4 +1,4 @@
-"""Rows drawn from a table: the right frequencies, the right endings, no work ahead of time."""
+"""Sampling: the right frequencies, the right endings, no work in advance."""
 
 from __future__ import annotations
 

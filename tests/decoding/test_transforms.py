@@ -1,4 +1,4 @@
-"""Each transform by hand, and what holds for all of them on any distribution."""
+"""Each transform against a hand computation, and properties of all on any distribution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Next-step accuracy against counting by hand, and however the text is cut."""
+"""Next-token accuracy against counting by hand, for every batching of the text."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ TOKENIZER = Characters.train(TEXT, TextConfig())
 
 
 class Repeats(LanguageModel):
-    """Finds the character that was read last the likeliest one, at a start the line end."""
+    """Predicts the last character again; at the start, the line end."""
 
     vocabulary_size = len(TOKENIZER)
 

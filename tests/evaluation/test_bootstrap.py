@@ -1,4 +1,4 @@
-"""The paired bootstrap says luck when it is luck, about as often as it promises."""
+"""The paired bootstrap has the right rate of false positives."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Drift: what own words cost, and that it is nothing where history does not matter."""
+"""Drift: the loss on own words, and zero where the history does not matter."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Exposure bias: nothing for the grammar itself, something for a model that is worse on its own."""
+"""Exposure bias: zero for the grammar, positive for a model that is worse on its own words."""
 
 from __future__ import annotations
 

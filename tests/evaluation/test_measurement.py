@@ -1,4 +1,4 @@
-"""Numbers of a three-token text, by hand, and the protocol that goes with them."""
+"""Measurements of a three-token text by hand, and their protocol."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""What of a minimal pair is scored, which pairs are counted, and that KenLM decides alike."""
+"""Minimal pairs: scored words, counted pairs, and agreement with KenLM."""
 
 import math
 from collections.abc import Callable
@@ -163,7 +163,7 @@ def test_the_batch_size_changes_no_decision(scored: str) -> None:
 
 
 def agree_with_kenlm(trained: TrainedModel, judged: list[JudgedPair], folder: Path) -> int:
-    """How many decisions were compared; a pair that ties for us must be as near for KenLM."""
+    """The number of compared decisions; our ties must be nearly ties for KenLM."""
     kenlm = pytest.importorskip("kenlm", reason="needs kenlm: pip install 'elman[oracles]'")
     from elman.formats.arpa_writer import write_arpa
 

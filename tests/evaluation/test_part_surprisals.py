@@ -1,4 +1,4 @@
-"""Parts of sentences add up to the sentence, whatever the tokens are."""
+"""Scores of parts of a sentence add up to that of the sentence, for every tokenizer."""
 
 import math
 

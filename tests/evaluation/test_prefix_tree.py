@@ -1,4 +1,4 @@
-"""Lines that begin alike are scored once, with the numbers that each has by itself."""
+"""Common beginnings of lines are scored once, with unchanged results."""
 
 from collections.abc import Callable
 from typing import Any

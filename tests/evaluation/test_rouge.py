@@ -1,4 +1,4 @@
-"""ROUGE by hand, and the longest common subsequence against the table that everybody knows."""
+"""ROUGE by hand, and the longest common subsequence against dynamic programming."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""However the work is cut up, a text has the same log probabilities."""
+"""Log probabilities of a text do not depend on batch size and window."""
 
 import copy
 from typing import Any
@@ -55,7 +55,7 @@ def one_by_one(model: LanguageModel, ids: np.ndarray, reset: str) -> list[float]
 
 
 class Remembers(LanguageModel):
-    """p(0) falls with everything that was read: no stream of it may be cut."""
+    """p(0) falls with every token read, so its stream must not be cut."""
 
     vocabulary_size = 2
 

@@ -1,4 +1,4 @@
-"""The table of words adds up to the text, whatever the tokens are."""
+"""Word surprisals add up to that of the text, for every tokenizer."""
 
 import math
 

@@ -127,6 +127,7 @@ def _cases() -> dict[str, tuple[str, ...]]:
         cases[f"translator, regime {name}"] = (f"training.regime={name}",)
     cases["tagger, window"] = ("model.encoder=window",)
     cases[FEATURES] = ("text.features=2", "model.feature_size=3")
+    cases["tagger, linear"] = ("model.linear=256", "model.validate_by=spans")
     cases["tagger, groups"] = ("training.unfreeze=0.4", "training.rate_decay=2.6")
     return cases
 

@@ -1,4 +1,4 @@
-"""What the tests of insights share: small models in double precision, and what they read."""
+"""Shared by tests of insights: small models in double precision, and their texts."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Every drawing of every insight becomes a picture, and a page that needs nothing else."""
+"""Every drawing of every insight as a picture, and a self-contained page."""
 
 import io
 import json

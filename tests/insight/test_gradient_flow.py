@@ -1,4 +1,4 @@
-"""Gradients through the states agree with finite differences, and with what a cell can keep."""
+"""Gradient flow against finite differences, and against known properties of cells."""
 
 import copy
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Gradient × input agrees with finite differences, leaving out with a second reading."""
+"""Gradient × input against finite differences, leave-one-out against a second reading."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Jacobians agree with finite differences, and their products with what is known of them."""
+"""Jacobians against finite differences, and their products against known cases."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What cells name while they read: units, saturation, and the units that follow a signal."""
+"""Traces of cells: units, saturation, and units that follow a signal."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What the tests of layers share: seeds, and small stacks in double precision."""
+"""Shared by tests of layers: seeds, and small stacks in double precision."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Attentions by hand, and what all of them have in common."""
+"""Attentions against hand computations, and properties of all of them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A frozen language model as features of a task: mixed, handed on, and never changed."""
+"""A frozen language model as features of a task: mixed, passed on, never changed."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Input layers: vectors from a table or from spelling, each word by itself."""
+"""Input layers: vectors from a table or from characters, independent for each word."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Inputs of which a part comes late: the same as the engine makes of all of them at once."""
+"""Inputs with a part that is known only later: same results as the engine."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Output layers: exact when they are evaluated, right on average when they learn from samples."""
+"""Output layers: exact in evaluation, unbiased when training on samples."""
 
 import pytest
 import torch

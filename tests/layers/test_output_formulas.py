@@ -1,4 +1,4 @@
-"""Output layers against their papers' formulas, written down anew."""
+"""Output layers against the formulas of their papers."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""One vector of a sentence: by hand, and whatever padding stands after it."""
+"""Poolings against hand computations; padding has no effect."""
 
 import pytest
 import torch

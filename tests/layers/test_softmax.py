@@ -1,4 +1,4 @@
-"""The softmax in chunks is the softmax, and nothing of size (tokens × vocabulary) is kept."""
+"""The softmax in chunks equals the softmax, without a (tokens × vocabulary) tensor."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""What a stack drops, where, and when."""
+"""Dropout in a stack: where and when."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Outputs of a tagger: against all taggings written out, and whatever stands beside a row."""
+"""Outputs of a tagger: against enumeration of all taggings; rows are independent."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Topics of the last words: learned from a text, and followed as it is read."""
+"""Topics of recent words: learned from a text, inferred while reading."""
 
 import numpy as np
 import pytest

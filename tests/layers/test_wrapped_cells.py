@@ -1,4 +1,4 @@
-"""Recurrent dropout: what is masked, for how long, and what is not."""
+"""Recurrent dropout and zoneout: masks, rates, gradients."""
 
 import pytest
 import torch

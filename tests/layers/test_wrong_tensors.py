@@ -1,4 +1,4 @@
-"""Tensors that do not fit are refused in one line, for every cell, before a kernel sees them."""
+"""Tensors of the wrong shape are refused in one line, for every cell."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""The answerer: its loss and errors, and that nothing beside a question changes its answer."""
+"""The answerer: its loss and errors; every question is independent of the others."""
 
 import json
 from dataclasses import replace

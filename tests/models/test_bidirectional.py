@@ -1,4 +1,4 @@
-"""The bidirectional language model: what each direction sees, and what it is asked."""
+"""The bidirectional language model: what each direction sees and predicts."""
 
 from dataclasses import replace
 

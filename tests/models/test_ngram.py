@@ -1,4 +1,4 @@
-"""What is the n-gram model's own, beside the contract."""
+"""The n-gram model: everything besides the contract."""
 
 import numpy as np
 import pytest

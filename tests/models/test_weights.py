@@ -1,4 +1,4 @@
-"""Weights of eight bits: packed, unpacked, and multiplied by in single steps."""
+"""Eight-bit weights: packing, unpacking, single steps."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""A small table of our own, its text, and recipes of a second."""
+"""A small table with its text, and recipes that train in a second."""
 
 from pathlib import Path
 

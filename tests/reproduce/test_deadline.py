@@ -1,4 +1,4 @@
-"""When a queue ends."""
+"""The deadline of a queue."""
 
 import os
 import signal

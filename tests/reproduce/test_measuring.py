@@ -1,4 +1,4 @@
-"""Rows from recipe to result: trained once, resumed, shared, kept."""
+"""Rows from recipe to result: trained once, resumed, shared, stored."""
 
 import math
 from dataclasses import replace

@@ -180,7 +180,7 @@ FIGURES = {"killed/counts": 1, "killed/neural": 2, "killed/wider": 1, "killed/bo
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a table of one's own, its text and its recipe."""
+    """A folder with a user's table, its text and its recipe."""
     write_letters(tmp_path / "texts" / "killed-text")
     write_recipe(
         tmp_path / "tiny.toml", training="epochs = 20\nlearning_rate = 5.0\nsave_minutes = 0.001"
@@ -220,7 +220,7 @@ def manifests(folder: Path) -> dict[str, bytes]:
 
 
 def wait_for_work(folder: Path, process: subprocess.Popen[str]) -> None:
-    """Until a job is claimed; a busy machine takes long to import torch."""
+    """Wait until a job is claimed; importing torch takes long on a busy machine."""
     claims, latest = folder / "out" / "claims", time.monotonic() + 200
     while process.poll() is None and time.monotonic() < latest:
         if claims.is_dir() and any(claims.iterdir()):

@@ -1,4 +1,4 @@
-"""Which row comes next."""
+"""The ranking: which row comes next."""
 
 from pathlib import Path
 

@@ -95,7 +95,7 @@ def test_rows_of_ours_stand_beside_the_published_ones() -> None:
 
 
 def test_published_networks_have_the_published_settings() -> None:
-    """Figures of the publications, beside the files."""
+    """Settings of the publications, compared with the recipe files."""
     recurrent = load_recipe("mikolov-2011")
     assert (recurrent.model.hidden_size, recurrent.model.tied) == (200, False)
     assert recurrent.model.options == {"activation": "sigmoid"}
@@ -205,7 +205,7 @@ HEAD = 'title = "t"\nsource = "s"\nmetric = "perplexity"\n'
         (HEAD + '[rows.a]\nrecipe = "ngram"\nquoted = "no"', "recipe and quoted"),
         (HEAD + "[rows.a]\npublished = 1.0", "has none"),
         (HEAD + '[rows.a]\nquoted = "no"', "neither"),
-        (HEAD + '[rows.a]\npublished = 1.0\nquoted = "no"', "says in `cost`"),
+        (HEAD + '[rows.a]\npublished = 1.0\nquoted = "no"', "needs `cost`"),
         (HEAD + '[rows.a]\nrecipe = "ngram"\nseeds = 0', "seeds=0 must be at least 1"),
         (HEAD + '[rows.a]\nrecipe = "ngram"\nvalue = -1.0', "must not be negative"),
         (HEAD + '[rows.a]\nrecipe = "ngram"\nstarts_from = "b"', "unknown row of bad"),

@@ -1,4 +1,4 @@
-"""The tables on a page: between two marks, from what is kept."""
+"""The tables in a Markdown page, between two marks, from stored results."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The file of results: whole or not at all, and never replaced when it cannot be read."""
+"""The results file: written atomically, and never replaced if it cannot be read."""
 
 import json
 from pathlib import Path
@@ -80,7 +80,7 @@ def test_a_new_file_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
 def test_damaged_files_are_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "results.json"
     path.write_text(text)
-    with pytest.raises(InputError, match="not a file of results") as refused:
+    with pytest.raises(InputError, match="not a results file") as refused:
         keep(path, result=RESULT)
     assert "\n" not in str(refused.value)
     assert path.read_text() == text

@@ -1,4 +1,4 @@
-"""The results that come with elman."""
+"""The results that ship with elman."""
 
 from pathlib import Path
 

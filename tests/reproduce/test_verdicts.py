@@ -1,4 +1,4 @@
-"""Verdicts, by a table that can be checked by hand."""
+"""Verdicts, with figures that can be checked by hand."""
 
 import math
 

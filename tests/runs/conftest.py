@@ -1,4 +1,4 @@
-"""What tests of run folders share: contents, a run that holds them, and how to look into it."""
+"""Shared by tests of run folders: contents, a run with them, and checks."""
 
 from __future__ import annotations
 

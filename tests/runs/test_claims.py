@@ -1,4 +1,4 @@
-"""One writer per name: who comes second is refused, and nothing of the first is lost or mixed."""
+"""One writer per run: the second is refused, and nothing is lost or mixed."""
 
 from __future__ import annotations
 

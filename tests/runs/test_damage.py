@@ -1,4 +1,4 @@
-"""Reading a run folder: every damage is seen, and what is no run is refused."""
+"""Reading a run folder: every damage is detected, and other folders are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Updates that fail or die midway: the folder holds the old parts or the new ones."""
+"""Updates that fail or are killed: the folder has all old parts or all new ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Holds = Callable[[Path, Parts], None]
 
 
 class Death(BaseException):
-    """The process is gone: nothing is tidied up."""
+    """Simulates a killed process: no cleanup runs."""
 
 
 # Every way in which an update touches the disk; a write may be cut short by the end.
@@ -38,7 +38,7 @@ TOUCHES: list[tuple[Any, str]] = [
 def trouble_at(
     monkeypatch: pytest.MonkeyPatch, number: int, trouble: Callable[[], BaseException]
 ) -> list[str]:
-    """Let something happen instead of the touch of this number; what was touched till then."""
+    """Replace disk access number n by a failure; gives the accesses before it."""
     touched: list[str] = []
 
     def spoil(owner: Any, name: str) -> None:
@@ -67,7 +67,7 @@ def trouble_at(
 
 @pytest.fixture
 def touches(tmp_path: Path, contents: Parts, new_parts: Parts) -> int:
-    """How often an update touches the disk."""
+    """The number of disk accesses of an update."""
     run = tmp_path / "counted"
     write_run(run, contents)
     with pytest.MonkeyPatch.context() as patch:

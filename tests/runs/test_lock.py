@@ -1,4 +1,4 @@
-"""One process at a time."""
+"""Locks: one process at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run folders from strangers: only regular files are read, none without a bound."""
+"""Untrusted run folders: only regular files are read, up to a limit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from elman.training.history import read_history
 
 @pytest.fixture(autouse=True)
 def _no_hang() -> Iterator[None]:
-    """What would wait for ever ends the test instead."""
+    """A read that would wait forever fails the test instead."""
     signal.signal(signal.SIGALRM, lambda number, frame: pytest.fail("it hangs", pytrace=False))
     signal.alarm(30)
     yield

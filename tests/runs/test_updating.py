@@ -1,4 +1,4 @@
-"""Updates of a run in place: parts replaced and added, the rest left alone."""
+"""Updates of a run folder: parts are replaced and added, the rest is unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A new run folder: written whole or not at all, and over nothing but a run, when asked."""
+"""A new run folder: written atomically; replaces only a run, and only if asked."""
 
 from __future__ import annotations
 

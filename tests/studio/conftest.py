@@ -1,4 +1,4 @@
-"""Small models of each kind, and ways to ask for them."""
+"""Small models of each kind."""
 
 import os
 import subprocess

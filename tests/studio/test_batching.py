@@ -1,4 +1,4 @@
-"""Rows that are written together say what they say alone, and go when nobody waits for them."""
+"""Continuous batching: rows are independent, and cancelled requests leave the batch."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""Completions in OpenAI's shape: what comes, what is told of it, what is refused."""
+"""Completions in OpenAI's format: text, log probabilities, usage, refusals."""
 
 import json
 from typing import Any
@@ -170,7 +170,7 @@ def test_a_stream_adds_up_to_the_whole(client: TestClient, gives: Any, model: st
         ({"stop": ["a"] * 5}, "the number of stop sequences is 5"),
         ({"stop": [""]}, "an empty stop sequence"),
         ({"stop": "a" * 101}, "the length of a stop sequence is 101"),
-        ({"prompt": [0, 99]}, "id 99 is not below"),
+        ({"prompt": [0, 99]}, "id 99 is too large"),
         ({"prompt": "a " * 5000}, "number of tokens is 5,000"),
         ({"prompt": "a" * 50_000}, "number of characters is 50,000"),
         ({"seed": 2**63}, "seed must be"),

@@ -1,4 +1,4 @@
-"""Work in a few threads: bounded, ended by a deadline, stopped when nobody waits."""
+"""Jobs in a few threads: limits, deadlines, cancellation."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""A real server, real sockets: OpenAI's client, paths sent raw, clients that go away."""
+"""A real server with real sockets: OpenAI's client, raw paths, clients that disconnect."""
 
 import json
 import socket
@@ -29,7 +29,7 @@ def openai_client(address: str) -> Iterator[Any]:
 
 
 def raw(address: str, request: str, timeout: float = 20) -> str:
-    """The answer to bytes that no client has tidied up."""
+    """The response to raw bytes."""
     host, _, port = address.removeprefix("http://").partition(":")
     with socket.create_connection((host, int(port)), timeout=timeout) as connection:
         connection.sendall(request.replace("HOST", f"{host}:{port}").encode("latin-1"))
@@ -117,7 +117,7 @@ def rows(address: str) -> int:
 
 
 def leave(address: str, **asked: Any) -> None:
-    """Ask for much, wait for the first bytes if it is a stream, and go away without a word."""
+    """Send a long request, wait for the first bytes of a stream, and disconnect."""
     host, _, port = address.removeprefix("http://").partition(":")
     body = json.dumps(asked)
     head = f"POST /v1/completions HTTP/1.1\r\nHost: {host}:{port}\r\n"

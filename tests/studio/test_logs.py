@@ -1,4 +1,4 @@
-"""The log: a line per request where it is wanted, and the token in none."""
+"""The log: one line per request at level info, never with the token."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""/metrics: the form that Prometheus reads, and that the numbers count what they say."""
+"""/metrics: the Prometheus text format, and correct counts."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which views of inspect a model is listed with, and what a client that goes away leaves behind."""
+"""The views of inspect for each model, and cancelled requests."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""The studio page in a real browser: as people use it, no complaint, no request elsewhere."""
+"""The studio page in a real browser: no errors, and no requests to other addresses."""
 
 import json
 import re
@@ -42,7 +42,7 @@ def address(page_served: Served, runs: Path) -> Iterator[str]:
 
 @pytest.fixture
 def opening(browser: Any, address: str) -> Iterator[Open]:
-    """Opens the page at a view; in the end nothing was complained about or asked elsewhere."""
+    """Opens the page at a view; fails on console errors and requests to other addresses."""
     watched: list[Watched] = []
 
     def open_view(view: str = "", **options: Any) -> Any:
@@ -299,7 +299,7 @@ def test_a_curve_grows_while_a_training_goes_on(opening: Open, runs: Path) -> No
         details = page.locator(".pictures details").first
 
         def rows() -> int:
-            """The numbers under the curve, which is drawn anew, closed, when there are more."""
+            """The numbers below the curve; new numbers redraw it with a closed table."""
             if not details.evaluate("element => element.open"):
                 details.locator("summary").click()
             return details.locator("tr").count()

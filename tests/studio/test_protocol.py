@@ -1,4 +1,4 @@
-"""Connections that say little, slowly, or two things at once."""
+"""Slow, incomplete and ambiguous HTTP requests."""
 
 import socket
 import time
@@ -33,7 +33,7 @@ def whole(address: Any, more: bytes = b"") -> bytes:
 
 
 def test_half_sent_headers_are_closed_in_time(server: Any) -> None:
-    """600 of them stayed open for ever."""
+    """600 such connections once stayed open forever."""
     address, _ = server
     started = time.monotonic()
     connections = [socket.create_connection(address, timeout=20) for _ in range(600)]

@@ -1,4 +1,4 @@
-"""Whom the server believes about clients, and what it makes of the headers."""
+"""Trusted proxies and forwarded headers."""
 
 from typing import Any
 

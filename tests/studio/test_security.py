@@ -1,4 +1,4 @@
-"""Who is let in: forged Hosts and Origins, tokens, paths that lead elsewhere, large bodies."""
+"""Access control: forged Hosts and Origins, tokens, path traversal, large bodies."""
 
 import re
 from collections.abc import Callable

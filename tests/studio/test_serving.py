@@ -1,4 +1,4 @@
-"""The command: where it listens, what it says, how it ends."""
+"""`elman serve`: addresses, output, shutdown."""
 
 import re
 import signal

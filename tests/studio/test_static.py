@@ -1,4 +1,4 @@
-"""The files of the page: all of them needed, all of them ours, none with anything inline."""
+"""The files of the page: all needed, all from this repository, nothing inline."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""SIGTERM: nothing new, what runs may finish, and what must be cut says so."""
+"""SIGTERM: new requests are refused, running ones may finish, cut ones get an error."""
 
 import json
 import signal
@@ -88,7 +88,7 @@ def test_streams_that_must_be_cut_end_with_an_error(serving: Any, second: bool) 
 
 
 def test_other_work_is_cut_too(served: Any) -> None:
-    """A job that goes on for ever ends at its next report of progress; who waited gets 503."""
+    """An endless job ends at its next progress report, and its client gets 503."""
     import asyncio
 
     from elman.studio.errors import ServerStopping

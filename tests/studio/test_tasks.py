@@ -1,4 +1,4 @@
-"""What a route says is what the command of the same name says with --json."""
+"""A route returns the same object as the command of the same name with --json."""
 
 import json
 import math

@@ -36,7 +36,7 @@ def test_what_a_client_must_know(client: TestClient, gives: Any) -> None:
 
 
 def test_what_cannot_be_is_refused(refuses: Any) -> None:
-    assert "id 10000 is not below" in refuses("/detokenize", tokens=[0, 10_000])
+    assert "id 10000 is too large" in refuses("/detokenize", tokens=[0, 10_000])
     assert "tokens.0" in refuses("/detokenize", tokens=[-1])
     assert "number of characters" in refuses("/tokenize", prompt="a" * 50_000)
     assert "marker" in refuses("/tokenize", model="words", prompt="a <eos> b")

@@ -1,4 +1,4 @@
-"""Trainings of a folder: what there is, how they grow, what may be compared."""
+"""The runs of a folder: list, growing histories, comparable groups."""
 
 import json
 import math

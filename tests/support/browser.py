@@ -1,4 +1,4 @@
-"""Debian's Chromium, driven by Playwright; tests that need it are skipped where it is not."""
+"""Debian's Chromium, driven by Playwright; tests are skipped if it is missing."""
 
 import shutil
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def opened_browser() -> Iterator[Any]:
 
 
 class Watched:
-    """A page, with what it complained about and what it asked for."""
+    """A page with its console errors and its requests."""
 
     def __init__(self, browser: Any, address: str, **options: Any) -> None:
         self.address = address

@@ -1,4 +1,4 @@
-"""Small texts with labels, and trainings of a classifier of a second."""
+"""Small labelled texts, and a classifier that trains in a second."""
 
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ SMALL = (
     "model.embedding_size=8",
     "model.dropout_features=0",
     "model.dropout_pooled=0",
+    "model.ngrams=0",
     "training.epochs=6",
     "training.batch_size=8",
     "training.learning_rate=0.02",

@@ -1,4 +1,4 @@
-"""What tells whether two versions, trainings or processors gave the same."""
+"""Fingerprints that compare versions, trainings and processors."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Hosts, Origins and paths that nobody who means well sends."""
+"""Forged Hosts, Origins and paths."""
 
 NAMES = ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "evil-localhost"]
 NAMES += ["0.0.0.0", "127.0.0.2", "10.0.0.1", "[::2]", "localhost.", "127.1", "2130706433", ""]

@@ -1,4 +1,4 @@
-"""A model of one weight whose losses are written down beforehand, and its training."""
+"""A model of one weight with predefined losses, and its training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a training left in its run folder, comparable to the last bit."""
+"""The content of a run folder, in a form that can be compared bit by bit."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Small parallel texts, and trainings of a translator of seconds."""
+"""Small parallel texts, and a translator that trains in seconds."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Settings that must be refused, whichever way they come."""
+"""Settings that must be refused, from Python and from recipes."""
 
 from typing import Any
 

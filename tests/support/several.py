@@ -1,4 +1,4 @@
-"""What trainings of several processes need: a text, a recipe and a port to meet at."""
+"""For trainings of several processes: a text, a recipe and a port."""
 
 import socket
 from pathlib import Path

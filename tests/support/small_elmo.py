@@ -1,4 +1,4 @@
-"""A bidirectional model that is trained in a moment, and the files it learns from."""
+"""A bidirectional model that trains in a moment, and its training files."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""A model small enough to enumerate that has a source, and looks at the places of it."""
+"""A model with a source and attention, small enough to enumerate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small tagged texts in columns, and trainings of a tagger of a second."""
+"""Small tagged texts in columns, and a tagger that trains in a second."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Small encoder–decoders, with sources that are always the same ones, for the contract's checks."""
+"""Small encoder–decoders with fixed sources, for the contract tests."""
 
 from typing import Any
 
@@ -54,7 +54,7 @@ BASE: dict[str, Any] = {"cell": "gru", "dropout_input": 0.5, "dropout_output": 0
 
 
 class Translator(EncoderDecoder):
-    """An encoder–decoder that is given its source without being asked."""
+    """An encoder–decoder with a fixed source."""
 
     def begin(self, batch_size: int, source: Source | None = None) -> Any:
         if source is None:

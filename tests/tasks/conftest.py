@@ -1,4 +1,4 @@
-"""A small text, a place for its run, and steps in which a signal comes."""
+"""A small text, a folder for its run, and signals in given steps."""
 
 import signal
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Cells side by side: every cell and seed once, finished runs kept, and the order of the study."""
+"""The ablation study: every cell and seed once, finished runs are kept, expected order."""
 
 import json
 import math
@@ -22,7 +22,7 @@ SMALL = ("model.parameters=1500", "training.batch_size=4", "training.epochs=1")
 
 @pytest.fixture
 def here(without_curves: None, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Trainings happen in this process, which saves the start of another; who was trained."""
+    """Train in this process, without starting others; gives the list of trainings."""
     trained: list[str] = []
 
     def training(folder: Path, recipe: str, data: str, settings: list[str], seed: int) -> None:

@@ -1,4 +1,4 @@
-"""Answering as a task: trained, kept, gone on with; and it learns facts."""
+"""Question answering as a task: training, saving, resuming; and it learns facts."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Maps of attention of what was written, and runs that decide together."""
+"""Attention maps of translations, and ensembles of runs."""
 
 from pathlib import Path
 from typing import Any

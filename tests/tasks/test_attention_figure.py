@@ -1,4 +1,4 @@
-"""Pictures of attention: the words are in them, whatever they are, and files are whole."""
+"""Pictures of attention: they show any words, and files are written atomically."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Models side by side: what may be compared, and whether a difference could be luck."""
+"""Comparison of models: which may be compared, and significance of differences."""
 
 import json
 from pathlib import Path

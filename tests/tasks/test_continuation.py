@@ -1,4 +1,4 @@
-"""Text that grows id by id equals the text as a whole, for every tokenizer and any ids."""
+"""Text decoded id by id equals text decoded at once, for every tokenizer."""
 
 from collections.abc import Callable, Sequence
 from functools import cache

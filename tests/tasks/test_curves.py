@@ -1,4 +1,4 @@
-"""The picture of a training is drawn when it ends, however it ends, if the disk has room for it."""
+"""The curves are drawn when a training ends, for any reason, if the disk has space."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rates that are far too high, weights that are not finite: one clear line, no false figure."""
+"""Learning rates that are too high and weights that are not finite: one clear line."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_lower_rate_from_the_start_can_mend_it(
 
 
 def test_validation_text_unlike_the_training_text_is_no_divergence(data: Path, out: Path) -> None:
-    """What is learned makes it worse than a uniform guess; the training itself goes well."""
+    """Training succeeds, but validation is worse than a uniform guess."""
     lines = (data / "train.txt").read_text().splitlines()
     (data / "valid.txt").write_text("\n".join(" ".join(line.split()[::-1]) for line in lines))
     trained = train_tiny(data, out, "training.epochs=40", "training.validate_every=40")
@@ -97,7 +97,7 @@ def test_words_are_drawn_even_from_what_is_no_distribution() -> None:
 def test_weights_that_are_not_finite_are_never_saved(
     data: Path, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever put them there: the checkpoint before it stays."""
+    """NaN in the weights, for any reason: the previous checkpoint stays."""
     advance, spoiled = Loop._advance, []
 
     def spoil(self: Loop) -> None:
@@ -134,7 +134,7 @@ def test_the_weights_of_a_task_are_looked_at_too(tmp_path: Path, out: Path) -> N
 
 
 def test_a_tagger_recovers(tmp_path: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Errors are finite even where logits are not: the checkpoint must not be saved."""
+    """Errors can be finite although logits are not: the checkpoint must not be saved."""
     loss = Tagger.loss
 
     def spoil(self: Tagger, batch: Any, carried: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""A frozen language model inside a task: it stays as it is, and the run is whole without it."""
+"""A frozen language model inside a task: it is not changed, and the run contains it."""
 
 import shutil
 from pathlib import Path

@@ -93,7 +93,7 @@ def test_scikit_learn_can_clone_it(tagger: elman.Tagger) -> None:
 
 
 class Shouting:
-    """A step before it, which makes nothing of a text but capitals."""
+    """A step of a pipeline that converts texts to capitals."""
 
     def fit(self, X: Any, y: Any = None) -> Shouting:
         return self

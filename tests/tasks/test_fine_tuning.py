@@ -1,4 +1,4 @@
-"""A tagger begins with what a language model has learned, and goes on from there exactly."""
+"""A tagger starts from a language model, and resumes exactly."""
 
 from __future__ import annotations
 

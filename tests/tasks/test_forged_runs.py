@@ -1,4 +1,4 @@
-"""Runs that somebody changed and sealed again: refused in one line, before much is in memory."""
+"""Manipulated runs with a valid manifest: refused in one line, with little memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def counts(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def stopped(data: Path, out: Path, stopping: list[int]) -> Path:
-    """A neural run that was stopped on its way."""
+    """A stopped neural run."""
     stopping.append(5)
     with pytest.raises(Stopped):
         train_tiny(data, out)
@@ -38,14 +38,14 @@ def stopped(data: Path, out: Path, stopping: list[int]) -> Path:
 
 
 def forge(run: Path, part: str, change: Change) -> None:
-    """Change a part of a run; the manifest is made right again."""
+    """Change a part of a run and write a valid manifest."""
     content = read_run(run, [part])[part]
     change(content)
     update_run(run, {part: content})
 
 
 def put(*path: Any) -> Change:
-    """A change: the last of these in the place that the others lead to."""
+    """A change: sets the last argument at the path of the others."""
 
     def change(content: Any) -> None:
         for key in path[:-2]:

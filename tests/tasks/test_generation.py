@@ -1,4 +1,4 @@
-"""Generated text: stop sequences, streaming, seeds, prompts, and what must never come."""
+"""Generated text: stop sequences, streaming, seeds, prompts, banned tokens."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""A trained model: measured on the right text, saved and loaded to the bit, wrapped in adapters."""
+"""A trained model: the right text to measure, bit-exact saving and loading, adapters."""
 
 import json
 import math

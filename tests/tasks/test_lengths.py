@@ -1,4 +1,4 @@
-"""Scores by the length of the source, against runs that are known to be right or wrong."""
+"""Scores by source length, for runs that are right up to a known length."""
 
 from pathlib import Path
 from types import SimpleNamespace

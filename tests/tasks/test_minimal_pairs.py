@@ -1,4 +1,4 @@
-"""Folders of pairs, means, and agreement in the built-in language under counts and a network."""
+"""Minimal pairs: folders, means, and agreement in the built-in language."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""Training a neural model on disk: from the first text to the finished run, or from another run."""
+"""Training a neural model into a run folder, from scratch or from another run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs with a part from another package: kept, loaded, refused where the package is missing."""
+"""Runs with a component from another package: saved, loaded, refused without the package."""
 
 import sys
 from collections.abc import Iterator

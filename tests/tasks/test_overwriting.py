@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("without_curves")
 
 @pytest.fixture
 def old(data: Path, out: Path) -> dict[str, bytes]:
-    """The weights of a run that is there already."""
+    """The weights of an existing run."""
     return weights(train_tiny(data, out, "training.epochs=0.3"))
 
 

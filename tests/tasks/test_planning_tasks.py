@@ -1,4 +1,4 @@
-"""Plans of tasks: what a tagger and a translator cost, from the very trainer that trains them."""
+"""Plans of a tagger and a translator, made with the trainer that trains them."""
 
 from pathlib import Path
 

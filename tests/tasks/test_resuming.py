@@ -1,4 +1,4 @@
-"""A run that was stopped goes on, with the same text, and is refused with any other."""
+"""A stopped run resumes with the same text, and is refused with any other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Examples of validation data: from all parts of it, short, and none twice."""
+"""Samples of validation data: from all parts, short, without duplicates."""
 
 from elman.tasks.samples import LONGEST, choose_samples
 

@@ -1,4 +1,4 @@
-"""The next words, like a phone keyboard: probabilities against the chain rule."""
+"""Suggestions: probabilities compared with the chain rule."""
 
 import math
 from itertools import product

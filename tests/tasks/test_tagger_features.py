@@ -1,4 +1,4 @@
-"""A tagger reads further columns beside the words: where only these tell the tag, it learns it."""
+"""A tagger reads further columns, and learns tags that only these columns determine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FEATURES = "text.features=[2]"
 
 
 def rows(count: int, seed: int) -> str:
-    """Words that mean nothing, with a column that tells the tag."""
+    """Random words with a column that determines the tag."""
     drawn = np.random.default_rng(seed)
     sentences = []
     for _ in range(count):

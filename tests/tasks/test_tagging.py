@@ -1,4 +1,4 @@
-"""A tagger learns, is the same when loaded, and does not care what stands beside a sentence."""
+"""A tagger learns, is the same after loading, and treats every sentence independently."""
 
 from __future__ import annotations
 

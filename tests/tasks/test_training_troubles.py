@@ -1,4 +1,4 @@
-"""What goes wrong in a training: machines that are not there, divergence, full disks."""
+"""Failures of a training: missing devices, divergence, full disks."""
 
 from __future__ import annotations
 

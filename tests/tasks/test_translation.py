@@ -1,4 +1,4 @@
-"""Translation as a task: trained, kept, used; every output stays beside its input."""
+"""Translation as a task: training, saving, use; outputs in the order of inputs."""
 
 from pathlib import Path
 from typing import Any

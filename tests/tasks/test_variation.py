@@ -1,4 +1,4 @@
-"""Variants of a recipe: every combination, kept and resumed, whatever is trained."""
+"""Variants of a recipe: every combination, kept and resumed, for every task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors of a text from any run, files of them, and what is near a word."""
+"""Vectors of a text from any run, vector files, and nearest neighbours."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Words that may be copied: numbers by hand, and back."""
+"""Ids of words that may be copied, by hand, and back to words."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Where text comes from: folders by the names of their files, one file cut in three, built in."""
+"""Corpora: folders by file names, a single file in three parts, built-in ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Typed text as a tokenized corpus has it, for corpora of different conventions."""
+"""Splitting typed text like a tokenized corpus, for different conventions."""
 
 from collections import Counter
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Lines that are drawn: reproducible, of any number, and each in one split for ever."""
+"""Generated lines: reproducible, any number, each always in the same split."""
 
 import random
 

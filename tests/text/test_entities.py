@@ -1,4 +1,4 @@
-"""Spans in tags, against seqeval and against themselves."""
+"""Spans in tags, compared with seqeval and converted back."""
 
 import random
 

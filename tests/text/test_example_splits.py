@@ -1,4 +1,4 @@
-"""Examples of one file are split at random, but alike each time, and every label is learned."""
+"""Random splits of a single file: repeatable, with every label in the training part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that only contain text are told from text, and text of any kind stays text."""
+"""Tables, JSON and CoNLL are recognised, and running text of any kind is accepted."""
 
 from __future__ import annotations
 

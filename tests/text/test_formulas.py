@@ -1,4 +1,4 @@
-"""Formulas over regions are read by rules, and wrong ones are refused."""
+"""SyntaxGym formulas: parsing, and refusal of wrong ones."""
 
 import pytest
 

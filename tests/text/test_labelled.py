@@ -1,4 +1,4 @@
-"""Texts with labels, in every form of file, and what is wrong with some."""
+"""Labelled texts in every file format, and refusals."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which columns have the text and the label: by name, in any order, or by content."""
+"""Finding the columns of text and label: by name, in any order, or by content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which grammars one word of look-ahead decides, and which it does not."""
+"""Grammars in which one word of look-ahead decides the rule, and others that are refused."""
 
 import pytest
 

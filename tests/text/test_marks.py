@@ -1,4 +1,4 @@
-"""Which tokens stand after a mark, by hand and against a walk through the text."""
+"""Tokens after a mark, by hand and against a loop over the text."""
 
 import numpy as np
 from hypothesis import given

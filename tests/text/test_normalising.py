@@ -1,4 +1,4 @@
-"""Characters that look the same count the same."""
+"""Unicode normalisation: characters that look the same are the same."""
 
 import unicodedata
 

@@ -1,4 +1,4 @@
-"""Pairs out of columns and JSON lines; every line keeps its place."""
+"""Pairs from tables and JSON lines; every line keeps its position."""
 
 import json
 

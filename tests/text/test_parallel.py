@@ -1,4 +1,4 @@
-"""Parallel files: which belong together, and that their lines stay beside each other."""
+"""Parallel files: which belong together, and how their lines are aligned."""
 
 import gzip
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The language reference: what a line is, and that the splits share nothing."""
+"""The corpus python-docs: lines, and disjoint splits."""
 
 import platform
 import sys

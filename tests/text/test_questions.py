@@ -1,4 +1,4 @@
-"""Questions in SQuAD's form: answers in words, and what is counted or refused."""
+"""Questions in SQuAD format: answers as words, notes and refusals."""
 
 import json
 from typing import Any

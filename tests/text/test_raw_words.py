@@ -1,4 +1,4 @@
-"""Words of raw text: how it is cut, and how rare words are spelled."""
+"""The tokenizer raw-words: splitting, and spelling of rare words."""
 
 import pytest
 

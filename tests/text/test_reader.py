@@ -1,4 +1,4 @@
-"""Reading files: what is changed is noted, what cannot be read is refused with a remedy."""
+"""Reading files: changes are noted, unreadable files are refused with a remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Problems among distractors: the results are right, and all settings show."""
+"""The corpora arithmetic, tickets and xml: right answers, settings, disjoint splits."""
 
 import random
 import re
@@ -16,7 +16,7 @@ PROBLEM = re.compile(r"(\d+)([+-])(\d+)=(-?\d+)")
 
 
 def parts(line: str) -> tuple[int, str, int, int]:
-    """The problem without its letters, which stand only before `=`."""
+    """The problem without its letters, which occur only before `=`."""
     problem, result = line.split("=")
     match = PROBLEM.fullmatch(re.sub(f"[{LETTERS}]", "", problem) + "=" + result)
     assert match is not None, line
@@ -165,7 +165,7 @@ def test_half_of_the_documents_close_their_first_tag_at_once() -> None:
 @pytest.mark.parametrize("steps", [1, 2, 5])
 def test_after_so_many_steps_tags_are_only_closed(steps: int) -> None:
     class Opens(random.Random):
-        """Always on the side of opening a tag."""
+        """Always opens a tag."""
 
         def random(self) -> float:
             return 0.99

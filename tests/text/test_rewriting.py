@@ -1,4 +1,4 @@
-"""Symbols to copy, reverse and sort: the answers are right, and lengths are as asked for."""
+"""The corpora copy, reverse and sort: right answers, requested lengths."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""A side of pairs: a line is a row, whatever the tokenizer, and comes back as words."""
+"""One side of pairs: each line is one row with every tokenizer, and decodes to words."""
 
 import json
 

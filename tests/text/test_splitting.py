@@ -1,4 +1,4 @@
-"""Texts as words: tokenized ones at white space, others by the rule of raw words."""
+"""Splitting texts into words: tokenized text at white space, other text by raw-words."""
 
 import pytest
 

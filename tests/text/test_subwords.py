@@ -1,4 +1,4 @@
-"""Byte pairs and unigram pieces: what is merged, and what stays text."""
+"""Byte-pair and unigram tokenizers: merges, positions, vocabulary sizes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tables are read with the quotes and separators that they have."""
+"""Tables with different quotes and separators."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Sentences in columns and in CoNLL-U are read as they were meant, or refused in one line."""
+"""Sentences in columns and CoNLL-U: read correctly, or refused in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every tokenizer keeps: one table over all of them, and any text."""
+"""Properties of every tokenizer, on any text."""
 
 from __future__ import annotations
 

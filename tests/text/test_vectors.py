@@ -1,4 +1,4 @@
-"""Vectors of numpy files: one per example or a grid; what does not fit is one clear line."""
+"""Vectors in NumPy files: one per example or a grid; refusals in one clear line."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Words between white space: what is known comes back, what is not is `<unk>`."""
+"""The tokenizer words: known words are restored, others become `<unk>`."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The text of trainings that are stopped and go on."""
+"""The text for trainings that are stopped and resumed."""
 
 from collections.abc import Iterator
 from pathlib import Path

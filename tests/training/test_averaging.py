@@ -1,4 +1,4 @@
-"""Averages are a second set of weights: means of the first, which they never touch."""
+"""Averages are a second set of weights: means of the first, which they never change."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Every item of a checkpoint is needed: without one of them, a resumed run comes out otherwise."""
+"""Every item of a checkpoint is needed: without it, a resumed run differs."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ Parts = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def foreign_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The more is learned of it, the worse is validation."""
+    """Validation gets worse with training."""
     rising = np.arange(1.0, 13) ** 2
     return write_text(tmp_path_factory.mktemp("text"), {"train": rising, "valid": rising[::-1]})
 
 
 @pytest.fixture(scope="module")
 def midway(tmp_path_factory: pytest.TempPathFactory, foreign_data: Path) -> Callable[..., Any]:
-    """Runs that were stopped in a step, as copies; and what the unstopped one came to."""
+    """Copies of runs stopped in a step, and the result of the unstopped run."""
     place = tmp_path_factory.mktemp("midway")
 
     def prepare(batches: list[str], stop: int) -> tuple[Path, dict[str, Any]]:
@@ -74,7 +74,7 @@ def midway(tmp_path_factory: pytest.TempPathFactory, foreign_data: Path) -> Call
 
 
 def effects(out: Path) -> dict[str, Any]:
-    """Weights, memory and history: what a lost item must show in."""
+    """Weights, memory and history: a lost item must change one of them."""
     return {
         name: value
         for name, value in outcome(out).items()

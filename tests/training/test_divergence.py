@@ -1,4 +1,4 @@
-"""Losses and gradients that are no numbers: not applied, and returned from with a lower rate."""
+"""NaN or infinite losses and gradients: not applied; training restarts with a lower rate."""
 
 from __future__ import annotations
 

@@ -12,7 +12,14 @@ import pytest
 
 from elman.errors import ElmanError
 from elman.training import history
-from elman.training.history import CURVES, HISTORY, History, draw_curves, read_history
+from elman.training.history import (
+    CURVES,
+    HISTORY,
+    History,
+    draw_curves,
+    read_history,
+    still_improving,
+)
 
 RECORDS: list[dict[str, Any]] = [
     {"step": 50, "epoch": 0.5, "train_perplexity": 80.0, "learning_rate": 1.0, "gradient_norm": 2},
@@ -112,3 +119,22 @@ def test_a_picture_that_cannot_be_written_is_no_trouble(
     assert (tmp_path / CURVES).read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == [CURVES]
     draw_curves(RECORDS, tmp_path / "no folder" / CURVES)
+
+
+@pytest.mark.parametrize(
+    ("values", "improving"),
+    [
+        ([0.5, 0.4, 0.3, 0.2], True),
+        ([0.5, 0.4, 0.2, 0.3], False),  # the last one is not the best
+        ([0.5, 0.4, 0.2, 0.199], False),  # half a percent is next to nothing
+        ([0.5, 0.4, 0.2, 0.198], True),  # one percent
+        ([0.5, 0.4, 0.2, 0.2, 0.2, 0.2, 0.2, 0.19], True),  # against the best before the last two
+        ([0.5], False),  # nothing to compare with
+        ([], False),
+    ],
+)
+def test_whether_validation_was_still_improving(values: list[float], improving: bool) -> None:
+    records: list[dict[str, Any]] = [{"epoch": 1.0, "valid_error": value} for value in values]
+    records.insert(1, {"epoch": 1.0, "train_perplexity": 1.0})
+    assert still_improving(records, "error") is improving
+    assert still_improving(records, "perplexity") is False

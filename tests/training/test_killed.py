@@ -1,4 +1,4 @@
-"""Killed at any moment, a run goes on from its last checkpoint as if nothing had happened."""
+"""A run that is killed at any moment resumes exactly from its last checkpoint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loop, with a model of one weight whose losses are written down beforehand."""
+"""The training loop, with a model of one weight and predefined losses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of descent against their algorithms, written by hand; what they remember comes back."""
+"""Optimizers against hand-written algorithms; their state is restored."""
 
 from __future__ import annotations
 

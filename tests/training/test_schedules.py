@@ -1,4 +1,4 @@
-"""Learning rates over time: those of the papers, at every epoch, and after a restart."""
+"""Learning-rate schedules: the rates of the papers at every epoch, and after a restart."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What cannot be is refused in one line that names the setting."""
+"""Impossible settings are refused in one line that names the setting."""
 
 import pytest
 import torch

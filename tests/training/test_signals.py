@@ -1,4 +1,4 @@
-"""Signals: saved and stopped, also during validation; a second Ctrl-C does not wait."""
+"""Signals: training saves and stops, also during validation; a second Ctrl-C stops at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that `torchrun` starts: stopped, killed, and told what is wrong."""
+"""Training under `torchrun`: signals, kills, error messages."""
 
 from __future__ import annotations
 
@@ -123,7 +123,10 @@ def test_a_worker_of_torchrun_is_killed(data: Path, tmp_path: Path, count: int, 
     [
         (["ngram", "--data", "grammar", "--out", "x"], "counting uses one process"),
         (["nonsense", "--data", "grammar", "--out", "x"], "nonsense"),
-        (["small", "--data", "grammar", "--out", "x", "--set", "training.batch_size=7"], "to 2"),
+        (
+            ["small", "--data", "grammar", "--out", "x", "--set", "training.batch_size=7"],
+            "divided among 2",
+        ),
         (["--resume", "nowhere"], "nowhere: no such run"),
     ],
 )

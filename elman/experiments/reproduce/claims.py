@@ -1,7 +1,7 @@
 """Claims: processes that share a folder never work on the same row or training.
 
-A claim is a set of locks, one for every training to do and one for the row. They are released when
-the process ends, in whatever way (`runs/lock.py`).
+A claim is a set of locks: one for every training that is not finished, and one for the row. The
+locks are released when the process ends, for whatever reason (`runs/lock.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from elman.runs.lock import Lock, take_lock
 
 @contextmanager
 def claiming(folder: Path, names: Iterable[str]) -> Iterator[bool]:
-    """Claim all of these names while inside; False, and none of them, if another has one."""
+    """Claim all of these names; gives False and claims none if another process holds one."""
     held: list[Lock] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,8 @@
-"""The cost of rows on this machine: planned before they start, or as measured.
+"""The cost of rows on this machine: planned before they are run, or as measured.
 
-Takes rows and their texts, gives a `Cost` for each: operations and seconds as `elman plan` finds
-them; for models that count, seconds by the length of the text. Where the text is absent, operations
-are computed from the model and the published size of the text. Plans are kept, since measuring a
-few steps takes time.
+Operations and seconds come from `elman plan`. The seconds of count models are estimated from the
+length of the text. If the dataset is missing, the operations are computed from the model and the
+published size of the text. Plans are stored, because measuring a few steps takes time.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from elman.experiments.reproduce.trainings import Training, is_finished, trainin
 from elman.experiments.reproduce.workshop import Workshop
 from elman.tasks.task import plan
 
-_SECONDS_PER_CHARACTER = 1e-6  # of counting; a 5-gram of the Penn Treebank takes about two seconds
+_SECONDS_PER_CHARACTER = 1e-6  # for counting; a 5-gram on the Penn Treebank takes about 2 s
 
 
 def plan_rows(workshop: Workshop, rows: Iterable[tuple[PublishedTable, PublishedRow, str]]) -> None:
-    """Plan every training that the rows need and whose cost is not known yet, and keep it."""
+    """Plan every training that the rows need and whose cost is unknown, and store the cost."""
     known = workshop.known().costs
     wanted = {
         training.cost_name: (table, training, data)
@@ -56,7 +55,7 @@ def _plan(workshop: Workshop, table: PublishedTable, training: Training, data: s
 
 
 def compute_cost(training: Training, table: PublishedTable) -> Cost | None:
-    """Operations by arithmetic, for a text that is not here; None if its size is unknown too."""
+    """Compute the operations for a missing dataset; None if its size is unknown."""
     config = training.config()
     if config.training is None or not table.tokens or not table.vocabulary:
         return None
@@ -80,7 +79,7 @@ def compute_cost(training: Training, table: PublishedTable) -> Cost | None:
 
 
 def spent(result: Result) -> Cost | None:
-    """What a result has cost to train."""
+    """The cost of the training behind a result."""
     if result.training_seconds is None:
         return None
     return Cost(
@@ -91,9 +90,9 @@ def spent(result: Result) -> Cost | None:
 def row_cost(
     tables: Tables, table: PublishedTable, row: PublishedRow, kept: Kept, runs: Path | None = None
 ) -> Cost | None:
-    """The planned cost of a row's trainings together, without those that are finished in `runs`.
+    """The planned cost of all trainings of a row, without those that are finished in `runs`.
 
-    None if one of them was never planned.
+    None if one of them was not planned.
     """
     if row.quoted:
         return None if row.teraflop is None else Cost(teraflop=row.teraflop, computed=True)

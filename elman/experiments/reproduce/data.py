@@ -1,8 +1,7 @@
-"""Find the text of a table.
+"""Find the dataset of a table.
 
-Takes a table and the option of the user, gives a folder. Copyrighted texts are not part of the
-package: name a folder with --data, or put such folders, named `ptb` and so on, into the folder that
-ELMAN_DATA names.
+Copyrighted datasets are not part of the package. Name a folder with --data, or set ELMAN_DATA to a
+folder that contains the datasets as subfolders (`ptb` and so on).
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ VARIABLE = "ELMAN_DATA"
 
 
 def find_data(table: PublishedTable, folder: str = "", *, holds: bool = False) -> str | None:
-    """The text of a table: in the folder given, else where ELMAN_DATA says; None if it is absent.
+    """The dataset of a table: in `folder`, otherwise in ELMAN_DATA; None if it is missing.
 
-    The folder is that of the text or holds it under its name; with `holds`, only the latter.
+    `folder` is the dataset itself or contains it as a subfolder; with `holds`, only the latter.
     """
     if table.data in CORPORA:
         return table.data
@@ -33,12 +32,12 @@ def find_data(table: PublishedTable, folder: str = "", *, holds: bool = False) -
 
 
 def require_data(table: PublishedTable, folder: str = "", *, holds: bool = False) -> str:
-    """The same, or an error that says how to give it."""
+    """The dataset of a table, or an error that says how to name it."""
     found = find_data(table, folder, holds=holds)
     if found is None:
         raise InputError(
-            f"{table.name}: needs the text {table.data!r}; name its folder with --data FOLDER, or "
-            f"the folder that holds a folder {table.data!r} in {VARIABLE}"
+            f"{table.name}: the dataset {table.data!r} is missing; name its folder with --data "
+            f"FOLDER, or set {VARIABLE} to a folder that contains it"
         )
     return found
 
@@ -46,9 +45,9 @@ def require_data(table: PublishedTable, folder: str = "", *, holds: bool = False
 def rows_with_text(
     tables: list[PublishedTable], folder: str = "", *, holds: bool = False
 ) -> tuple[list[tuple[PublishedTable, PublishedRow, str]], list[PublishedTable]]:
-    """The rows of these tables whose text is here, with it; and the tables whose text is not.
+    """The rows whose dataset was found, each with it; and the tables whose dataset is missing.
 
-    A lone table's text must be here.
+    If there is only one table, its dataset must be there.
     """
     if len(tables) == 1 and tables[0].data:
         require_data(tables[0], folder, holds=holds)
@@ -63,7 +62,7 @@ def rows_with_text(
 
 
 def open_data(data: str) -> Corpus:
-    """The corpus, or an error if it lacks a split: a file of one's own is no table's text."""
+    """The corpus; refused if it lacks a split, because a single file is not a published dataset."""
     corpus = open_corpus(data)
     for split in ("train", "valid", "test"):
         corpus.split(split)

@@ -1,8 +1,8 @@
 """When a queue must end: its time is up, or the process that started it has ended.
 
-While work is done inside `Deadline.stopping`, the end is announced as the signal SIGTERM is: a
-training finishes its step, saves a checkpoint and stops; anything else is cut short by `OutOfTime`
-and done again next time. A real SIGTERM has the same effect and ends the command.
+Inside `Deadline.stopping`, the end arrives as the signal SIGTERM. A training finishes its step,
+saves a checkpoint and stops. All other work is interrupted by `OutOfTime` and repeated next time. A
+SIGTERM from outside has the same effect and also ends the command.
 """
 
 from __future__ import annotations
@@ -17,43 +17,43 @@ from contextlib import contextmanager
 
 from elman.errors import ElmanError
 
-_POLL = 0.5  # seconds between looks at the clock
+_POLL = 0.5  # seconds between checks of the clock
 
 
 class OutOfTime(ElmanError):
-    """The time is up; nothing is wrong."""
+    """The time is up; this is not an error."""
 
 
 class Terminated(ElmanError):
-    """SIGTERM came from outside."""
+    """SIGTERM was sent from outside."""
 
     exit_code = 128 + signal.SIGTERM
 
 
 class Deadline:
-    """A moment from which nothing more is begun, and work under way is stopped."""
+    """The time at which running work is stopped and no more work is started."""
 
     def __init__(self, seconds: float, *, with_parent: bool = False) -> None:
-        """`with_parent`: the end of the process that started this one is the end too."""
+        """`with_parent`: also end when the process that started this one ends."""
         self._end = time.monotonic() + seconds
         self._parent = os.getppid() if with_parent else None
 
     @property
     def left(self) -> float:
-        """Seconds until then; 0 afterwards."""
+        """Seconds until the deadline; 0 after it."""
         if self._parent is not None and os.getppid() != self._parent:
             return 0.0
         return max(0.0, self._end - time.monotonic())
 
     def is_over(self) -> bool:
-        """Whether the moment has come."""
+        """Whether the deadline has passed."""
         return self.left == 0.0
 
     @contextmanager
     def stopping(self) -> Iterator[None]:
-        """While inside, work is stopped when the time is up."""
+        """Stop the work inside when the time is up."""
         if threading.current_thread() is not threading.main_thread():
-            yield  # Python hands signals to the main thread only
+            yield  # Python delivers signals only to the main thread
             return
         before = signal.signal(signal.SIGTERM, self._stop)
         done = threading.Event()
@@ -67,7 +67,7 @@ class Deadline:
             signal.signal(signal.SIGTERM, before)
 
     def _watch(self, done: threading.Event) -> None:
-        # Again and again: a training that is just ending does not look at signals any more.
+        # Repeat the signal: a training that is about to end no longer reacts to it.
         while not done.wait(min(_POLL, self.left or _POLL)):
             if self.is_over():
                 _thread.interrupt_main(signal.SIGTERM)
@@ -75,4 +75,4 @@ class Deadline:
     def _stop(self, number: int, frame: object) -> None:
         if self.is_over():
             raise OutOfTime("the time is up")
-        raise Terminated("stopped; the same command goes on")
+        raise Terminated("stopped; run the same command again to continue")

@@ -1,7 +1,7 @@
-"""Rows that are measured on a task of our own, smaller than the published one.
+"""Rows that are measured on our own task, which is smaller than the published one.
 
-Takes a row, gives the trainings that it needs, and from their runs a figure per seed. Such a row
-can show the order of the cells, so its verdict is about that.
+A row gives the trainings that it needs, and their runs give one figure per seed. Such a row can
+only show the order of the cells, so the verdict compares the order.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from elman.experiments.reproduce.registry import PublishedRow
 class Trial:
     """One training of an experiment."""
 
-    folder: str  # of its run, in the folder of all runs
+    folder: str  # the run folder, inside the folder of all runs
     recipe: str
     settings: tuple[str, ...]
-    corpus: str  # built-in, with its options
+    corpus: str  # a built-in corpus with its options
     seed: int
 
 
@@ -32,8 +32,8 @@ class Outcome:
 
     figures: dict[str, float]  # by seed
     parameters: int
-    seconds: float  # of all trainings together
-    about: str  # the task and how it was measured, as a protocol
+    seconds: float  # total of all trainings
+    about: str  # the protocol: the task and how it was measured
 
     @property
     def mean(self) -> float:
@@ -42,7 +42,7 @@ class Outcome:
 
 
 def _ablation(row: PublishedRow) -> list[Trial]:
-    """A cell on a task whose answers are determined, once per seed."""
+    """Train a cell on a task with known answers, once per seed."""
     task = choose(TASKS, row.task, "task")
     return [
         Trial(
@@ -60,7 +60,7 @@ EXPERIMENTS = {"ablation": _ablation}
 
 
 def trials_of(row: PublishedRow) -> list[Trial]:
-    """The trainings of a row that is an experiment."""
+    """The trainings of an experiment row."""
     found: list[Trial] = choose(EXPERIMENTS, row.experiment, "experiment")(row)
     return found
 

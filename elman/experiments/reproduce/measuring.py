@@ -1,7 +1,7 @@
-"""One row, from its recipe to a result that is kept.
+"""Measure one row: from its recipe to a stored result.
 
-Takes a table, a row and a place, gives a `Result`: the trainings that it needs, the adapters, the
-figure on the test text with its protocol and the hashes of the text and of the run, the verdict.
+A `Result` contains the figure on the test text with its protocol, the hashes of the text and of the
+run, and the verdict. The trainings that the row needs are run first, then adapters are fitted.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from elman.version import __version__
 def reproduce_row(
     workshop: Workshop, table: PublishedTable, row: PublishedRow, data: str, *, again: bool = False
 ) -> Result:
-    """The result of a row with all of its seeds: kept ones, or measured (`again`: all) and kept."""
+    """The result of a row over all its seeds. Missing seeds are measured; with `again`, all are."""
     for number in range(row.seeds):
         if again or number in missing_seeds(workshop, table, row, workshop.kept()):
             measure_and_keep(workshop, table, row, data, number)
     result = workshop.kept().of(table, row)
-    assert result is not None, "it was kept a moment ago"
+    assert result is not None, "it was stored just before"
     return result
 
 
 def missing_seeds(
     workshop: Workshop, table: PublishedTable, row: PublishedRow, kept: Kept
 ) -> list[int]:
-    """The numbers of the trainings of a row that have no result; of an experiment 0 for all."""
+    """The numbers of the seeds that have no result; an experiment has one number for all seeds."""
     result = kept.of(table, row)
     if result is None:
         return list(range(row.seeds))
@@ -53,7 +53,7 @@ def missing_seeds(
 def measure_and_keep(
     workshop: Workshop, table: PublishedTable, row: PublishedRow, data: str, number: int = 0
 ) -> Result:
-    """Measure a row with one of its seeds, and keep that beside those of the other seeds."""
+    """Measure a row with one of its seeds and store the figure with those of the other seeds."""
     result = measure_row(workshop, table, row, data, number)
 
     def add(kept: Kept) -> None:
@@ -70,7 +70,7 @@ def measure_and_keep(
 
 
 def _judge(table: PublishedTable, row: PublishedRow, result: Result, kept: Kept) -> None:
-    """Write the verdict; verdicts on an order change when another row has its place in it."""
+    """Set the verdict, and update the verdicts of all rows whose order is compared with it."""
     result.verdict = str(verdict_on(table, row, result, kept))
     for other in table.rows:
         there = kept.of(table, other) if row.order and other.order == row.order else None
@@ -81,7 +81,7 @@ def _judge(table: PublishedTable, row: PublishedRow, result: Result, kept: Kept)
 def measure_row(
     workshop: Workshop, table: PublishedTable, row: PublishedRow, data: str, number: int = 0
 ) -> Result:
-    """Measure a row on the text in `data`; nothing is kept yet, and there is no verdict."""
+    """Measure a row on the dataset `data`, without storing or judging the result."""
     reason = obstacle(row)
     if reason:
         raise InputError(f"{table.name} {row.name}: {reason}")
@@ -95,7 +95,7 @@ def _measure_recipe(
     corpus = open_data(data)
     trained, paths = None, {}
     needed = trainings_of(workshop.tables, table, row, number)
-    for reference in reversed(needed):  # its own last, so that one model is in memory
+    for reference in reversed(needed):  # its own model last; one model in memory at a time
         trained = ensure(
             needed[reference],
             corpus,
@@ -104,7 +104,7 @@ def _measure_recipe(
             progress=workshop.progress,
         )
         paths[reference] = str(workshop.runs / needed[reference].name)
-    assert trained is not None, "a row has at least its own training"
+    assert trained is not None, "every row has its own training"
     workshop.set_threads()
     started = time.perf_counter()
     adapters = [fill_in(adapter, paths) for adapter in row.adapters]
@@ -161,7 +161,7 @@ def _measure_experiment(
 
 
 def _about(table: PublishedTable, row: PublishedRow) -> dict[str, Any]:
-    """What every result says of its row, and when it was measured with what."""
+    """The fields that every result has: table, row, version and date."""
     return {
         "table": table.name,
         "row": row.name,
@@ -179,19 +179,19 @@ def _hashes(workshop: Workshop, trainings: dict[str, Training]) -> dict[str, str
 
 
 def _as_metric(table: PublishedTable, perplexity: float | None) -> float | None:
-    """A perplexity in the unit of the table; None: infinite."""
+    """Convert a perplexity to the metric of the table; None if it is infinite."""
     if perplexity is None or not math.isfinite(perplexity):
         return None
     return math.log(perplexity) if table.metric == "nats" else perplexity
 
 
 def _tokens(workshop: Workshop, what: str) -> Callable[[int, int], None]:
-    """Progress in tokens as lines of text."""
+    """Report progress in tokens as lines of text."""
     done = 0
 
     def say(amount: int, total: int) -> None:
         nonlocal done
-        done = done % total + amount  # fitting goes through the text once per model
+        done = done % total + amount  # fitting reads the text once per model
         workshop.progress(f"{what}: {done:,} of {total:,} tokens")
 
     return say

@@ -1,8 +1,7 @@
-"""The tables as one HTML page: published against measured as bars, verdicts, costs, commands.
+"""The tables as one HTML page: published and measured figures as bars, verdicts, costs, commands.
 
-Takes tables and results, writes a file that opens anywhere: no server, no network, light and dark.
-A verdict is a sign and a word beside its colour, and the two bars differ in their filling, so the
-page can be read without colours.
+The page opens anywhere: no server, no network, light and dark. Every verdict has a symbol and a
+word besides its colour, and the two bars differ in their pattern, so it works without colours.
 """
 
 from __future__ import annotations
@@ -34,21 +33,21 @@ from elman.experiments.reproduce.verdicts import (
 )
 from elman.figures.page import Page
 
-# A sign, a class of colour, and what the word means.
+# For each verdict: a symbol, the CSS class of its colour, and its meaning.
 _SIGNS = {
-    REPRODUCED: ("✓", "good", "as near to the published figure as the tolerance of the row"),
-    BETTER: ("▲", "good", "the publication's own settings, and a better figure"),
-    ORDER_HOLDS: ("✓", "good", "the row stands above and below the same rows as published"),
-    DIRECTION_HOLDS: ("✓", "good", "the same for an order of two rows"),
+    REPRODUCED: ("✓", "good", "within the row's tolerance of the published figure"),
+    BETTER: ("▲", "good", "better than published, with the settings of the publication"),
+    ORDER_HOLDS: ("✓", "good", "better and worse than the same rows as published"),
+    DIRECTION_HOLDS: ("✓", "good", "the same, for an order of two rows"),
     WITHIN: ("≈", "near", "worse than published, by at most 10 %"),
     NOT_REACHED: ("✗", "bad", "worse by more than 10 %"),
-    ORDER_DIFFERS: ("✗", "bad", "at least one pair of rows is the other way round"),
-    DIRECTION_DIFFERS: ("✗", "bad", "the same for an order of two rows"),
-    OURS: ("○", "ours", "a recipe of ours; shown beside the published figure, not judged"),
-    MEASURED: ("○", "ours", "an order needs another row"),
+    ORDER_DIFFERS: ("✗", "bad", "at least one pair of rows is in the other order"),
+    DIRECTION_DIFFERS: ("✗", "bad", "the same, for an order of two rows"),
+    OURS: ("○", "ours", "our own recipe; shown next to the published figure, not judged"),
+    MEASURED: ("○", "ours", "the order can be judged only with another row"),
     OTHER_TEXT: ("✗", "bad", "not the text of the publication"),
     NOT_RUN: ("…", "open", "not measured yet; the cost is known"),
-    QUOTED: ("“", "open", "cannot be measured here; the reason is given"),
+    QUOTED: ("“", "open", "cannot be run here; the reason is given"),
 }
 _STYLE = """<style>
 .scroll { overflow-x: auto } .tables code { white-space: nowrap }
@@ -67,26 +66,26 @@ _STYLE = """<style>
 
 
 def write_page(path: Path, tables: Tables, kept: Kept) -> None:
-    """Write the page, whole or not at all."""
+    """Write the page atomically."""
     try:
         with replacing(path) as temporary:
             temporary.write_text(render_page(tables, kept), encoding="utf-8")
     except OSError as error:
         raise InputError(
-            f"{path}: cannot be written ({error.strerror}); name a file in a folder that is there"
+            f"{path}: cannot be written ({error.strerror}); name a file in an existing folder"
         ) from None
 
 
 def render_page(tables: Tables, kept: Kept) -> str:
     """The page as a string."""
     rows = statuses(tables, tables.values(), kept)
-    page = Page("Published figures, and what elman measures")
+    page = Page("Published figures and the figures that elman measured")
     page.markup(_STYLE)
     page.paragraph(
         "Every row has the published figure, the figure that elman measured, and a verdict. Hatched"
-        " bars are published figures, filled bars are measured ones; within a table all bars have"
-        " the same scale. Rows that end in “-ours” use a recipe of ours in place of the"
-        " publication's settings."
+        " bars are published figures, filled bars are measured ones. All bars of a table have the"
+        " same scale. Rows whose names end in “-ours” use our own recipe instead of the settings of"
+        " the publication."
     )
     counts = Counter(status.verdict.kind for status in rows)
     kinds = [kind for kind in _SIGNS if counts[kind]]

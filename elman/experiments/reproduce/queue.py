@@ -1,9 +1,9 @@
 """The queue: measure rows one by one, best first, until the time is up.
 
-Takes rows and a deadline, gives results one by one as they are kept. Several processes can work
-with the same folder: each claims what it works on. A row that fails is set aside with its reason,
-and the queue goes on; a row that does not fit into the time is begun only if no other fits, and
-goes on from its checkpoint next time.
+Results are stored and given one by one. Several processes can work on the same folder, because each
+claims the rows and trainings that it works on. A row that fails is set aside with its reason, and
+the queue continues. A row that does not fit into the remaining time is started only if no other row
+fits; the next call continues it from its checkpoint.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from elman.experiments.reproduce.workshop import Workshop
 from elman.runs.lock import is_being_trained
 from elman.version import __version__
 
-_WAIT = 2.0  # seconds, while other processes have everything that is left
+_WAIT = 2.0  # seconds, if other processes work on everything that is left
 
 Rows = Sequence[tuple[PublishedTable, PublishedRow, str]]
 
@@ -32,7 +32,7 @@ Rows = Sequence[tuple[PublishedTable, PublishedRow, str]]
 def work_off(
     workshop: Workshop, rows: Rows, deadline: Deadline, first: Sequence[str] = ()
 ) -> Iterator[tuple[Job, Result]]:
-    """Results of the rows that have none yet, each when it is kept."""
+    """Measure the rows without a result; yields each result once it is stored."""
     from elman.training.loop import Stopped
 
     while not deadline.is_over():
@@ -56,7 +56,7 @@ def work_off(
                 raise
             except (DiskFull, Terminated):
                 raise
-            except Exception as error:  # whatever it is, the other rows can still be measured
+            except Exception as error:  # the other rows can still be measured
                 if not _is_busy(workshop, chosen):
                     _set_aside(workshop, job, error)
                 continue
@@ -67,7 +67,7 @@ def work_off(
 def _claim_best(
     workshop: Workshop, rows: Rows, ranked: list[Ranked], left: float
 ) -> Iterator[Ranked | None]:
-    """The best job that nobody works on: one that fits into the time, else any."""
+    """Claim the best free job that fits into the time; if none fits, the best free job."""
     fitting = [one for one in ranked if one.seconds <= left]
     others = [one for one in ranked if one.seconds > left]
     for one in [*fitting, *others]:
@@ -75,7 +75,7 @@ def _claim_best(
             continue
         names = [*one.needed, f"row-{one.job.row_name}-{one.job.number}"]
         with claiming(workshop.out / "claims", names) as claimed:
-            # Another process may have kept its result since the ranking was made.
+            # Another process may have stored the result since the ranking.
             if claimed and one.job in pending_jobs(workshop, rows, workshop.kept()):
                 yield one
                 return
@@ -83,7 +83,7 @@ def _claim_best(
 
 
 def _is_busy(workshop: Workshop, ranked: Ranked) -> bool:
-    """Whether a process trains one of these runs, be it without a claim (`elman train`)."""
+    """Whether a process trains one of these runs, perhaps without a claim (`elman train`)."""
     return any(is_being_trained(workshop.runs / name) for name in ranked.needed)
 
 

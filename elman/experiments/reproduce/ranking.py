@@ -1,8 +1,8 @@
-"""Which row comes next: the one that gives the most results for the time that it takes.
+"""Which row comes next: the one that gives the most results for its time.
 
-Takes rows and what is known, gives `Ranked` jobs, best first. A job is a row with one of its seeds.
-Rows that become measurable by the same training count together; further seeds count less, and so
-do rows whose result is shipped with elman.
+A job is a row with one of its seeds. The ranking gives `Ranked` jobs, best first. The values of all
+rows that one training makes measurable are added up. Further seeds count less, and so do rows whose
+results ship with elman.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from elman.experiments.reproduce.status import obstacle
 from elman.experiments.reproduce.trainings import Training, share_done, trainings_of
 from elman.experiments.reproduce.workshop import Workshop
 
-_SEED_SHARE = 0.5  # of the value of the seed before
-_SHIPPED_SHARE = 0.1  # of the value, where a result is shipped already
-_MEASURING = 20.0  # seconds to fit and score, about
+_SEED_SHARE = 0.5  # value of a further seed, relative to the seed before it
+_SHIPPED_SHARE = 0.1  # value of a row whose result ships with elman, relative to other rows
+_MEASURING = 20.0  # seconds to fit and score, roughly
 _ADAPTER_SECONDS = {"dynamic": 600.0, "continuous-cache": 60.0, "monte-carlo": 3600.0}
 
 
@@ -33,8 +33,8 @@ class Job:
 
     table: PublishedTable
     row: PublishedRow
-    data: str  # where the text is
-    number: int = 0  # of the seed
+    data: str  # the dataset
+    number: int = 0  # which seed
 
     @property
     def row_name(self) -> str:
@@ -42,19 +42,19 @@ class Job:
 
     @property
     def name(self) -> str:
-        """The row, and which seed if there are several."""
+        """The name of the row, and the number of the seed unless it is the first."""
         return self.row_name + (f" (seed {self.number + 1})" if self.number else "")
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """A job with what it needs and what it is worth."""
+    """A job with its missing trainings, cost and value."""
 
     job: Job
-    needed: dict[str, Training]  # by the name of the run: what is not finished yet
-    seconds: float  # that are left to train and to measure
-    value: float  # of all results that its trainings make measurable
-    cost: Cost  # of what is left to train
+    needed: dict[str, Training]  # unfinished trainings, by run name
+    seconds: float  # left to train and measure
+    value: float  # total over all results that its trainings make measurable
+    cost: Cost  # left to train
 
     @property
     def per_hour(self) -> float:
@@ -78,9 +78,9 @@ def rank_jobs(
     rows: Iterable[tuple[PublishedTable, PublishedRow, str]],
     first: Sequence[str] = (),
 ) -> list[Ranked]:
-    """The jobs that are left, best first; those that match a pattern in `first` before all others.
+    """The remaining jobs, best first; those that match a pattern in `first` come before the others.
 
-    Rows whose cost in time is unknown are left out: their text is not here.
+    Rows without a known time are left out: their dataset is missing.
     """
     kept, shipped = workshop.kept(), read_shipped()
     costs = kept.over(shipped).costs
@@ -104,7 +104,7 @@ def rank_jobs(
 
 
 def _unfinished(workshop: Workshop, job: Job, done: dict[str, float]) -> dict[str, Training]:
-    """The trainings that a job still needs, by name; `done` remembers how far each is."""
+    """The unfinished trainings of a job, by name; `done` caches how much of each is done."""
     found = {}
     trainings = trainings_of(workshop.tables, job.table, job.row, job.number)
     for training in trainings.values():
@@ -120,7 +120,7 @@ def _share_done(training: Training, runs: Path) -> float:
     try:
         return share_done(training, runs)
     except ElmanError:
-        return 0.0  # a damaged run is refused, with the reason, when it comes to it
+        return 0.0  # a damaged run is refused, with the reason, when its turn comes
 
 
 def _value(job: Job, shipped: Kept) -> float:
@@ -137,7 +137,7 @@ def _left_to_train(
     done: dict[str, float],
     threads: int | None,
 ) -> Cost | None:
-    """What is left of the planned cost; None if one of the trainings was never planned."""
+    """The remaining part of the planned cost; None if one of the trainings was not planned."""
     seconds, teraflop = 0.0, 0.0
     for name, training in needed.items():
         cost = costs.get(training.cost_name)
@@ -150,13 +150,13 @@ def _left_to_train(
 
 
 def _measuring_seconds(row: PublishedRow) -> float:
-    """About how long fitting and scoring take."""
+    """A rough estimate of the time for fitting and scoring."""
     names = [adapter.partition(":")[0] for adapter in row.adapters]
     return _MEASURING + sum(_ADAPTER_SECONDS.get(name, 0.0) for name in names)
 
 
 def _place(job: Job, first: Sequence[str]) -> int:
-    """The first pattern that a row matches, if any."""
+    """The position of the first pattern that matches a row; the number of patterns if none does."""
     for place, pattern in enumerate(first):
         if fnmatchcase(job.row_name, pattern):
             return place

@@ -1,14 +1,14 @@
-"""Tables of published figures as data: a TOML file per table, checked when it is read.
+"""Tables of published figures as data: one TOML file per table, checked when it is read.
 
-Takes the folder of the tables, gives each as a `PublishedTable`. A row says what was published and
-how it would be obtained here: a recipe with settings and adapters, an experiment of ours, or, for
-what is quoted only, the reason.
+Each table is a `PublishedTable`. A row contains the published figure and how to obtain it here: a
+recipe with settings and adapters, an experiment of ours, or, for a row that is only quoted, the
+reason.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from elman.config import build, read_toml
 from elman.errors import InputError, choose
 
 FOLDER = Path(__file__).parent / "tables"
-METRICS = {  # and whether a larger number is a better one
+METRICS = {  # whether higher is better
     "perplexity": False,
     "nats": False,
     "accuracy": True,
@@ -29,33 +29,33 @@ _REFERENCE = re.compile(r"\{([^{}]+)\}")
 
 @dataclass(kw_only=True)
 class PublishedRow:
-    """One line of a table, and how it would be obtained here."""
+    """One row of a table, and how to obtain it here."""
 
     name: str = ""
-    about: str = ""  # the model, in words
-    published: float | None = None  # None: nobody has published it
-    valid: float | None = None  # published for the validation text
-    spread: float | None = None  # published as ± beside the figure
-    also: dict[str, float] | None = None  # further figures of the same line, quoted only
+    about: str = ""  # the model in words
+    published: float | None = None  # None: not published
+    valid: float | None = None  # the published figure for the validation text
+    spread: float | None = None  # the published ±
+    also: dict[str, float] | None = None  # further figures of the row, only quoted
     parameters: str = ""  # as published
-    source: str = ""  # where it was published, if not where the table was
+    source: str = ""  # the publication, if it differs from that of the table
     recipe: str = ""
     settings: tuple[str, ...] = ()  # section.field=value, as for --set
     adapters: tuple[str, ...] = ()  # as for --with; {row} or {table/row} is that row's run
     split: str = "test"
     experiment: str = ""  # a name in EXPERIMENTS
-    task: str = ""  # of an experiment
-    cell: str = ""
-    starts_from: str = ""  # row or table/row: the training begins with the weights of that run
-    seeds: int = 1  # how many trainings with different seeds; the verdict is about their mean
-    ours: bool = False  # a recipe of ours beside the publication's own: shown, never judged
-    order: str = ""  # judge the order of the rows with the same word here, not the figure
-    value: float | None = None  # of a result, for the order of the queue; None: the table's
-    tolerance: float = 0.005  # of the published figure: as near as this counts as the same
-    quoted: str = ""  # why it cannot be run at all
-    teraflop: float | None = None  # of a quoted row: cost computed from published sizes
-    cost: str = ""  # of a quoted row: how the cost was computed, or why there is none
-    note: str = ""  # our configuration where theirs is unknown; what to keep in mind
+    task: str = ""  # for experiments
+    cell: str = ""  # for experiments
+    starts_from: str = ""  # row or table/row: start from the weights of that run
+    seeds: int = 1  # number of trainings with different seeds; the verdict is about their mean
+    ours: bool = False  # our own recipe instead of the published settings: shown, not judged
+    order: str = ""  # judge the order of all rows with the same value here, not the figure
+    value: float | None = None  # of a result, for the order of the queue; None: that of the table
+    tolerance: float = 0.005  # relative difference up to which a figure counts as reproduced
+    quoted: str = ""  # why it cannot be run
+    teraflop: float | None = None  # for quoted rows: the cost computed from published sizes
+    cost: str = ""  # for quoted rows: how the cost was computed, or why there is none
+    note: str = ""  # differences from the publication and other remarks
 
     def __post_init__(self) -> None:
         ways = [way for way in ("recipe", "experiment", "quoted") if getattr(self, way)]
@@ -67,38 +67,42 @@ class PublishedRow:
         if self.published is None and self.quoted:
             raise InputError(f"row {self.name!r}: has neither a published figure nor a recipe")
         if self.experiment and (self.published is None or not self.task or not self.cell):
-            raise InputError(f"row {self.name!r}: an experiment has published, task and cell")
+            raise InputError(f"row {self.name!r}: an experiment needs published, task and cell")
         if not 0 < self.tolerance < 1:
-            raise InputError(f"row {self.name!r}: tolerance={self.tolerance} must be between 0, 1")
+            raise InputError(
+                f"row {self.name!r}: tolerance={self.tolerance} must be between 0 and 1"
+            )
         if self.seeds < 1:
             raise InputError(f"row {self.name!r}: seeds={self.seeds} must be at least 1")
         if self.value is not None and not self.value >= 0:
             raise InputError(f"row {self.name!r}: value={self.value} must not be negative")
         if self.quoted and not self.cost:
-            raise InputError(f"row {self.name!r}: a quoted row says in `cost` what is known of it")
+            raise InputError(
+                f"row {self.name!r}: a quoted row needs `cost`: the cost, or why there is none"
+            )
         if self.experiment:
             self.order = self.order or self.task
 
     @property
     def trial(self) -> str:
-        """What an experiment is about, in a word: "ablation arithmetic gru"; else empty."""
+        """The name of an experiment, such as "ablation arithmetic gru"; empty for other rows."""
         return f"{self.experiment} {self.task} {self.cell}".strip()
 
 
 @dataclass(kw_only=True)
 class PublishedTable:
-    """A table of figures that were measured in the same way."""
+    """A table of figures with the same metric."""
 
     name: str
     title: str
-    source: str  # who published it
+    source: str  # the publication
     metric: str
-    place: int = 0  # among the tables
+    place: int = 0  # position among the tables
     deck: str = ""  # the lecture that shows it
-    data: str = ""  # name of the text, as a folder is named
-    sha256: str = ""  # of its test text; empty: any text will do
-    tokens: int = 0  # published size of the training text, for costs where it is absent
-    vocabulary: int = 0  # published number of words, likewise
+    data: str = ""  # the dataset: the name of its folder
+    sha256: str = ""  # hash of its test text; empty: any text
+    tokens: int = 0  # published size of the training text, to compute costs without the dataset
+    vocabulary: int = 0  # published vocabulary size, for the same purpose
     value: float = 1.0  # of a result of one row, for the order of the queue
     note: str = ""
     rows: tuple[PublishedRow, ...] = ()
@@ -111,7 +115,7 @@ class PublishedTable:
         return METRICS[self.metric]
 
     def row(self, name: str) -> PublishedRow:
-        """A row by its name, or an error that says which name is near."""
+        """A row by its name, or an error that suggests the nearest name."""
         return choose({row.name: row for row in self.rows}, name, f"row of {self.name}")
 
 
@@ -119,7 +123,7 @@ Tables = dict[str, PublishedTable]
 
 
 def read_tables(folder: Path | None = None, files: Iterable[str] = ()) -> Tables:
-    """All tables by their names, in the order of their places; those of the package by default.
+    """All tables by name, in the order of their `place`. Default: those of the package.
 
     `files`: TOML files with further tables.
     """
@@ -135,6 +139,14 @@ def read_tables(folder: Path | None = None, files: Iterable[str] = ()) -> Tables
             for reference in all_references(row):
                 resolve(found, table, reference)
     return found
+
+
+def named_tables(names: Sequence[str]) -> tuple[Tables, list[PublishedTable]]:
+    """All tables, and those with these names; a name may also be a TOML file of your own."""
+    files = [name for name in names if name.endswith(".toml")]
+    known = read_tables(files=files)
+    stems = [Path(name).stem if name in files else name for name in names]
+    return known, [choose(known, name, "table") for name in stems]
 
 
 def _read_table(path: Path) -> PublishedTable:
@@ -153,12 +165,12 @@ def _read_table(path: Path) -> PublishedTable:
 
 
 def references(adapter: str) -> list[str]:
-    """The rows whose runs an adapter is made of: "kn5" of "mix:run={kn5}"."""
+    """The rows whose runs an adapter uses: "kn5" in "mix:run={kn5}"."""
     return _REFERENCE.findall(adapter)
 
 
 def all_references(row: PublishedRow) -> list[str]:
-    """The rows whose runs a row needs besides its own."""
+    """The other rows whose runs a row needs."""
     found = [name for adapter in row.adapters for name in references(adapter)]
     return [row.starts_from, *found] if row.starts_from else found
 
@@ -166,7 +178,7 @@ def all_references(row: PublishedRow) -> list[str]:
 def resolve(
     tables: Tables, table: PublishedTable, reference: str
 ) -> tuple[PublishedTable, PublishedRow]:
-    """The table and row that `row` or `table/row` names, seen from a table."""
+    """The table and row of a reference `row` (in the same table) or `table/row`."""
     other, slash, name = reference.partition("/")
     home = choose(tables, other, "table") if slash else table
     row = home.row(name if slash else other)

@@ -1,7 +1,6 @@
-"""The tables as a part of a Markdown page, made of what is kept.
+"""The tables as part of a Markdown page.
 
-Takes tables and results, gives text; `rewrite` puts it between the two marks of a page and leaves
-the rest of the page as it is.
+`rewrite` puts them between the two marks of a page and leaves the rest of the page unchanged.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ _DIGITS = {"perplexity": 2, "nats": 3, "accuracy": 4, "F1": 2, "BLEU": 2, "score
 
 
 def figure(table: PublishedTable, value: float | None, *, measured: bool = False) -> str:
-    """A figure as it was published, or with the digits that a measured one has."""
+    """A figure as published, or, if measured, with the usual number of digits."""
     if value is None:
         return "–"
     return f"{value:.{_DIGITS[table.metric]}f}" if measured else str(value)
 
 
 def way(row: PublishedRow) -> str:
-    """How a row is obtained, as the options of the commands."""
+    """How to obtain a row: recipe and options."""
     if row.quoted:
         return row.quoted
     if row.experiment:
@@ -38,7 +37,7 @@ def way(row: PublishedRow) -> str:
 
 
 def evidence(result: Result) -> str:
-    """When a figure was measured, with which version, seeds, run and text."""
+    """The date, version, seeds, run and text of a measured figure."""
     parts = [result.date, f"elman {result.elman}"]
     seeds = [*result.by_seed()]
     if seeds:
@@ -107,9 +106,9 @@ def _cells(status: Status, others: list[str]) -> list[str]:
 
 
 def training_cost(status: Status) -> str:
-    """What the training took, or what is known of the cost of a quoted row.
+    """The cost of the training, or the known cost of a quoted row.
 
-    Empty for a row that was not run: its verdict has the cost.
+    Empty for a row that was not run, because its verdict states the cost.
     """
     if status.row.quoted:
         known = [] if status.cost is None else [str(status.cost)]
@@ -118,8 +117,8 @@ def training_cost(status: Status) -> str:
 
 
 def _protocol(status: Status) -> str:
-    """How the figure of a row was obtained, on which text."""
-    assert status.result is not None, "asked of rows with a result only"
+    """The protocol and the text of a measured figure."""
+    assert status.result is not None, "only rows with a result have a protocol"
     result = status.result
     text = f"; {result.split} text sha256:{result.data[result.split][:12]}" if result.data else ""
     return f"`{result.protocol}`{text}"
@@ -136,14 +135,14 @@ def rewrite(page: Path, tables: Tables, kept: Kept) -> None:
         page.write_text(between_marks(text, render(tables, kept), page), encoding="utf-8")
     except OSError as error:
         raise InputError(
-            f"{page}: cannot be written ({error.strerror}); name a Markdown file that is there"
+            f"{page}: cannot be written ({error.strerror}); name an existing Markdown file"
         ) from None
 
 
 def between_marks(text: str, part: str, page: Path) -> str:
-    """The text with another part between its marks."""
+    """The text of a page with `part` between its marks."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end):
-        raise InputError(f"{page}: has no place for the tables; put in two lines: {BEGIN} {END}")
+        raise InputError(f"{page}: has no place for the tables; add two lines: {BEGIN} {END}")
     return f"{before}{begin}\n\n{part}\n\n{end}{after}"

@@ -1,8 +1,8 @@
-"""The file in which results and costs are kept, JSON, one entry per row and per training.
+"""The results file: results and costs as JSON, one entry per row and per training.
 
-Takes and gives plain data. It is the old one or the new one whatever happens while it is written;
-every change is made under a lock, on what the file holds by then, so that several processes can
-keep their results in it. A file that cannot be understood is refused, not replaced.
+The file is written atomically. Every change takes a lock and starts from the current content of the
+file, so several processes can store their results in it. A file that cannot be read is refused, not
+replaced.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from elman.runs.lock import take_lock
 
 FORMAT = "elman reproduced"
 VERSION = 1
-_PATIENCE = 60.0  # seconds to wait for another process that writes the file
+_PATIENCE = 60.0  # seconds to wait while another process writes the file
 
 
 @dataclass(kw_only=True)
@@ -39,15 +39,15 @@ class Result:
     measured: float | None  # the mean over the seeds; None: infinite
     spread: float | None = None  # standard deviation over the seeds
     figures: dict[str, float | None] = field(default_factory=dict)  # by seed
-    valid: float | None = None  # of the validation text, as the training saw it
+    valid: float | None = None  # on the validation text, reported by the training
     verdict: str
     recipe: str = ""
     settings: tuple[str, ...] = ()
     adapters: tuple[str, ...] = ()
     starts_from: str = ""
-    experiment: str = ""  # with its task and cell
-    seed: int | None = None  # of the training that the details are about
-    model: dict[str, Any] = field(default_factory=dict)  # weights of mixtures and so on
+    experiment: str = ""  # name, task and cell
+    seed: int | None = None  # the seed of the training that the details describe
+    model: dict[str, Any] = field(default_factory=dict)  # mixture weights and so on
     parameters: int | None = None
     protocol: str = ""
     split: str = ""
@@ -61,21 +61,21 @@ class Result:
     date: str = ""
 
     def is_of(self, row: PublishedRow) -> bool:
-        """Whether the row is still what was measured then."""
+        """Whether the row still has the settings that were measured."""
         ours = (self.recipe, self.settings, self.adapters, self.starts_from, self.experiment)
         theirs = (row.recipe, row.settings, row.adapters, row.starts_from, row.trial)
         return ours == theirs and self.split == row.split
 
     def by_seed(self) -> dict[str, float | None]:
-        """The figure of every seed, also of a result that kept one figure only."""
+        """The figure of every seed, also for older results that store only one figure."""
         if self.figures or self.experiment:
             return self.figures
         return {str(self.seed or 0): self.measured}
 
     def with_seeds_of(self, other: Result) -> Result:
-        """This result with the figures of another one of the same row, and their mean.
+        """This result with the seeds of another result of the same row, and the mean over all.
 
-        Details are those of the lower seed.
+        The details are those of the lower seed.
         """
         figures = {**other.by_seed(), **self.by_seed()}
         first = self if (self.seed or 0) <= (other.seed or 0) else other
@@ -94,16 +94,16 @@ class Result:
 
 @dataclass(kw_only=True)
 class Cost:
-    """What a training costs here, or what is known of it."""
+    """The cost of a training."""
 
-    seconds: float | None = None  # None: never measured on its text
-    teraflop: float | None = None  # None: it counts instead
+    seconds: float | None = None  # None: not measured on the dataset
+    teraflop: float | None = None  # None: a count model
     parameters: int | None = None
     threads: int | None = None
-    computed: bool = False  # from published sizes, not measured on the text
+    computed: bool = False  # from published sizes, not measured on the dataset
 
     def with_threads(self, threads: int | None) -> float | None:
-        """Seconds with so many threads: no fewer than planned, more with fewer threads."""
+        """Seconds with this many threads: longer with fewer threads than planned, never shorter."""
         if self.seconds is None or not threads or not self.threads:
             return self.seconds
         return self.seconds * max(1.0, self.threads / threads)
@@ -133,25 +133,25 @@ class Failure:
 
 @dataclass
 class Kept:
-    """Everything that is kept."""
+    """The content of the results file."""
 
     results: dict[str, Result] = field(default_factory=dict)  # by "table/row"
     costs: dict[str, Cost] = field(default_factory=dict)  # by the name of the run
     failures: dict[str, Failure] = field(default_factory=dict)  # by "table/row"
 
     def of(self, table: PublishedTable, row: PublishedRow) -> Result | None:
-        """The result of a row, unless the row was changed since."""
+        """The result of a row; None if the row has changed since."""
         found = self.results.get(f"{table.name}/{row.name}")
         return found if found is not None and found.is_of(row) else None
 
     def add(self, result: Result) -> None:
-        """Put a result in, in the place of an older one."""
+        """Add a result; it replaces an older one."""
         name = f"{result.table}/{result.row}"
         self.results[name] = result
         self.failures.pop(name, None)
 
     def over(self, other: Kept) -> Kept:
-        """This and what only the other one has."""
+        """This content, completed by entries that only `other` has."""
         return Kept(
             {**other.results, **self.results},
             {**other.costs, **self.costs},
@@ -159,7 +159,7 @@ class Kept:
         )
 
     def take_over(self, other: Kept) -> None:
-        """Put in everything that another one has."""
+        """Add everything from `other`; its entries replace older ones."""
         self.results.update(other.results)
         self.costs.update(other.costs)
         self.failures = {
@@ -169,9 +169,9 @@ class Kept:
         }
 
     def follow_renamed_rows(self, tables: Tables) -> None:
-        """Move results to `…-ours` if that row has the settings now that they were measured with.
+        """Move a result to the row `…-ours` if that row now has the settings of the result.
 
-        Older files have results of our recipes under the names of the published rows.
+        Older files store results of our recipes under the names of the published rows.
         """
         for name, result in [*self.results.items()]:
             table = tables.get(result.table)
@@ -187,7 +187,7 @@ class Kept:
 
 
 def read_kept(path: Path) -> Kept:
-    """What the file holds; nothing if there is none."""
+    """Read the file; empty if it does not exist."""
     try:
         if not os.path.exists(path):
             return Kept()
@@ -201,17 +201,17 @@ def read_kept(path: Path) -> Kept:
         )
     except OSError as error:
         raise InputError(
-            f"{path}: cannot be read ({error.strerror}); name another file of results"
+            f"{path}: cannot be read ({error.strerror}); name another results file"
         ) from None
     except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
         reason = " ".join(str(error).split())
         raise InputError(
-            f"{path}: not a file of results ({reason}); restore it from a copy or move it away"
+            f"{path}: not a results file ({reason}); restore it from a copy or move it away"
         ) from None
 
 
 def write_kept(path: Path, kept: Kept) -> None:
-    """Write the file whole or not at all."""
+    """Write the file atomically."""
     tree = {
         "format": FORMAT,
         "version": VERSION,
@@ -230,7 +230,7 @@ def write_kept(path: Path, kept: Kept) -> None:
 
 
 def update_kept(path: Path, change: Callable[[Kept], None]) -> Kept:
-    """Change what the file holds by now, and write it; no other process does so meanwhile."""
+    """Read the file, change its content and write it, under a lock."""
     with _locked(path):
         kept = read_kept(path)
         change(kept)
@@ -240,13 +240,13 @@ def update_kept(path: Path, change: Callable[[Kept], None]) -> Kept:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """While inside, no other process changes the file."""
+    """Keep other processes from changing the file."""
     latest = time.monotonic() + _PATIENCE
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         while (lock := take_lock(path.with_name(f".{path.name}.lock"))) is None:
             if time.monotonic() > latest:
-                raise ElmanError(f"{path}: another process has held it for {_PATIENCE:.0f} s")
+                raise ElmanError(f"{path}: locked by another process for {_PATIENCE:.0f} s")
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
     try:
@@ -256,7 +256,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def keep(path: Path, *, result: Result | None = None, costs: dict[str, Cost] | None = None) -> Kept:
-    """Add to what the file holds by now, and write it."""
+    """Add a result or costs to the file."""
 
     def add(kept: Kept) -> None:
         if result is not None:

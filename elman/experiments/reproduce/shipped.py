@@ -1,7 +1,7 @@
-"""The results that come with elman: measured by its authors, shown until there are results here.
+"""The results that ship with elman: shown for rows that have no result here.
 
-In a wheel the file lies beside this one; in a checkout it is `docs/results.json`, which the wheel
-is made from.
+In a wheel the file is next to this one. In a checkout it is `docs/results.json`, which is copied
+into the wheel.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _PLACES = (
 
 
 def shipped_file() -> Path | None:
-    """The file; None if there is none, as in a copy of the package without the repository."""
+    """The file; None if it is missing, as in a copy of the package without the repository."""
     return next((path for path in _PLACES if path.is_file()), None)
 
 
 def read_shipped() -> Kept:
-    """What it holds."""
+    """Read the file; empty if it is missing."""
     path = shipped_file()
     return Kept() if path is None else read_kept(path)

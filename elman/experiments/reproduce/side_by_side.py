@@ -1,9 +1,9 @@
-"""Two trainings of one thread each, or one of two threads: which is quicker on this machine?
+"""Are two trainings of one thread each faster on this machine, or one of two threads?
 
-Takes a folder, gives how many workers to start and how many threads each; measured once, for some
-seconds, with steps like those of a small LSTM, and kept in the folder. As a module it is what is
-measured: `python -m elman.experiments.reproduce.side_by_side THREADS SECONDS` prints steps per
-second.
+The answer decides how many workers to start, and how many threads each has. It is measured once,
+for some seconds, with steps like those of a small LSTM, and stored in the folder. The measured
+program is this module: `python -m elman.experiments.reproduce.side_by_side THREADS SECONDS` prints
+steps per second.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MODULE = "elman.experiments.reproduce.side_by_side"
 
 @dataclass(frozen=True)
 class Speeds:
-    """Steps per second of all trainings together."""
+    """Total steps per second over all trainings."""
 
     cores: int
     one_of_two_threads: float
@@ -38,21 +38,21 @@ class Speeds:
 
 
 def usable_cores() -> int:
-    """The cores that this process may use."""
+    """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def measured_speeds(out: Path) -> Speeds:
-    """From the folder, or measured now and kept there."""
+    """The stored speeds, or new measurements, which are then stored."""
     path, cores = out / _FILE, usable_cores()
     try:
         kept = Speeds(**json.loads(path.read_text(encoding="utf-8")))
         if kept.cores == cores:
             return kept
     except (OSError, ValueError, TypeError):
-        pass  # never measured, or by another version: measure
+        pass  # not measured yet, or by another version
     speeds = Speeds(
         cores=cores,
         one_of_two_threads=round(sum(_measure(1, 2)), 2),
@@ -65,12 +65,12 @@ def measured_speeds(out: Path) -> Speeds:
 
 
 def _measure(processes: int, threads: int) -> list[float]:
-    """Steps per second of so many processes at the same time."""
+    """Steps per second of each of several processes that run at the same time."""
     command = [sys.executable, "-m", _MODULE, str(threads), str(_SECONDS)]
     begun = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(processes)]
     said = [process.communicate()[0] for process in begun]
     if any(process.returncode for process in begun):
-        raise ElmanError("the speed of two workers could not be measured; give --workers 1 or 2")
+        raise ElmanError("could not measure the speed of two workers; set --workers to 1 or 2")
     return [float(text) for text in said]
 
 

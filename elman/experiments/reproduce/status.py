@@ -1,13 +1,11 @@
-"""Every row with its result, verdict and cost.
-
-Takes tables and what is kept, gives `Status`s; trains nothing and measures nothing.
-"""
+"""Every row with its result, verdict and cost; nothing is trained or measured here."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from elman.adapters import ADAPTERS
 from elman.experiments.reproduce.costs import row_cost, spent
@@ -22,6 +20,7 @@ from elman.experiments.reproduce.verdicts import (
     judge,
     judge_order,
 )
+from elman.json_safe import json_safe
 
 
 @dataclass(frozen=True)
@@ -32,11 +31,25 @@ class Status:
     row: PublishedRow
     result: Result | None
     verdict: Verdict
-    cost: Cost | None  # as it was, or as planned; None: not known
+    cost: Cost | None  # measured, or planned; None: unknown
+
+    def to_data(self) -> dict[str, Any]:
+        """The same as plain data, as `elman reproduce --json` prints it."""
+        found: dict[str, Any] = json_safe(
+            {
+                "table": self.table.name,
+                "metric": self.table.metric,
+                "row": self.row,
+                "verdict": {"kind": self.verdict.kind, "text": str(self.verdict)},
+                "cost": self.cost,
+                "result": self.result,
+            }
+        )
+        return found
 
 
 def statuses(tables: Tables, chosen: Iterable[PublishedTable], kept: Kept) -> list[Status]:
-    """The rows of the chosen tables, in their order."""
+    """The status of every row of the chosen tables, in order."""
     found = []
     for table in chosen:
         for row in table.rows:
@@ -65,7 +78,7 @@ def _verdict(
 
 
 def verdict_on(table: PublishedTable, row: PublishedRow, result: Result, kept: Kept) -> Verdict:
-    """What to say about a result; `kept` has the other rows, where the order is judged."""
+    """The verdict on a result; `kept` has the other rows, for verdicts about the order."""
     measured = math.inf if result.measured is None else result.measured
     if not row.experiment and table.sha256 and result.data.get("test") != table.sha256:
         return Verdict(OTHER_TEXT, "not the one of the publication")
@@ -85,7 +98,7 @@ def verdict_on(table: PublishedTable, row: PublishedRow, result: Result, kept: K
 
 
 def _group(table: PublishedTable, order: str, kept: Kept) -> dict[str, float]:
-    """The kept figures of the rows whose order is judged together."""
+    """The stored figures of the rows whose order is judged together."""
     found = {row.name: kept.of(table, row) for row in table.rows if row.order == order}
     return {
         name: result.measured
@@ -95,9 +108,9 @@ def _group(table: PublishedTable, order: str, kept: Kept) -> dict[str, float]:
 
 
 def obstacle(row: PublishedRow) -> str:
-    """Why a row cannot be run with this elman, whatever the text and the time; empty if it can."""
+    """Why this version of elman cannot run a row; empty if it can."""
     if row.quoted:
         return f"quoted: {row.quoted}"
     names = [adapter.partition(":")[0] for adapter in row.adapters]
     lacking = [name for name in names if name not in ADAPTERS]
-    return f"needs the adapter {lacking[0]!r}, which this elman lacks" if lacking else ""
+    return f"needs the adapter {lacking[0]!r}, which this elman does not have" if lacking else ""

@@ -1,7 +1,7 @@
-"""The trainings behind the rows: each is done once, whichever rows need it.
+"""The trainings behind the rows: each is run once, even if several rows need it.
 
-Takes a recipe with settings, the text and a folder for runs, gives a trained model. A run that is
-finished is loaded; one that was stopped goes on; one with other settings is never written over.
+A finished run is loaded, and a stopped run continues. A run with other settings is never
+overwritten.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from elman.training.machine import Machine
 
 @dataclass(frozen=True)
 class Training:
-    """A recipe with settings, on a text."""
+    """A recipe with settings, on a dataset."""
 
-    data: str  # name of the text
+    data: str  # the name of the dataset
     recipe: str
     settings: tuple[str, ...] = ()
-    number: int = 0  # among trainings that differ in their seed only; added to the recipe's seed
-    starts_from: str = ""  # the name of the run whose weights it begins with
-    folder: str = ""  # of a training of an experiment: its run folder
-    corpus: str = ""  # of a training of an experiment: its built-in corpus, with options
+    number: int = 0  # added to the seed of the recipe; trainings of a row differ only in it
+    starts_from: str = ""  # the name of the run to start from
+    folder: str = ""  # for experiments: the run folder
+    corpus: str = ""  # for experiments: a built-in corpus with its options
 
     @property
     def name(self) -> str:
-        """The name of its run folder, readable: ptb-cells-gru-5000000."""
+        """The name of the run folder, such as ptb-cells-gru-5000000."""
         if self.folder:
             return self.folder
         values = [setting.partition("=")[2] for setting in self.settings]
@@ -58,9 +58,9 @@ class Training:
 
     @property
     def cost_name(self) -> str:
-        """The name that its cost is kept under: trainings that differ in their seed cost the same.
+        """The name of the entry for its cost, the same for all seeds.
 
-        That of a training with the first seed is the name of its run.
+        For the first seed it is the name of the run.
         """
         if self.folder:
             return self.folder.removesuffix(f"-{self.number}")
@@ -75,19 +75,19 @@ class Training:
         return load_recipe(self.recipe, self.settings, self.seed())
 
     def open(self, corpus: Corpus | None) -> Corpus:
-        """The text that it is trained on: its own, or that of its table."""
+        """The corpus to train on: its own, or that of the table."""
         if self.corpus:
             return open_corpus(self.corpus)
-        assert corpus is not None, "the text of a table that has rows with recipes"
+        assert corpus is not None, "a table with recipes has a dataset"
         return corpus
 
 
 def trainings_of(
     tables: Tables, table: PublishedTable, row: PublishedRow, number: int = 0
 ) -> dict[str, Training]:
-    """The trainings that a row needs: its own as "", those that it refers to by that name.
+    """The trainings that a row needs: its own under "", others under their references.
 
-    Those of an experiment are named by their folders. Those that come first stand last.
+    The trainings of an experiment are named by their folders. Those to run first come last.
     """
     if row.experiment:
         return {
@@ -123,12 +123,12 @@ def _own_training(
 
 
 def is_finished(training: Training, runs: Path) -> bool:
-    """Whether the run is there and has gone its whole way."""
+    """Whether the run exists and is complete."""
     return share_done(training, runs) == 1.0
 
 
 def share_done(training: Training, runs: Path) -> float:
-    """How much of a training is done and saved, from 0 to 1."""
+    """The saved share of a training, from 0 to 1."""
     path = runs / training.name
     if not path.exists():
         return 0.0
@@ -139,7 +139,7 @@ def share_done(training: Training, runs: Path) -> float:
 
 
 def hash_run(path: Path) -> str:
-    """SHA-256 of a run: of its manifest, which has the hash of every file."""
+    """The SHA-256 of a run: that of its manifest, which contains the hash of every file."""
     return hashlib.sha256((path / MANIFEST).read_bytes()).hexdigest()
 
 
@@ -151,7 +151,7 @@ def ensure(
     machine: Machine,
     progress: Callable[[str], None],
 ) -> TrainedModel:
-    """The trained model: from its run if that is finished, else trained to the end."""
+    """The trained model: loaded if its run is finished, otherwise trained to the end."""
     path, text = runs / training.name, training.open(corpus)
     if not path.exists():
         return train(
@@ -174,7 +174,7 @@ def ensure(
 
 
 def _finished(facts: dict[str, Any]) -> bool:
-    return facts.get("training", {}).get("finished", True)  # counting is never half done
+    return facts.get("training", {}).get("finished", True)  # counting is never unfinished
 
 
 def _refuse_others(path: Path, training: Training, saved: dict[str, Any]) -> None:

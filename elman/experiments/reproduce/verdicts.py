@@ -1,10 +1,9 @@
 """Verdicts: compare published and measured figures.
 
-Takes figures, gives a `Verdict`. A measured figure counts as reproduced if it is as near to the
-published one as the row's tolerance; nats are compared as the perplexities they stand for. Where
-the task is a smaller one than in the publication, or one recipe stands for many, the order of the
-rows is judged, not the value. A recipe of ours beside a published figure is shown with its
-distance and makes no claim.
+A figure is reproduced if it differs from the published one by at most the row's tolerance. Nats
+are compared as perplexities. If our task is smaller than the published one, or one recipe is used
+for many cells, the order of the rows is judged instead of the figures. Our own recipes are shown
+with their difference from the published figure and are not judged.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-_NEAR = 0.1  # of the published figure: what is worse by more is not reached
+_NEAR = 0.1  # relative difference; a figure that is worse by more is "not reached"
 
 REPRODUCED = "reproduced"
 BETTER = "better"
@@ -33,7 +32,7 @@ _IN_BRACKETS = (REPRODUCED, ORDER_HOLDS, ORDER_DIFFERS, DIRECTION_HOLDS, DIRECTI
 
 @dataclass(frozen=True)
 class Verdict:
-    """A kind, one of the words above, and what is to be said with it."""
+    """A kind, one of the words above, and a detail."""
 
     kind: str
     detail: str = ""
@@ -49,7 +48,7 @@ class Verdict:
 def judge(
     published: float | None, measured: float, *, metric: str, higher_is_better: bool, near: float
 ) -> Verdict:
-    """The verdict on a figure; `near` is how far from the published one is still the same."""
+    """The verdict on a figure; `near` is the relative difference that counts as reproduced."""
     if published is None:
         return Verdict(OURS)
     if not math.isfinite(measured):
@@ -66,7 +65,7 @@ def judge(
 
 
 def describe_ours(published: float | None, measured: float, *, metric: str) -> Verdict:
-    """A figure of a recipe of ours: how far it is from the published one, without a judgement."""
+    """The figure of our own recipe: its difference from the published one, without a judgement."""
     if published is None or not math.isfinite(measured):
         return Verdict(OURS, "" if published is None else "infinite")
     distance = _distance(published, measured, metric)
@@ -75,7 +74,7 @@ def describe_ours(published: float | None, measured: float, *, metric: str) -> V
 
 
 def _distance(published: float, measured: float, metric: str) -> float:
-    """How far a figure is from the published one, as a share of that."""
+    """The difference from the published figure, relative to it."""
     if metric == "nats":
         published, measured = math.exp(published), math.exp(min(measured, 700))
     return (measured - published) / published
@@ -84,10 +83,10 @@ def _distance(published: float, measured: float, metric: str) -> float:
 def judge_order(
     row: str, published: Mapping[str, float], measured: Mapping[str, float], near: float
 ) -> Verdict:
-    """Whether a row stands above and below the same rows as in the publication.
+    """Whether a row is better and worse than the same rows as in the publication.
 
-    Rows that were published as near to this one as `near` are not counted, since they could as
-    well have come the other way round.
+    Rows whose published figures differ from this one by at most `near` are not counted, because
+    their order could be chance.
     """
     own = published[row]
     others = [

@@ -1,7 +1,6 @@
-"""Workers: processes of the same command, each a queue of its own on the same folder.
+"""Workers: several processes of the same command, each a queue on the same folder.
 
-Takes a command and a number, waits until all have ended. What they print on standard output goes
-through; lines of progress get the number of the worker in front.
+Their standard output is passed on. Their progress lines get the number of the worker in front.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ CHOICES = ("auto", "1", "2")
 
 
 def share_out(wanted: str, threads: int | None, out: Path) -> tuple[int, int | None]:
-    """How many workers, and how many threads each has (None: as many as torch takes)."""
+    """The number of workers, and of threads per worker (None: the default of torch)."""
     if wanted not in CHOICES:
         raise InputError(f"--workers {wanted}: must be auto, 1 or 2")
     cores = usable_cores()
@@ -38,7 +37,7 @@ def share_out(wanted: str, threads: int | None, out: Path) -> tuple[int, int | N
 def run_workers(
     arguments: Sequence[str], workers: int, *, say: Callable[[str], None], quiet: bool
 ) -> None:
-    """Start workers with these arguments of `elman`, and wait; `quiet`: drop what they print."""
+    """Start workers with these arguments and wait for them; `quiet` drops their output."""
     command = [sys.executable, "-m", "elman", *arguments]
     output = subprocess.DEVNULL if quiet else None
     with ExitStack() as ending:
@@ -56,7 +55,7 @@ def run_workers(
             reader.join()
     failed = [process.returncode for process, _ in begun if process.returncode]
     if failed:
-        raise ElmanError(f"{len(failed)} of {workers} workers ended early; see their lines above")
+        raise ElmanError(f"{len(failed)} of {workers} workers failed; see their messages above")
 
 
 def _pass_on(process: subprocess.Popen[str], number: int, say: Callable[[str], None]) -> None:
@@ -66,7 +65,7 @@ def _pass_on(process: subprocess.Popen[str], number: int, say: Callable[[str], N
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Let a worker that still runs save what it has."""
+    """Stop a worker that is still running; it saves its work."""
     if process.poll() is None:
         process.terminate()
         process.wait()

@@ -1,7 +1,4 @@
-"""Where rows are measured: the tables, the folder, the machine.
-
-Made by the command line, handed to everything here that plans, trains or measures.
-"""
+"""Everything that planning, training and measuring need: the tables, the folder, the machine."""
 
 from __future__ import annotations
 
@@ -17,30 +14,30 @@ from elman.training.machine import Machine
 
 @dataclass
 class Workshop:
-    """Where rows are measured, and who is told about it."""
+    """The tables, the folder and the machine, and functions that report progress."""
 
     tables: Tables
-    out: Path  # runs go into a folder `runs` in it
-    results: Path  # the file of results
+    out: Path  # runs are stored in its subfolder `runs`
+    results: Path  # the results file
     machine: Machine = field(default_factory=Machine)
     progress: Callable[[str], None] = lambda what: None
-    say: Callable[[str], None] = lambda message: None  # what a user should know at once
+    say: Callable[[str], None] = lambda message: None  # urgent messages to the user
 
     @property
     def runs(self) -> Path:
         return self.out / "runs"
 
     def kept(self) -> Kept:
-        """What was measured here."""
+        """The results that were measured here."""
         kept = read_kept(self.results)
         kept.follow_renamed_rows(self.tables)
         return kept
 
     def known(self) -> Kept:
-        """What was measured here, and what is shipped with elman where there is nothing here."""
+        """The results that were measured here, completed by those that ship with elman."""
         return self.kept().over(read_shipped())
 
     def set_threads(self) -> None:
-        """Fit and score with as many threads as a training has; a loaded run does not set them."""
+        """Fit and score with the threads of the training; loading a run does not set them."""
         if self.machine.threads is not None:
             self.machine.prepare()

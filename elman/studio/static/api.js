@@ -1,11 +1,12 @@
-/* The server's interface (docs/api.md), one function per route; the only file that asks it.
+/* The routes of the server (docs/api.md), one function each; only this file sends requests.
 
-Every function takes plain data and gives plain data or throws an ApiError with the server's own
-message. Routes lie beside this file, wherever a proxy shows it. A signal stops a request; then an AbortError is thrown, which `overtaken` recognises. A
-server that is busy is asked again when it says so, a few times.
+Every function takes and returns plain data, or throws an ApiError with the message of the server.
+Routes are relative to this file, so they also work behind a proxy. An AbortSignal cancels a request;
+the AbortError that follows is recognised by `overtaken`. If the server is busy (429), the request is
+repeated a few times, after the time that the server names.
 */
 
-const TIMES = 3; // that a busy server is asked again
+const TIMES = 3; // repetitions if the server is busy
 const LONGEST_WAIT = 5; // seconds
 
 export class ApiError extends Error {
@@ -32,7 +33,7 @@ export const runs = async () => (await get("/v1/runs")).data;
 export const run = (name, since) => get(`/v1/runs/${encodeURIComponent(name)}?since=${since}`);
 export const ladder = async () => (await get("/v1/ladder")).groups;
 
-/* Continuations as they are written: calls back with every event until the last one. */
+/* Streams continuations: calls onEvent for every event until the last one. */
 export async function complete(body, onEvent, signal) {
   const response = await ask("POST", "/v1/completions", { ...body, stream: true }, signal);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -53,7 +54,7 @@ export async function complete(body, onEvent, signal) {
   }
 }
 
-/* A function that waits until its caller is quiet for a while, and gives up what was overtaken. */
+/* Debounces `work`: waits until there are no calls for a while, and cancels earlier calls. */
 export function latest(wait, work) {
   let timer = null;
   let running = new AbortController();
@@ -102,7 +103,7 @@ function pause(seconds, signal) {
   });
 }
 
-/* A server that listens beyond its machine prints its address with a token: /#token=… */
+/* A server that other machines can reach prints its address with a token: /#token=… */
 function token() {
   const given = /^#token=(.+)$/.exec(location.hash);
   if (given) {

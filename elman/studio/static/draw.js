@@ -1,46 +1,47 @@
-/* Pictures of numbers, as SVG and text: the one drawing module of the studio and of all reports.
+/* Drawings of numbers as SVG and text: the drawing module of the studio and of all reports.
 
-Every function takes one object of plain data and gives one <figure> that is not yet in the page:
+Every function takes one object of plain data and returns one <figure> to insert into the page:
     place.replaceChildren(curves({ title: "Loss", series: [{ name: "train", y: [3, 2, 1] }] }));
-Colours and letters are the CSS variables of draw.css (light and dark). A figure follows the width
-of its place. It can be read with mouse, touch and arrow keys: what is under the cursor stands in a
-line below the picture, and all the numbers in a table that opens.
+Colours and fonts are the CSS variables of draw.css (light and dark). A figure adapts to the width of
+its container. It works with mouse, touch and arrow keys: the value under the cursor is shown in a
+line below the drawing, and all numbers are in a table that can be opened.
 
   curves({ title, series: [{ name, y: [number|null], x: [number]? }], xLabel, yLabel,
            xNames: [string]?, logY: false, zero: false, top: number?, ends: [from, to]?, marks: [{ x, name }],
            levels: [{ y, name }], height: 260, format, onSelect: (index) => … })
-      Lines over x (0, 1, 2 … without x); null leaves a gap. xNames names the places of x in the
-      readout and on the axis (words of a text). zero: the y axis begins at 0; top: it reaches at
-      least so far; ends: those of the x axis. marks: upright lines; levels: lines across.
+      Lines over x (default 0, 1, 2 …); null leaves a gap. xNames are names for the values of x, in the
+      readout and on the axis (words of a text). zero: the y axis starts at 0; top: it reaches at least
+      this value; ends: the range of the x axis. marks: vertical lines; levels: horizontal lines.
 
-  panels({ title, panels: [what curves takes] })
+  panels({ title, panels: [arguments of curves] })
       Several curves side by side under one title.
 
   heatMap({ title, rows: [string], columns: [string], values: [[number|null]], rowLabel,
             columnLabel, scale: "linear"|"log"|"diverging", low, high, cell: 18, format, between,
             onSelect: (row, column) => … })
-      A matrix with names on both axes: gradient flow, gates, attention. null stays empty. Every row
-      and column keeps its name; a wide one scrolls.
-      diverging: colours for minus and plus around 0. between: the word between the two names.
+      A matrix with names on both axes: gradient flow, gates, attention. null is left empty. Every row
+      and column has its name; a wide matrix scrolls.
+      diverging: different colours for negative and positive values. between: the word between the two
+      names in the readout.
 
   bars({ title, names: [string], series: [{ name, values: [number] }], max, format,
          onSelect: (index) => … })
-      Lying bars, one group per name; two series stand side by side (before and after).
+      Horizontal bars, one group per name; two series are drawn side by side (before and after).
 
   colouredText({ title, words: [{ text, value: number|null, note: string?, unknown: bool? }], low, high, label,
                  diverging: false, format, onSelect: (index) => … })
-      A text with every word coloured by its value; note is added to the readout; unknown words are
-      underlined with dots.
+      A text with every word coloured by its value. `note` is added to the readout. Unknown words have a
+      dotted underline.
 
   dataTable(header, rows)
-      A <details> with the numbers themselves; used by the four above.
+      A <details> element with the numbers; the functions above use it.
 
   short(number)
-      A number for people: "0.0123", "1,234", "3.1e-7". The default of every format.
+      A readable number: "0.0123", "1,234", "3.1e-7". The default for every `format`.
 */
 
 const SVG = "http://www.w3.org/2000/svg";
-const NAME = 12; // pixels that a row or column needs for its name to be read
+const NAME = 12; // pixels that a row or column needs for a readable name
 
 export function short(number) {
   if (number === null || number === undefined || Number.isNaN(number)) return "–";
@@ -48,6 +49,15 @@ export function short(number) {
   if (size !== 0 && (size < 1e-3 || size >= 1e6)) return number.toExponential(1).replace(".0e", "e");
   if (size >= 1000) return Math.round(number).toLocaleString("en");
   return String(Number(number.toPrecision(3)));
+}
+
+/* Short names of ticks, with more digits if two names would be equal. */
+function tickNames(ticks) {
+  for (const digits of [3, 4, 5, 6]) {
+    const names = ticks.map((tick) => (digits === 3 ? short(tick) : String(Number(tick.toPrecision(digits)))));
+    if (new Set(names).size === ticks.length) return names;
+  }
+  return ticks.map(String);
 }
 
 export function curves({
@@ -60,28 +70,31 @@ export function curves({
   const heights = lines.flatMap((line) => line.y.filter(usable));
   const reached = [...heights, ...levels.map((level) => level.y), ...(top === null ? [] : [top])];
   const y = axis(reached, logY, zero);
-  const alone = places.length === 1 && !ends; // a single place stands in the middle
+  const alone = places.length === 1 && !ends; // a single point is drawn in the middle
   const xs = ends ?? (alone ? [places[0] - 1, places[0] + 1] : [places[0] ?? 0, places[places.length - 1] ?? 1]);
   const nameOf = (place) => xNames?.[place] ?? short(place);
   const at = (line, place) => line.y[line.x.indexOf(place)] ?? null;
   const render = (width) => {
     const room = (width - 84) / Math.max(1, places.length - 1);
     const widest = xNames ? Math.max(...places.map((place) => Math.min(nameOf(place).length, 14))) : 0;
-    const slanted = 7 * widest > room; // names that would touch each other are written aslant, all of them
+    const slanted = 7 * widest > room; // if names would overlap, rotate all of them
     const under = slanted ? 24 + 5 * widest : 40;
     const tall = height + under - 40;
-    const left = Math.max(58, 32 + 7 * Math.max(...y.ticks.map((tick) => short(tick).length)));
+    const heightNames = tickNames(y.ticks);
+    const left = Math.max(58, 32 + 7 * Math.max(...heightNames.map((name) => name.length)));
     const box = { left, right: width - 26, top: 10, bottom: tall - under };
     const toX = (v) => box.left + ((v - xs[0]) / (xs[1] - xs[0] || 1)) * (box.right - box.left);
     const toY = (v) => box.bottom - y.share(v) * (box.bottom - box.top);
     const svg = canvas(width, tall, `${title}. ${lines.map((line) => line.name).join(", ")}`);
-    for (const tick of y.ticks) {
+    y.ticks.forEach((tick, place) => {
       svg.append(shape("path", { class: "grid", d: `M${box.left} ${toY(tick)}H${box.right}` }));
-      svg.append(label(short(tick), box.left - 6, toY(tick) + 4, "end"));
-    }
+      svg.append(label(heightNames[place], box.left - 6, toY(tick) + 4, "end"));
+    });
     const steps = xNames ? thinned(places, (box.right - box.left) / NAME) : alone ? places : axis(ends ?? places).ticks;
     for (const tick of steps.filter((step) => step >= xs[0] && step <= xs[1])) {
-      const name = label(cut(nameOf(tick)), slanted ? 0 : toX(tick), slanted ? 0 : box.bottom + 16, slanted ? "end" : "middle");
+      const text = cut(nameOf(tick));
+      const inside = Math.min(toX(tick), width - 4 - 3.7 * text.length); // keep a long last name inside the drawing
+      const name = label(text, slanted ? 0 : inside, slanted ? 0 : box.bottom + 16, slanted ? "end" : "middle");
       if (slanted) name.setAttribute("transform", `translate(${toX(tick) + 4} ${box.bottom + 14}) rotate(-45)`);
       svg.append(name);
     }
@@ -106,7 +119,7 @@ export function curves({
         pen = "L";
       });
       svg.append(colour(shape("path", { class: "line", d }), "stroke", seriesColour(number)));
-      line.y.forEach((value, place) => { // a point without neighbours would not be seen as a line
+      line.y.forEach((value, place) => { // a point without neighbours would not be visible as a line
         if (!usable(value) || usable(line.y[place - 1] ?? null) || usable(line.y[place + 1] ?? null)) return;
         svg.append(colour(shape("circle", { cx: toX(line.x[place]), cy: toY(value), r: 4 }), "fill", seriesColour(number)));
       });
@@ -151,7 +164,7 @@ export function heatMap({
   const left = 26 + 7 * Math.max(3, ...rows.map((name) => Math.min(name.length, 14)));
   const over = 26 + 6 * Math.max(3, ...columns.map((name) => Math.min(name.length, 14)));
   const render = (width) => {
-    // Wide enough for every name: where the place is too narrow, the picture scrolls.
+    // Wide enough for every name; in a narrow container the drawing scrolls.
     const step = Math.max(Math.min((width - left - 36) / Math.max(columns.length, 1), 2 * cell), NAME);
     const tall = Math.max(Math.min(cell, step), NAME);
     const height = over + tall * rows.length + 4;
@@ -285,7 +298,7 @@ export function dataTable(header, rows) {
   return details;
 }
 
-/* A figure: caption, key, picture, readout, table. Drawn again whenever its width changes. */
+/* A figure: caption, legend, drawing, readout, table. Redrawn when its width changes. */
 function figure({ title, render, size, keys = [], ramp = null, table, onSelect }) {
   const outer = element("figure", { class: "drawing" });
   const place = element("div", { class: "picture-place" });
@@ -331,7 +344,7 @@ function figure({ title, render, size, keys = [], ramp = null, table, onSelect }
   return outer;
 }
 
-/* The table of numbers is made when somebody opens it. */
+/* The table of numbers is created when it is opened. */
 function later(table) {
   const details = element("details");
   details.append(element("summary", {}, "The numbers"));
@@ -383,7 +396,7 @@ function evenTicks(low, high) {
   return ticks;
 }
 
-/* Less than two powers of ten: the axis begins and ends with the values, ticks at 1, 1.5, 2, 3 …, or even ones in a narrow range. */
+/* For less than two powers of ten: the axis covers exactly the values, with ticks at 1, 1.5, 2, 3 …, or evenly spaced in a narrow range. */
 function closeLogarithms(low, high) {
   if (low === high) { low /= 1.5; high *= 1.5; }
   const all = [-1, 0, 1, 2].flatMap((more) => [1, 1.5, 2, 3, 5, 7].map((digit) => Number((digit * 10 ** (Math.floor(Math.log10(low)) + more)).toPrecision(3))));
@@ -416,7 +429,7 @@ function set(node, attributes) {
   return node;
 }
 
-/* Through the style object, which a strict content security policy allows. */
+/* Sets a style through the style object, which a strict content security policy allows. */
 function colour(node, property, value) {
   node.style.setProperty(property, value);
   return node;

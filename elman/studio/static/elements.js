@@ -1,9 +1,8 @@
-/* Making parts of the page: every text goes in as text, never as markup.
+/* Builds parts of the page. Text is always inserted as text, never as markup.
 
   make("button", { class: "main", type: "button", onclick: go }, "Go", other)
-      attributes; names that begin with "on" are listeners, null and false leave one out
+      attributes; names that begin with "on" are event listeners; null and false are left out
   field(label, control, help)      a control with its label and a line of help
-  codes("Press ", key("Tab"))      pieces of a sentence, as an array
 */
 
 let made = 0;
@@ -32,7 +31,7 @@ export function field(label, control, help = null) {
 
 export const key = (name) => make("kbd", {}, name);
 
-/* A text area that grows with what is in it. */
+/* A text area that grows with its content. */
 export function textArea(attributes) {
   const area = make("textarea", { spellcheck: "false", autocomplete: "off", ...attributes });
   const fit = () => {
@@ -49,7 +48,7 @@ export function put(area, text) {
   area.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
-/* Small buttons that put an example into a text area. */
+/* Small buttons that fill a text area with an example. */
 export function examples(area, texts) {
   const buttons = Object.entries(texts).map(([name, text]) => make("button", {
     type: "button", class: "small", onclick: () => { put(area, typeof text === "function" ? text() : text); area.focus(); },
@@ -59,7 +58,7 @@ export function examples(area, texts) {
 
 export const note = (text) => make("p", { class: "note" }, text);
 
-/* What went wrong, said aloud; requests that were overtaken are no mistake. */
+/* An error message that screen readers announce. */
 export function trouble(error) {
   return make("p", { class: "trouble", role: "alert" }, error.message || String(error));
 }

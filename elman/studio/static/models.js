@@ -1,7 +1,7 @@
-/* Which models are asked: a row of switches, one per served model that can do what the view needs.
+/* Chooses the models to ask: one checkbox for every served model that supports the view.
 
   const chooser = createChooser(models, onChange);
-  chooser.offer("suggest")     shows those that can; gives the chosen ones, in the order served
+  chooser.offer("suggest")     shows the models that support the task; returns the chosen ones
 */
 
 import { make } from "./elements.js";
@@ -35,7 +35,7 @@ export function createChooser(models, onChange) {
     box.addEventListener("change", () => {
       if (box.checked) chosen.add(model.id);
       else if (models.filter((other) => can(other, task) && chosen.has(other.id)).length > 1) chosen.delete(model.id);
-      else box.checked = true; // one of them is always asked
+      else box.checked = true; // at least one model stays chosen
       remember("models", [...chosen]);
       onChange();
     });
@@ -49,30 +49,31 @@ export const can = (model, task) => [task].flat().some((one) => model.tasks.incl
 
 const NAMES = { elman: "Elman", lstm: "LSTM", gru: "GRU", rhn: "RHN", nas: "NAS" };
 
-/* What a model is, in one or two words. */
+/* The type of a model in one or two words. */
 export function kindOf({ kind, about = {} }) {
   if (about.order && kind === "ngram") return `${about.order}-gram`;
   if (about.cell) return NAMES[about.cell] ?? about.cell;
   return kind;
 }
 
-/* The cell (or kind) and the recipe of a run, each once: "LSTM, quick", but "ngram", not "ngram, ngram". */
-export function modelAndRecipe({ kind, cell, recipe }) {
-  return [...new Set([cell ? NAMES[cell] ?? cell : kind, recipe].filter(Boolean))].join(", ");
+/* The cell (or kind) and the recipe of a run: "LSTM, quick"; only "5-gram" for the recipe ngram. */
+export function modelAndRecipe({ kind, cell, order, recipe }) {
+  const name = kindOf({ kind, about: { cell, order } });
+  return [...new Set([name, order && recipe === kind ? null : recipe].filter(Boolean))].join(", ");
 }
 
-/* Texts of the validation data of the first language model that has some; none in runs of older versions. */
+/* Sample texts from the validation data, of the first model that has some. Runs of 0.1.0 have none. */
 export function sampleTexts(models) {
   return models.map(({ samples = [] }) => samples.map(({ text }) => text).filter(Boolean)).find((texts) => texts.length) ?? [];
 }
 
-/* The same as examples by name, or others where there are none. */
+/* The sample texts as named examples; `others` if there are none. */
 export function examplesFrom(models, others) {
   const texts = sampleTexts(models);
   return texts.length ? Object.fromEntries(texts.map((text, place) => [`Example ${place + 1}`, text])) : others;
 }
 
-/* What a model is, in one line. */
+/* A description of a model in one line. */
 export function describe(model) {
   const { about = {}, parameters, validation } = model;
   const layers = Array.isArray(about.layers) && about.layers.every((size) => typeof size === "number") ? ` ${about.layers.join(" · ")}` : "";
@@ -92,7 +93,7 @@ export function count(number) {
   return short(number);
 }
 
-/* A card with a model's name at its head; views fill it. */
+/* A card with the name and description of a model; views add the content. */
 export function card(model, ...children) {
   return make("section", { class: "card", "aria-label": model.id, "data-model": model.id },
     make("header", {}, make("h2", {}, model.id), make("p", { class: "quiet" }, describe(model))), children);

@@ -1,4 +1,4 @@
-/* What somebody typed and chose stays in this browser: recall(name, otherwise), remember(name, value). */
+/* Stores what the user typed and chose, in this browser: recall(name, otherwise), remember(name, value). */
 
 const PREFIX = "elman-studio-";
 
@@ -14,5 +14,5 @@ export function recall(name, otherwise) {
 export function remember(name, value) {
   try {
     localStorage.setItem(PREFIX + name, JSON.stringify(value));
-  } catch { /* a browser that keeps nothing: then nothing is kept */ }
+  } catch { /* the browser does not allow storage */ }
 }

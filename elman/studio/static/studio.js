@@ -1,9 +1,9 @@
-/* The page: asks for the models, shows one view at a time by the hash of its address, listens to keys.
+/* The page: loads the models, shows one view at a time (chosen by the hash of the address), handles keys.
 
-A view is a file in views/: { id, title, task, covers, create }, where task is the route (or routes)
-that its models must be able to do, or null, and covers names further questions that it shows.
-create(studio) gives { element, show(models), hide() }; it is called once, when the view is first
-opened, so that what was typed stays. The view Try has all questions that no other view covers.
+A view is a file in views/: { id, title, task, covers, create }. `task` is the route (or routes) that
+its models must support, or null. `covers` names further questions that the view handles.
+create(studio) returns { element, show(models), hide() }. It is called once, when the view is first
+opened, so typed text is kept. The view Try handles all questions that no other view covers.
 */
 
 import * as api from "./api.js";
@@ -18,14 +18,14 @@ import write from "./views/write.js";
 
 const VIEWS = [write, generate, inside, tasks, runs, ladder];
 const SHORTCUTS = [
-  [["1", "…", "6"], "another view, when no text is being written"],
-  [["/"], "to the text"],
+  [["1", "…", "6"], "switch views (when you are not typing)"],
+  [["/"], "go to the text"],
   [["Tab"], "in Write: take the first suggestion"],
   [["Alt", "1…5"], "in Write: take a suggestion by its number"],
-  [["Esc"], "in Write: put suggestions away, so that Tab moves on; in Generate: stop"],
-  [["Ctrl", "Enter"], "generate, look inside, measure, ask"],
+  [["Esc"], "in Write: hide suggestions, so that Tab moves the focus; in Generate: stop"],
+  [["Ctrl", "Enter"], "start: generate, look inside, measure, ask"],
   [["←", "→", "↑", "↓"], "in a picture: read its numbers"],
-  [["?"], "this page"],
+  [["?"], "show this list"],
 ];
 
 const byId = (id) => document.getElementById(id);

@@ -37,8 +37,9 @@ class Classify:
     """
 
     texts: list[str | list[str]] = asked(
-        "The texts; a pair is a list of two texts. A file has one text per line, with a tab "
-        "between the texts of a pair; or it is a table (CSV, JSON lines, or any with --columns).",
+        "The texts to classify. In a file: one per line, with a tab between the two texts of a "
+        "pair; or a table (CSV, JSON lines, others with --columns). In JSON: a list of texts; a "
+        "pair is a list of two texts.",
         kind=TEXTS,
         limit="texts",
     )

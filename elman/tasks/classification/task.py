@@ -6,6 +6,7 @@ every distinct phrase, once with each of its labels. `reader.py` describes how t
 words: at white space if the training text is tokenized, otherwise like raw words.
 """
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ from elman import data_checks as checked
 from elman.batches.sentences import Examples
 from elman.errors import InputError
 from elman.evaluation.measures import unseen_notes
+from elman.layers.ngram_scores import NgramScores
 from elman.models.classifier import Classifier
 from elman.recipes import RunConfig
 from elman.tasks.classification.reader import (
@@ -37,6 +39,7 @@ from elman.text.word_list import WordList
 
 _FEWEST_TEXTS = 10  # with fewer, nothing follows from the number of labels
 _MOST_LABELS = 0.6  # labels per text
+_COUNTED = 100  # texts per batch for counting n-grams
 
 
 class Classification(SentenceTask):
@@ -180,6 +183,18 @@ class Classification(SentenceTask):
             words=self.length,
             language_model=self.language_model(),
         )
+
+    def fresh_model(self, examples: Any) -> Classifier:
+        """A fresh model; if it scores n-grams, it has counted those of the examples."""
+        model: Classifier = super().fresh_model(examples)
+        if self.config.model.ngrams:
+            rows = np.array_split(np.arange(len(examples)), math.ceil(len(examples) / _COUNTED))
+            sides = self.split([example.texts for example in examples])
+            for part, texts in zip(model.ngrams, sides, strict=True):
+                assert isinstance(part, NgramScores)
+                indexed = self.index(texts)
+                part.count(indexed.batch(some) for some in rows)
+        return model
 
     def facts(self, examples: Sequence[Example]) -> dict[str, Any]:
         return {

@@ -27,6 +27,7 @@ from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.saved_runs import keep_plugins
 from elman.tasks.task import Lesson, Order, Plan
 from elman.tasks.trained import Trained
+from elman.text.corpora import Corpus
 from elman.text.tokenizer import TextConfig
 from elman.text.words import Words
 
@@ -50,7 +51,7 @@ class Counting(TextTask):
         return [MeasureTable(["order", "n-grams", *names], padded)]
 
     @classmethod
-    def fit(cls, config: RunConfig, data: str, order: Order) -> Trained:
+    def fit(cls, config: RunConfig, data: str | Corpus, order: Order) -> Trained:
         if order.before is not None:
             raise InputError(
                 f"--from {order.before.name}: a count model cannot be fine-tuned; leave out --from"
@@ -73,10 +74,10 @@ class Counting(TextTask):
         return trained
 
     @classmethod
-    def _count(cls, config: RunConfig, data: str, order: Order) -> Trained:
+    def _count(cls, config: RunConfig, data: str | Corpus, order: Order) -> Trained:
         started = time.perf_counter()
         order.told("reading")
-        lesson = cls.prepare(cls.open(data, config), config, order.told)
+        lesson = cls.prepare(cls.opened(data, config), config, order.told)
         task, tokenizer = lesson.task, lesson.task.tokenizer
         model = MODELS.choose(config.kind).fit(
             lesson.train,

@@ -75,6 +75,11 @@ class TrainedTagger(TrainedSentenceTask):
             progress(len(rows), len(given))
         return tagged
 
+    def validation_line(self, judged_by: str, value: float | None, tokens: int) -> str:
+        if judged_by == "span_error" and value is not None:
+            return f"validation F1 {1 - value:.4f} of spans, {tokens:,} words"
+        return super().validation_line(judged_by, value, tokens)
+
     def split_lines(self, text: str) -> list[list[str]]:
         """The words of each line, with punctuation and clitics split as in the training data."""
         return [self.task.form.split(line) for line in text.removesuffix("\n").split("\n")]
@@ -208,6 +213,7 @@ class Tagging(SentenceTask):
             len(self.tags),
             self.language_model(),
             [torch.from_numpy(values.counts) for values in self.features],
+            self.tags,
         )
 
     def facts(self, examples: Sequence[TaggedSentence]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the tests of neural models share: small models of every family, and a text."""
+"""Shared by tests of neural models: small models of every family, and a text."""
 
 from collections.abc import Callable
 

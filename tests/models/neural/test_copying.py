@@ -1,4 +1,4 @@
-"""Words taken from the source: probabilities by hand, words that the vocabulary does not have."""
+"""Copying from the source: probabilities by hand, out-of-vocabulary words."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The two ends of a network: tied or not, fresh weights, dropped words, and what they cost."""
+"""Input and output of a network: tying, initial weights, word dropout, cost."""
 
 from collections.abc import Callable
 

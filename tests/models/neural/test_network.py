@@ -1,4 +1,4 @@
-"""The network inside neural models: what it learns from is what it scores."""
+"""The network inside neural models: the training loss equals the score."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Neural models behind the contract: where texts and lines begin, and what a run folder keeps."""
+"""Neural models: starts of texts and lines, and saving."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""A classifier learns, by hand as by code, and does not care what stands beside a text."""
+"""A classifier learns, agrees with a hand computation, and treats every text independently."""
 
 from __future__ import annotations
 

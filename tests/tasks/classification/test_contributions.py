@@ -1,4 +1,4 @@
-"""What a word contributes to a label is what leaving it out costs."""
+"""The contribution of a word to a label is the effect of leaving it out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The classifier as scikit-learn has it."""
+"""The classifier as a scikit-learn estimator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A classifier is the same when loaded, and a stopped training goes on as if nothing was."""
+"""A loaded classifier gives the same results, and a stopped training resumes exactly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labelled trees: their phrases are learned, their sentences judged, labels renamed."""
+"""Labelled trees: training on phrases, evaluation on sentences, renamed labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Overlap by hand, and that better continuations become likelier."""
+"""Minimum risk: overlap by hand; better continuations become more probable."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from elman.training.regimes.minimum_risk import bleu, continuations, gleu
     ],
 )
 def test_overlap_by_hand(own: list[int], true: list[int], expected: float) -> None:
-    """The same whatever stands beyond the lengths."""
+    """Tokens beyond the lengths have no effect."""
     for padding in (0, 1, 4):
         rows = [torch.tensor([[*ids, *[padding] * (5 - len(ids))]]) for ids in (own, true)]
         lengths = [torch.tensor([len(ids)]) for ids in (own, true)]
@@ -72,7 +72,7 @@ def test_the_usual_loss_is_untouched(model: Any, batch: Any, step: Any) -> None:
 def test_better_continuations_become_likelier(
     make_model: Any, make_batch: Any, context: str, baseline: str
 ) -> None:
-    """On the risk alone, what is drawn comes nearer to the true continuation."""
+    """Trained on the risk alone, samples get closer to the true continuation."""
     model, batch = make_model(context).eval(), make_batch(context)
     lengths = torch.tensor([5, 5, 5, 5] if batch.lengths is None else [5, 4, 2, 0])
     regime = make_regime("minimum-risk", {"samples": 8, "baseline": baseline}, model)
@@ -95,7 +95,7 @@ def test_better_continuations_become_likelier(
 
 
 def test_the_gradient_points_to_the_better_word(make_model: Any) -> None:
-    """One word to say, and only the true one scores: its log probability must rise."""
+    """The target is one word, and only the true word scores: its probability must rise."""
     model = make_model().eval()
     batch = Batch(torch.tensor([[2, 3]]), torch.tensor([[3, 5]]))
     regime = make_regime("minimum-risk", {"samples": 200, "seen": 1.0}, model)

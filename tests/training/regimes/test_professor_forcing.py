@@ -1,4 +1,4 @@
-"""The discriminator, and when it and the model learn."""
+"""Professor forcing: the discriminator, and when it and the model learn."""
 
 from __future__ import annotations
 

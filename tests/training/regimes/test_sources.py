@@ -75,7 +75,7 @@ def test_a_batch_begins_with_its_source() -> None:
 
 
 def test_whole_targets_are_drawn_and_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a window half is seen; of a target with a source, nothing but where it begins."""
+    """Half of a window is given; of a target with a source, only its start."""
     model, batch = make_model(), make_batch()
     seen = []
 
@@ -92,7 +92,7 @@ def test_whole_targets_are_drawn_and_judged(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_better_translations_become_likelier() -> None:
-    """One word is to be said, and only what is said by oneself is judged."""
+    """The target is one word, and only the model's own word is judged."""
     model = make_model()
     batch = Pairs([np.array([3])] * 8, [np.array([5])] * 8, batch_size=8, eos_id=0).next()
     regime = make_regime("minimum-risk", {"samples": 8}, model)

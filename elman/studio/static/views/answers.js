@@ -1,4 +1,4 @@
-/* What is to be seen of an answer: ANSWERS[question](answer, request), or `readable` for any other. */
+/* Shows answers: ANSWERS[question](answer, request), or `readable` for all other questions. */
 
 import { bars, colouredText, heatMap, short } from "../draw.js";
 import { make, note } from "../elements.js";
@@ -17,13 +17,13 @@ function classified({ results }) {
     const shares = Object.entries(probabilities).sort((a, b) => b[1] - a[1]);
     return [make("p", { class: "sum" }, make("b", {}, String(label)), ` with ${percent(probability)}`),
       bars({ title: "", names: shares.map(([name]) => name), series: [{ name: "probability", values: shares.map(([, share]) => share) }], max: 1, format: percent }),
-      words?.length ? colouredText({ title: `What each word did for “${label}”`, label: "contribution", diverging: true,
+      words?.length ? colouredText({ title: `Contribution of each word to “${label}”`, label: "contribution", diverging: true,
         words: words.map(({ word, contribution }) => ({ text: `${word} `, value: contribution })) }) : null].filter(Boolean);
   });
 }
 
 function answered({ answers }, { passage }) {
-  const letters = Array.from(passage); // code points, as the server counts; a string's places are UTF-16 units
+  const letters = Array.from(passage); // the server counts code points; string positions are UTF-16 units
   const part = (from, to) => letters.slice(from, to).join("");
   return answers.flatMap(({ answer, start, end, probability }) => [
     make("p", { class: "passage" }, part(0, start), make("mark", {}, part(start, end)), part(end)),
@@ -31,13 +31,13 @@ function answered({ answers }, { passage }) {
 }
 
 function translated({ translations }) {
-  return translations.flatMap(({ text, n_best: others, attention }) => [text.trim() ? make("p", { class: "translation" }, text) : note("The model wrote nothing: it ended the sentence at once."),
+  return translations.flatMap(({ text, n_best: others, attention }) => [text.trim() ? make("p", { class: "translation" }, text) : note("The translation is empty: the model ended the sentence at once."),
     others.length > 1 ? table(others) : null,
-    attention?.target.length ? heatMap({ title: "Where it looked", rows: attention.target, columns: attention.source,
+    attention?.target.length ? heatMap({ title: "Attention", rows: attention.target, columns: attention.source,
       values: attention.weights, rowLabel: "written", columnLabel: "read", low: 0, high: 1 }) : null]).filter(Boolean);
 }
 
-/* Every token in one line; what each order had to say opens below it. */
+/* One line per token; it opens a table with the counts of every order. */
 function explained({ tokens }) {
   const words = tokens.map(({ token }) => (token === "<eos>" ? "⏎" : token.trim()));
   const context = (place, size) => Array.from({ length: size }, (_, number) => words[place - size + number] ?? "⏎").join(" ");
@@ -47,7 +47,7 @@ function explained({ tokens }) {
       followers: row.followers, discount: row.discount, alpha: row.alpha, backoff: row.backoff, p: row.probability })))));
 }
 
-/* Any data: lists of objects as tables, lists inside of them one by one, single values as rows. */
+/* Any data: lists of objects as tables, nested lists one by one, single values as rows. */
 export function readable(data) {
   const single = Object.entries(data).filter(([, value]) => isSingle(value));
   const facts = single.map(([name, value]) => make("tr", {}, make("th", { scope: "row" }, titled(name)), make("td", {}, shown(value))));

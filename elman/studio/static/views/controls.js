@@ -1,29 +1,29 @@
-/* Every decoding control of the server (docs/api.md), as a form; what is at its default is not sent.
+/* The decoding options of the server (docs/api.md) as a form; options at their defaults are not sent.
 
-  const knobs = controls(transforms);      what GET /v1/transforms lists
+  const knobs = controls(transforms);      the list of GET /v1/transforms
   knobs.element          the form
   knobs.all()            fields of /v1/completions
-  knobs.transforms()     those of them that change the distribution
+  knobs.transforms()     only the fields that change the distribution
 */
 
 import { field, make } from "../elements.js";
 import { recall, remember } from "../remember.js";
 
-/* name, label, what it is when it is off, attributes of the input, help */
+/* name, label, value when it is off, attributes of the input, help */
 const PENALTIES = [
-  ["repetition_penalty", "Repetition", 1, { min: 0.1, max: 10, step: 0.05 }, "above 1: tokens that were written become less likely"],
-  ["frequency_penalty", "Frequency", 0, { min: -10, max: 10, step: 0.1 }, "subtracted for every time a token was written"],
-  ["presence_penalty", "Presence", 0, { min: -10, max: 10, step: 0.1 }, "subtracted once if a token was written"],
+  ["repetition_penalty", "Repetition", 1, { min: 0.1, max: 10, step: 0.05 }, "above 1: makes generated tokens less likely"],
+  ["frequency_penalty", "Frequency", 0, { min: -10, max: 10, step: 0.1 }, "subtracted each time a token was generated"],
+  ["presence_penalty", "Presence", 0, { min: -10, max: 10, step: 0.1 }, "subtracted once from every generated token"],
 ];
 const WHOLE = [
   ["max_tokens", "Max tokens", 16, { min: 1, step: 1 }, "longest continuation"],
   ["n", "Samples", 1, { min: 1, max: 8, step: 1 }, "from each model"],
   ["seed", "Seed", "", { min: 0, step: 1, placeholder: "any" }, "the same seed gives the same text"],
 ];
-const IN_SIGHT = ["temperature", "top_k", "top_p"]; // the other transforms are under More
+const IN_SIGHT = ["temperature", "top_k", "top_p"]; // the other transforms are in "More controls"
 const AT_FIRST = { max_tokens: 60 };
 
-/* A transform as the rows above: its label is its option in words. */
+/* A transform in the form of the rows above. */
 const row = ({ option, type, off, least, most, about }) => [
   option, option[0].toUpperCase() + option.slice(1).replaceAll("_", " "), off ?? "",
   { ...(least !== null && { min: least }), ...(most !== null && { max: most }), step: type === "integer" ? 1 : "any" }, about,

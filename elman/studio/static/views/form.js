@@ -1,15 +1,16 @@
-/* The form of a question, drawn from its JSON schema (GET /v1/questions).
+/* The form of a question, made from its JSON schema (GET /v1/questions).
 
   const form = questionForm(model, question, { samples, checked, show });
-      samples: examples, each { field: text }, the first of which is there at first; checked: boxes that are on at first
-      show(answer, request): what is to be seen of an answer, as an array of elements
+      samples: examples, each { field: text }; the form starts with the first one
+      checked: checkboxes that are on at the start
+      show(answer, request): returns the elements that show an answer
 */
 
 import * as api from "../api.js";
 import { field, key, make, put, textArea, trouble } from "../elements.js";
 import { recall, remember } from "../remember.js";
 
-const LONG = ["text", "texts", "stdin", "argument"]; // kinds of fields that are written in
+const LONG = ["text", "texts", "stdin", "argument"]; // kinds of fields with a text area
 
 export function questionForm(model, question, { samples = [], checked = [], show }) {
   const required = question.schema.required ?? [];
@@ -41,14 +42,14 @@ export function questionForm(model, question, { samples = [], checked = [], show
   return form;
 }
 
-/* A button for each example, which fills in all its texts. */
+/* A button for each example that fills in all its texts. */
 function examplesOf(texts, samples) {
   const fill = (sample) => texts.forEach(({ name, control }) => { if (sample[name]) put(control, sample[name]); });
   return make("p", { class: "examples" }, make("span", { class: "quiet" }, "From the validation data"), samples.map((sample, place) =>
     make("button", { type: "button", class: "small", title: Object.values(sample)[0], onclick: () => fill(sample) }, `Example ${place + 1}`)));
 }
 
-/* A text; several are lines, a pair of texts has a tab between the two. */
+/* A text area. Several texts are separated by lines, the texts of a pair by a tab. */
 function written({ name, about, type }, text, place) {
   const control = textArea({ rows: 2, class: "writing", name, "aria-label": about.description, placeholder: about.description });
   control.value = recall(place, text);
@@ -74,7 +75,7 @@ function option({ name, about, type }, on) {
   return { name, element: field(titled(name), control, about.description), read };
 }
 
-/* What a control holds: boolean, integer, number, string or lines; null where no control can. */
+/* The type of a control: boolean, integer, number, string or lines; null if no control fits. */
 function typeOf(about) {
   const every = (about.anyOf ?? [about]).filter(({ type }) => type !== "null");
   if (every.some(({ type }) => type === "string")) return "string";

@@ -1,5 +1,5 @@
-/* Generate: continuations as they are written, with every decoding control, and what the controls do
-to the distribution of the next token. */
+/* Generate: streams continuations with every decoding option, and shows how the options change the
+distribution of the next token. */
 
 import * as api from "../api.js";
 import { bars, short } from "../draw.js";
@@ -9,12 +9,12 @@ import { recall, remember } from "../remember.js";
 import { controls } from "./controls.js";
 
 const SHOWN_TOKENS = 16;
-const RESTING = 250; // milliseconds before the distribution is asked for again
+const RESTING = 250; // milliseconds before the distribution is requested again
 
 export default { id: "generate", title: "Generate", task: ["completions"], covers: ["generate", "distribution"], create };
 
 function create(studio) {
-  const prompt = textArea({ rows: 2, class: "writing", placeholder: "A beginning, or nothing", "aria-label": "Prompt" });
+  const prompt = textArea({ rows: 2, class: "writing", placeholder: "The text to continue (may be empty)", "aria-label": "Prompt" });
   prompt.value = recall("prompt", beginning(sampleTexts(studio.models)[0]) ?? "the president of the company said");
   const go = make("button", { type: "submit", class: "main" }, "Generate");
   const stop = make("button", { type: "button", disabled: true }, "Stop");
@@ -32,7 +32,7 @@ function create(studio) {
     running = new AbortController();
     const own = running;
     stop.disabled = false;
-    status.textContent = "Writing …";
+    status.textContent = "Generating …";
     const request = { prompt: prompt.value, ...knobs.all() };
     const done = await Promise.all(asked.map((one) => write(one, request, own.signal)));
     if (running !== own) return;
@@ -57,7 +57,7 @@ function create(studio) {
   const show = (models) => {
     halt();
     asked = models.map((model) => {
-      const samples = make("div", { class: "samples", "aria-label": `Continuations, ${model.id}` }, note("Nothing written yet."));
+      const samples = make("div", { class: "samples", "aria-label": `Continuations, ${model.id}` }, note("Nothing generated yet."));
       const place = make("div", { class: "distribution" });
       return { model, samples, place, card: card(model, samples, place) };
     });
@@ -67,7 +67,7 @@ function create(studio) {
   return { element, show, hide: () => { halt(); distributions.cancel(); } };
 }
 
-/* One model's continuations into its card; gives whether all went well. */
+/* Streams the continuations of one model into its card; returns whether it succeeded. */
 async function write({ model, samples }, request, signal) {
   const count = request.n ?? 1;
   const texts = Array.from({ length: count }, () => make("span", { class: "written" }));
@@ -94,7 +94,7 @@ async function write({ model, samples }, request, signal) {
       }
       tell();
     }, signal);
-    tell(ends.every((end) => end === "length") ? "as long as allowed" : "ended by itself");
+    tell(ends.every((end) => end === "length") ? "reached the maximum length" : "ended before the maximum length");
     return true;
   } catch (error) {
     if (api.overtaken(error)) { tell("stopped"); return false; }
@@ -115,7 +115,7 @@ async function showDistribution({ model, place }, request, signal) {
         title: "The next token",
         names: found.tokens.map(({ token }) => shownToken(token)),
         series: [
-          { name: "before the controls", values: found.tokens.map(({ before }) => before) },
+          { name: "before the options", values: found.tokens.map(({ before }) => before) },
           { name: "after", values: found.tokens.map(({ after }) => after) },
         ],
         format: (share) => `${short(100 * share)} %`,

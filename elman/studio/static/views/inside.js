@@ -1,35 +1,36 @@
-/* Inside: gradients, gates, attention and more, as the server sees them in each chosen model. */
+/* Inside: gradients, gates, attention and other insights of each chosen model. */
 
 import * as api from "../api.js";
 import * as draw from "../draw.js";
 import { examples, key, make, note, textArea, trouble } from "../elements.js";
-import { card, examplesFrom } from "../models.js";
+import { can, card, examplesFrom, sampleTexts } from "../models.js";
 import { recall, remember } from "../remember.js";
 
 const TICKET = "when she tried to print her tickets , she found that the printer was out of toner . "
   + "she went to the stationery store to buy more toner . it was very overpriced . "
   + "after installing the toner into the printer , she finally printed her tickets";
 const FIRST = "gradient-flow";
-const WHOLE = "state"; // of all layers together
+const WHOLE = "state"; // all layers together
 const KINDS = new Set(["curves", "panels", "heatMap", "bars", "colouredText"]);
 
 export default { id: "inside", title: "Inside", task: ["inspect"], create };
 
 function create({ models }) {
   const area = textArea({ rows: 2, class: "writing", "aria-label": "Text to read" });
-  area.value = recall("inside", TICKET);
+  const inspectable = models.filter((model) => can(model, "inspect")); // take sample texts from these models only
+  area.value = recall("inside", sampleTexts(inspectable)[0] ?? TICKET);
   const picker = make("div", { class: "views", role: "group", "aria-label": "What to look at" });
   const about = make("p", { class: "help" });
   const cards = make("div", { class: "cards wide" });
   const together = make("div", { class: "together" });
   let asked = [];
   let chosen = null;
-  const known = new Map(); // model → the views that show something of it
+  const known = new Map(); // model → the views that it supports
 
   const look = api.latest(0, async (signal) => {
-    if (!chosen) return; // the views are not known yet; then it begins by itself
+    if (!chosen) return; // the views are still loading; `pick` calls this again
     const able = ({ model }) => known.get(model.id)?.some((view) => view.id === chosen);
-    asked.filter((one) => !able(one)).forEach(({ place }) => place.replaceChildren(note("There is nothing of this to see in this model.")));
+    asked.filter((one) => !able(one)).forEach(({ place }) => place.replaceChildren(note("This model does not support this view.")));
     const found = await Promise.all(asked.filter(able).map((one) => lookInto(one, { text: area.value, view: chosen }, signal)));
     together.replaceChildren(...sideBySide(found));
   });
@@ -59,7 +60,7 @@ function create({ models }) {
     examples(area, {
       "tickets and printer": TICKET,
       "agreement": "the boys who the dog that the girl sees chases walk",
-      ...examplesFrom(models, {}),
+      ...examplesFrom(inspectable, {}),
       "the text in Write": () => recall("text", TICKET),
     }),
     picker, about);
@@ -78,9 +79,9 @@ function create({ models }) {
   return { element: make("div", { class: "inside" }, form, together, cards), show, hide: () => look.cancel() };
 }
 
-/* What is seen in one model, into its card; gives the name and the numbers, or null. */
+/* Shows the insight of one model in its card; returns its name and numbers, or null. */
 async function lookInto({ model, place }, request, signal) {
-  place.replaceChildren(note("Looking …"));
+  place.replaceChildren(note("Computing …"));
   try {
     const found = await api.inspect({ ...request, model: model.id }, signal);
     const seen = found.insights[request.view];
@@ -93,19 +94,19 @@ async function lookInto({ model, place }, request, signal) {
   }
 }
 
-/* Which words the model does not know, before anything is concluded from them. */
+/* The out-of-vocabulary words, shown before the results because they affect them. */
 function unknownWords(words = []) {
   if (!words.length) return [];
   return [make("p", { class: "note" }, "Out of vocabulary, read as ", make("code", {}, "<unk>"), ": ",
     words.flatMap((word, place) => [place ? ", " : "", make("span", { class: "unknown-words" }, word)]))];
 }
 
-/* Where several models have norms by distance: one picture, each as a share of its norm at 0. */
+/* If several models have gradient norms by distance: one drawing, relative to the norm at distance 0. */
 function sideBySide(found) {
   const lines = found.filter((one) => one?.data?.by_distance).map(({ name, data }) => ({ name, y: whole(data.by_distance) }));
   if (lines.length < 2) return [];
   return [draw.curves({
-    title: "How much of the gradient is left, by distance",
+    title: "Share of the gradient that is left, by distance",
     series: lines.map(({ name, y }) => ({ name, y: y.map((norm) => norm / (y[0] || 1)) })),
     xLabel: "distance in tokens", yLabel: "share", logY: true,
   })];

@@ -1,4 +1,4 @@
-/* Ladder: all runs by what they were measured on, and the chosen models measured on a text of yours. */
+/* Ladder: all runs, grouped by validation data, and a form that measures a text with every model. */
 
 import * as api from "../api.js";
 import { short } from "../draw.js";
@@ -15,7 +15,7 @@ function create(studio) {
     try {
       const found = await api.ladder();
       const names = [...new Set(found.map(({ data }) => data))];
-      groups.replaceChildren(...(names.length ? names.map((name) => section(name, found.filter(({ data }) => data === name))) : [note("No run here says how it was measured.")]));
+      groups.replaceChildren(...(names.length ? names.map((name) => section(name, found.filter(({ data }) => data === name))) : [note("No run has a validation result.")]));
     } catch (error) {
       groups.replaceChildren(trouble(error));
     }
@@ -24,7 +24,7 @@ function create(studio) {
   return { element, show };
 }
 
-/* All that was measured on one corpus; perplexities of two tables do not compare. */
+/* The results on one corpus. Perplexities in different tables cannot be compared. */
 function section(name, groups) {
   return make("section", { class: "group" }, make("h2", {}, name), groups.map(table));
 }
@@ -33,7 +33,7 @@ function table({ data, unit, vocabulary_size: size, measure, lower_is_better: lo
   const values = rows.map((row) => row.value);
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const about = ["Measured", tokens && `on ${short(tokens)} ${counted}`, unit && `in ${unit}`, size && `with a vocabulary of ${short(size)}`].filter(Boolean).join(" ");
-  const inBits = rows.some((row) => typeof row.bits_per_byte === "number"); // to compare tokenizers
+  const inBits = rows.some((row) => typeof row.bits_per_byte === "number"); // comparable across tokenizers
   const heads = ["Run", "Model", "Weights", "Seconds", titled(measure), ...(inBits ? ["Bits per byte"] : []), ""];
   return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Ladder of ${data}: ${about}` }, make("table", { class: "table" },
       make("caption", {}, about),
@@ -53,13 +53,13 @@ function table({ data, unit, vocabulary_size: size, measure, lower_is_better: lo
       }))));
 }
 
-/* A text of one's own under every served model. Bits per byte can be compared always. */
+/* Measures a text with every served model. Bits per byte are always comparable. */
 function measuring(able) {
   const area = textArea({ rows: 3, class: "writing", "aria-label": "Text to measure", placeholder: "A few lines" });
   area.value = recall("measure", "");
   const place = make("div", { class: "measured", "aria-live": "polite" });
   const measure = api.latest(0, async (signal) => {
-    place.replaceChildren(note("Reading …"));
+    place.replaceChildren(note("Measuring …"));
     const rows = await Promise.all(able.map(async (model) => {
       try {
         return { model, found: await api.score({ model: model.id, text: area.value }, signal) };
@@ -72,7 +72,7 @@ function measuring(able) {
   });
   area.addEventListener("input", () => remember("measure", area.value));
   const form = make("form", { class: "asking", onsubmit: (event) => { event.preventDefault(); measure(); } },
-    make("h2", {}, "Measure a text of yours"), make("div", { class: "paper" }, area),
+    make("h2", {}, "Measure your own text"), make("div", { class: "paper" }, area),
     make("p", { class: "actions" }, make("button", { type: "submit", class: "main" }, "Measure"), make("span", { class: "help keys" }, key("Ctrl"), " ", key("Enter"))),
     examples(area, { "the text in Write": () => recall("text", "") }), place);
   form.addEventListener("keydown", (event) => {
@@ -85,7 +85,7 @@ function scores(rows) {
   const size = ({ found }) => found?.bits_per_byte ?? Infinity;
   const heads = ["Model", "Bits per byte", "Perplexity", "Tokens", "Protocol"];
   return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Measured" }, make("table", { class: "table" },
-    make("caption", {}, "Best first by bits per byte, which can be compared whatever the tokens are; perplexities only under the same protocol."),
+    make("caption", {}, "Sorted by bits per byte, best first. Bits per byte can always be compared, perplexities only under the same protocol."),
     make("thead", {}, make("tr", {}, heads.map((name, place) => make("th", { scope: "col", class: place > 0 && place < 4 ? "number" : null }, name)))),
     make("tbody", {}, [...rows].sort((a, b) => size(a) - size(b)).map(({ model, found, error }) => make("tr", {},
       make("th", { scope: "row" }, model.id),

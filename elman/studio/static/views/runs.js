@@ -1,4 +1,4 @@
-/* Runs: the trainings of a folder, with curves that grow while they go on. */
+/* Runs: the runs of a folder, with curves that are updated during training. */
 
 import * as api from "../api.js";
 import { curves, short } from "../draw.js";
@@ -6,8 +6,8 @@ import { make, note, trouble } from "../elements.js";
 import { count, modelAndRecipe } from "../models.js";
 import { recall, remember } from "../remember.js";
 
-const EVERY = 3000; // milliseconds between two looks
-const MOST = 6; // curves in a picture: as many as there are colours
+const EVERY = 3000; // milliseconds between updates
+const MOST = 6; // curves in a drawing: one for each colour
 const FIRST_KEYS = [/^valid/, /^train/, /^gradient_norm$/, /^learning_rate$/];
 const NO_CURVE = new Set(["step", "epoch"]);
 const LOGARITHMIC = /perplexity|gradient_norm/;
@@ -18,7 +18,7 @@ function create() {
   const list = make("div", { class: "runs" });
   const pictures = make("div", { class: "pictures" });
   const histories = new Map(); // name → { records, next, training }
-  const known = new Map(); // name → what the server says of the run
+  const known = new Map(); // name → the run, from the server
   let chosen = new Set(recall("runs", []));
   let timer = null;
   let seen = "";
@@ -45,23 +45,23 @@ function create() {
   const readOn = async (name) => {
     const known = histories.get(name) ?? { records: [], next: 0, training: true };
     const part = await api.run(name, known.next);
-    if (part.next < known.next) { histories.delete(name); return readOn(name); } // begun anew
+    if (part.next < known.next) { histories.delete(name); return readOn(name); } // the run was restarted
     histories.set(name, { records: [...known.records, ...part.records], next: part.next, training: part.training });
     return part.records.length > 0;
   };
   const fillList = (runs) => {
     if (!runs.length) {
-      list.replaceChildren(note("No runs to show. Start the server with --runs FOLDER, where FOLDER contains run folders. Runs that are being trained appear here too, and their curves grow."));
+      list.replaceChildren(note("No runs to show. Start the server with --runs FOLDER, where FOLDER contains run folders. Runs in training appear here too, with live curves."));
       return;
     }
     const active = document.activeElement?.value;
-    list.replaceChildren(make("table", { class: "table" }, make("caption", {}, "Choose up to six to see their curves."),
+    list.replaceChildren(make("table", { class: "table" }, make("caption", {}, "Choose up to six runs to see their curves."),
       make("thead", {}, make("tr", {}, ["", "Run", "Model", "Data", "Epochs", "Weights", "Validation"].map((name, place) => make("th", { scope: "col", class: place > 3 ? "number" : null }, name)))),
       make("tbody", {}, runs.map(row))));
     if (active) list.querySelector(`input[value="${CSS.escape(active)}"]`)?.focus();
   };
   const row = (run) => {
-    const box = make("input", { type: "checkbox", value: run.name, checked: chosen.has(run.name), disabled: !run.records, title: run.records ? null : "no history was kept", "aria-label": `Curves of ${run.name}` });
+    const box = make("input", { type: "checkbox", value: run.name, checked: chosen.has(run.name), disabled: !run.records, title: run.records ? null : "no training history", "aria-label": `Curves of ${run.name}` });
     box.addEventListener("change", () => {
       if (box.checked && chosen.size >= MOST) { box.checked = false; return; }
       if (box.checked) chosen.add(run.name);
@@ -79,7 +79,7 @@ function create() {
   };
   const drawAll = () => {
     seen = [...chosen].join();
-    const kept = [...chosen].map((name) => ({ name, data: known.get(name)?.data ?? "", records: histories.get(name)?.records ?? [] }));
+    const kept = [...chosen].map((name) => ({ name, data: known.get(name)?.data ?? "", records: lossesOf(histories.get(name)?.records ?? []) }));
     const datasets = [...new Set(kept.map(({ data }) => data))];
     const opened = new Set([...pictures.querySelectorAll("details.more[open]")].map((details) => details.dataset.name));
     pictures.replaceChildren(...datasets.map((data) => section(data, kept.filter((one) => one.data === data), datasets.length > 1, opened.has(data))));
@@ -93,7 +93,7 @@ function create() {
   return { element: make("div", { class: "trainings" }, list, pictures), show, hide };
 }
 
-/* The curves of the runs of one dataset; runs of different datasets never share an axis. */
+/* The curves of all runs on one dataset. Runs on different datasets never share an axis. */
 function section(data, kept, named, open) {
   const keys = [...new Set(kept.flatMap(({ records }) => records.flatMap((record) => Object.keys(record).filter((key) => typeof record[key] === "number" && !NO_CURVE.has(key)))))];
   const place = (key) => { const found = FIRST_KEYS.findIndex((pattern) => pattern.test(key)); return found < 0 ? FIRST_KEYS.length : found; };
@@ -113,7 +113,17 @@ function curve(key, kept) {
   return make("div", { class: "card" }, curves({ title: titled(key), series, xLabel: "epoch", logY: LOGARITHMIC.test(key), height: 230 }));
 }
 
-const titled = (key) => key.charAt(0).toUpperCase() + key.slice(1).replaceAll("_", " ");
+/* Perplexity says little about labels: runs validated by errors or F1 show the training loss instead. */
+function lossesOf(records) {
+  if (!records.some((record) => "valid_error" in record || "valid_f1" in record)) return records;
+  return records.map(({ train_perplexity: perplexity, ...rest }) => (typeof perplexity === "number" ? { ...rest, train_loss: Math.log(perplexity) } : rest));
+}
+
+const WORDS = { valid: "validation", train: "training" };
+const titled = (key) => {
+  const words = key.split("_").map((word) => WORDS[word] ?? word).join(" ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+};
 
 export function measured(validation) {
   const found = Object.entries(validation ?? {}).find(([name, value]) => name !== "tokens" && typeof value === "number");

@@ -1,12 +1,12 @@
-/* Try: a form for every question of every served model that has no view of its own. A form begins with
-an example of the validation data of its model, which runs of older versions do not have. */
+/* Try: a form for every question of a served model that has no view of its own. A form starts with an
+example from the validation data of its model; runs of 0.1.0 have none. */
 
 import { make } from "../elements.js";
 import { card } from "../models.js";
 import { ANSWERS, readable } from "./answers.js";
 import { questionForm, titled } from "./form.js";
 
-/* Boxes that are on at first. */
+/* Checkboxes that are on at the start. */
 const CHECKED = { classify: ["explain"], translate: ["attention"] };
 
 export default { id: "try", title: "Try", choose: false, create };

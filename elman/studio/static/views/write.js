@@ -1,4 +1,4 @@
-/* Write: the next words as they are typed, and every word coloured by its surprisal, per model. */
+/* Write: suggests the next words as you type, and colours every word by its surprisal, for each model. */
 
 import * as api from "../api.js";
 import { colouredText, curves, short } from "../draw.js";
@@ -7,9 +7,9 @@ import { can, card, examplesFrom, sampleTexts } from "../models.js";
 import { recall, remember } from "../remember.js";
 
 const SUGGESTIONS = 5;
-const TOP_BITS = 16; // the darkest colour; the same for all models, so that they can be compared
-const TYPING = 130; // milliseconds of quiet before models are asked
-const RESTING = 900; // and before a word that may be unfinished is coloured
+const TOP_BITS = 16; // the darkest colour, the same for all models, so that they are comparable
+const TYPING = 130; // milliseconds without typing before the models are asked
+const RESTING = 900; // milliseconds before a word that may be unfinished is coloured
 const FIRST_TEXT = "the government wants to lower interest rates before the next election ";
 
 export default { id: "write", title: "Write", task: ["suggest", "surprisal"], create };
@@ -22,11 +22,11 @@ function create({ models }) {
   const cards = make("div", { class: "cards" });
   const together = make("div", { class: "together" });
   let asked = [];
-  let away = false; // suggestions were put away with Esc
-  let wish = null; // the number of a suggestion that was asked for before it was there
+  let away = false; // suggestions were hidden with Esc
+  let wish = null; // the number of a suggestion that was chosen before it arrived
 
   const lead = () => cards.querySelectorAll(".card:first-child .suggestion");
-  const stale = () => asked[0].list.classList.contains("stale"); // they are of an earlier text
+  const stale = () => asked[0].list.classList.contains("stale"); // suggestions for an earlier text
   const accept = (button) => { if (!stale()) take(area, button); };
   const acceptNumber = (number) => {
     if (stale()) wish = number;
@@ -43,7 +43,7 @@ function create({ models }) {
     const text = whole ? area.value : area.value.replace(/\S+$/, "");
     try {
       const words = text.trim() ? (await api.surprisal({ model: model.id, text }, signal)).words : [];
-      place.replaceChildren(words.length ? coloured(model, words, text, place) : note("Nothing read yet."));
+      place.replaceChildren(words.length ? coloured(model, words, text, place) : note("Nothing to read yet."));
       return words;
     } catch (error) {
       if (api.overtaken(error)) throw error;
@@ -108,8 +108,8 @@ function create({ models }) {
   return { element, show, hide: () => { hint.cancel(); refresh.cancel(); settle.cancel(); } };
 }
 
-/* Endings of a word that may be unfinished, and words that may follow it if it is not, the likeliest first:
-the chance of a word that follows is that of the typed word times its own. */
+/* Completions of the last word, and words that may follow if it is complete, the most probable first.
+The probability of a following word is multiplied by that of the typed word. */
 async function suggestions(model, before, signal, accept, first) {
   const begun = /\S+$/.exec(before)?.[0];
   const ask = async (text, complete) => (await api.suggest({ model: model.id, text, top: SUGGESTIONS, complete }, signal)).suggestions
@@ -133,13 +133,13 @@ async function suggestions(model, before, signal, accept, first) {
   });
 }
 
-/* How likely the last word is as it stands; 0 where the model does not know it, so it must be unfinished. */
+/* The probability of the last word as typed; 0 if it is out of vocabulary and therefore unfinished. */
 async function typedShare(model, before, signal) {
   const word = (await api.surprisal({ model: model.id, text: before }, signal)).words.at(-1);
   return !word || word.unknown || word.surprisal === null ? 0 : 2 ** -word.surprisal;
 }
 
-/* A suggestion goes in at the cursor: an unfinished word is replaced, a mark clings to the last word. */
+/* Inserts a suggestion at the cursor: replaces an unfinished word, attaches punctuation to the last word. */
 function take(area, button) {
   const { token, completes, spaced } = button.dataset;
   const end = area.selectionStart;
@@ -169,7 +169,7 @@ function coloured(model, words, text, place) {
     expected.replaceChildren(make("p", {}, "Instead of ", make("b", {}, words[number].word), " the model expected"), make("ol", {}, list));
   };
   const figure = colouredText({ title: "", words: shown, high: TOP_BITS, label: "surprisal", onSelect: select,
-    format: (bits) => (bits === null ? "without end: impossible" : `${short(bits)} bits`) });
+    format: (bits) => (bits === null ? "infinite: impossible" : `${short(bits)} bits`) });
   figure.querySelector(".words").setAttribute("aria-label", `Surprisal of every word, ${model.id}`);
   return make("div", {}, make("p", { class: "sum" }, summary(words)), figure, expected);
 }
@@ -184,7 +184,7 @@ function summary(words) {
     unknown ? make("span", { class: "unknown-words" }, ` · ${unknown} unknown to the model`) : null];
 }
 
-/* What stands before a word, counted as the server counts: words and line ends. */
+/* The text before a word; words and line ends are counted as on the server. */
 function textBefore(text, number) {
   const found = [...text.matchAll(/\n|\S+/g)][number];
   return found ? text.slice(0, found.index) : text;

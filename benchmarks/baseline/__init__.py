@@ -1,0 +1,1 @@
+"""Corpora and systems of `benchmarks/baselines.py`."""

@@ -1,0 +1,209 @@
+"""elman's defaults against simple baselines on small and large data.
+
+    python benchmarks/baselines.py measure DATA [--only sst2 ewt …] [--sizes 500 2000]
+        [--systems elman …] [--split test] [--seeds 0 1 2] [--set section.field=value …]
+    python benchmarks/baselines.py table        write the tables of docs/results.md
+
+DATA is a folder with `sst`, `ud-english-ewt`, `conll2000`, `wnut17` and `multi30k`. Every system
+trains on the same random examples and may use the whole validation set. Each result is a row of
+`benchmarks/defaults.json` (validation) or `benchmarks/baselines.json` (test). Rows that exist are
+not measured again, so an interrupted command continues. To choose settings, use
+`--split valid --set …`; the test set is for the final table.
+
+Needs `pip install 'elman[oracles]'`. One thread.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import torch
+from baseline.data import ALL, chosen, conll2000, ewt, multi30k, sst2, wnut17
+from baseline.systems import crf, linear, perceptron, train_elman
+
+from elman.atomic import replacing
+
+ROWS = {
+    "valid": Path(__file__).with_name("defaults.json"),
+    "test": Path(__file__).with_name("baselines.json"),
+}
+PAGE = Path(__file__).parents[1] / "docs" / "results.md"
+BEGIN, END = "<!-- benchmarks/baselines.py: begin -->", "<!-- benchmarks/baselines.py: end -->"
+OLD_TRANSLATOR = (  # the settings of version 0.1
+    *("text.vocabulary_size=5000", "model.hidden_size=256", "model.embedding_size=256"),
+    *("model.dropout_input=0.3", "model.dropout_output=0.5"),
+    *("training.epochs=12", "training.batch_size=64", "training.learning_rate=0.001"),
+    *("training.schedule=linear", "training.warm_up=0.02", "training.patience=0"),
+    "training.validate_every=1",
+)
+
+
+# Name: reader, ending of the files, sizes, recipe, name and function of the baseline, measure.
+TASKS = {
+    "sst2": (sst2, "tsv", (500, 2000, ALL), "classifier", "tf-idf + SVM", linear, "accuracy"),
+    "ewt": (ewt, "conllu", (200, 1000, ALL), "tagger", "perceptron", perceptron, "accuracy"),
+    "conll2000": (
+        *(conll2000, "txt", (500, ALL), "tagger", "CRF"),
+        *(lambda splits, judged: crf(splits, judged, False), "F1"),
+    ),
+    "conll2000+pos": (
+        *(conll2000, "txt", (500, ALL), "chunker", "CRF"),
+        *(lambda splits, judged: crf(splits, judged, True), "F1"),
+    ),
+    "wnut17": (
+        *(wnut17, "txt", (500, ALL), "tagger", "CRF"),
+        *(lambda splits, judged: crf(splits, judged, False), "F1"),
+    ),
+    "multi30k": (
+        *(multi30k, "pairs", (2000, 10000, ALL), "translator", "translator of 0.1"),
+        *(None, "BLEU"),
+    ),
+}
+
+
+def measure(task, size, system, splits, judged, seed, settings):
+    """The row of a system: its result, settings and cost."""
+    _, ending, _, recipe, name, baseline, _ = TASKS[task]
+    started, clock = time.process_time(), time.perf_counter()
+    if system == "elman":
+        found = train_elman(recipe, splits, ending, judged, seed, settings)
+    elif baseline is None:
+        found = train_elman(recipe, splits, ending, judged, seed, [*OLD_TRANSLATOR, *settings])
+    else:
+        found = baseline(splits, judged)
+    return {
+        **key(task, size, system, judged, seed, settings),
+        "name": recipe if system == "elman" else name,
+        **found,
+        "cpu_seconds": round(time.process_time() - started, 1),
+        "seconds": round(time.perf_counter() - clock, 1),
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+
+
+def key(task, size, system, judged, seed, settings):
+    """The fields that identify a row; baselines have neither seeds nor settings."""
+    own = system == "elman" or TASKS[task][5] is None
+    return {
+        "task": task,
+        "size": "all" if size == ALL else size,
+        "system": system,
+        "split": judged,
+        "seed": seed if own else 0,
+        "settings": [*settings] if own else [],
+    }
+
+
+def load_rows(path):
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+
+
+def keep(path, row):
+    """Add a row to the file, to which another process may have added some."""
+    rows = [*load_rows(path), row]
+    text = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    with replacing(path) as file:
+        file.write_text(f"[\n{text}\n]\n", encoding="utf-8")
+
+
+def is_row(row, wanted):
+    return all(row[name] == value for name, value in wanted.items())
+
+
+def table(rows):
+    """Markdown: a line for each task and size; the mean over the seeds, and their number."""
+    lines = ["| data | training examples | measure | baseline | | elman | | seeds | difference |"]
+    lines.append("|---|---:|---|---|---:|---|---:|---:|---:|")
+    for task, (*_, measured) in TASKS.items():
+        found = dict.fromkeys(row["size"] for row in rows if row["task"] == task)
+        for size in sorted(found, key=lambda size: float("inf") if size == "all" else size):
+            mine = [row for row in rows if (row["task"], row["size"]) == (task, size)]
+            lines += [line for name in ("value", "unknown") if (line := cell(mine, name, measured))]
+    return "\n".join(lines)
+
+
+def cell(rows, name, measured):
+    """A line of the table; empty if a system is missing or the measure says little."""
+    sides = {
+        system: [row for row in rows if row["system"] == system and name in row]
+        for system in ("baseline", "elman")
+    }
+    if not all(sides.values()) or (name == "unknown" and measured != "accuracy"):
+        return ""
+    first, second = (statistics.fmean(row[name] for row in side) for side in sides.values())
+    what = measured if name == "value" else "accuracy of unknown words"
+    size = rows[0]["size"]
+    return (
+        f"| {rows[0]['task']} | {size if size == 'all' else f'{size:,}'} | {what} "
+        f"| {sides['baseline'][0]['name']} | {first:.2f} "
+        f"| `{sides['elman'][0]['name']}` | {second:.2f} | {len(sides['elman'])} "
+        f"| {second - first:+.2f} |"
+    )
+
+
+def write_tables():
+    """Replace the tables of the page."""
+    page = PAGE.read_text(encoding="utf-8")
+    before, rest = page.split(BEGIN)
+    _, after = rest.split(END)
+    parts = []
+    headings = {"test": "Test", "valid": "Validation, on which settings were chosen"}
+    for split, heading in headings.items():
+        rows = [row for row in load_rows(ROWS[split]) if not row["settings"]]
+        parts.append(f"**{heading}**\n\n{table(rows)}")
+    with replacing(PAGE) as file:
+        text = "\n\n".join(parts)
+        file.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+
+
+def measure_all(given):
+    """Measure the rows that are missing, and print a table of them."""
+    path = given.out or ROWS[given.split]
+    torch.set_num_threads(1)
+    os.nice(max(0, 10 - os.nice(0)))
+    for task in given.only:
+        splits = TASKS[task][0](given.data)
+        sizes = TASKS[task][2]
+        if given.sizes:
+            sizes = [ALL if size == "all" else int(size) for size in given.sizes]
+        for size in sizes:
+            part = splits | {"train": chosen(splits["train"], size)}
+            for system in given.systems:
+                for seed in given.seeds:
+                    wanted = key(task, size, system, given.split, seed, given.set)
+                    if any(is_row(row, wanted) for row in load_rows(path)):
+                        continue
+                    row = measure(task, size, system, part, given.split, seed, given.set)
+                    keep(path, row)
+                    print(json.dumps(row, ensure_ascii=False), file=sys.stderr, flush=True)
+    kept = [row for row in load_rows(path) if row["split"] == given.split]
+    print(table([row for row in kept if row["settings"] in ([], given.set)]))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("table", help="write the tables of docs/results.md")
+    measuring = commands.add_parser("measure", help="measure the missing rows")
+    measuring.add_argument("data", type=Path)
+    measuring.add_argument("--only", nargs="*", default=[*TASKS], choices=[*TASKS])
+    measuring.add_argument("--sizes", nargs="*", help="like 500 2000 all; default: all sizes")
+    measuring.add_argument("--systems", nargs="*", default=["baseline", "elman"])
+    measuring.add_argument("--out", type=Path, help="default: the file of the split, see above")
+    measuring.add_argument("--split", default="test", choices=("valid", "test"))
+    measuring.add_argument("--seeds", nargs="*", type=int, default=[0])
+    measuring.add_argument("--set", nargs="*", default=[], metavar="section.field=value")
+    given = parser.parse_args()
+    if given.command == "table":
+        write_tables()
+    else:
+        measure_all(given)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""The estimator of language models: texts in, a trained language model out.
+
+Takes texts in memory or the name of a corpus. With a recipe that counts, it needs no torch.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from elman.errors import InputError
+from elman.evaluation.measures import Reading
+from elman.tasks.estimator import Estimator
+from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.saved_runs import task_of
+from elman.text.corpora import Corpus
+from elman.text.example_splits import ORDERED, Splitter
+from elman.text.reader import Document
+
+if TYPE_CHECKING:
+    from elman.evaluation.measurement import Measurement
+    from elman.evaluation.surprisal import WordSurprisal
+    from elman.tasks.language_modelling.generation import Generated
+    from elman.tasks.language_modelling.suggestion import Suggestion
+
+
+class LanguageModel(Estimator):
+    """Predict the next word. The default recipe, `ngram`, counts; `small` trains an LSTM.
+
+    Texts are given as a list; each has one or more lines.
+    """
+
+    recipe = "ngram"
+    trained_class = TrainedModel
+    needs_answers = False
+    trained_: TrainedModel
+
+    def fit(
+        self,
+        X: Sequence[str] | str | Path,
+        y: None = None,
+        validation: Sequence[str] | None = None,
+    ) -> Self:
+        """Train on a list of texts, or on a corpus: a file, a folder or a built-in corpus.
+
+        `validation`: a list of texts; an empty list trains without validation. Default: the last
+        tenth of the lines. A corpus has its own validation text. There are no answers: `y` must be
+        None.
+        """
+        _refuse_answers(y)
+        config = self._config()
+        data = _open(X, validation)
+        self.trained_ = _language_model(task_of(config.kind).fit(config, data, self._order()))
+        return self
+
+    # Measuring ------------------------------------------------------------------------------------
+
+    def score(self, X: Sequence[str] | str, y: None = None) -> float:
+        """The mean log probability of a token, in nats: minus the logarithm of the perplexity.
+
+        Higher is better, as scikit-learn requires.
+        """
+        _refuse_answers(y)
+        measured = self.measure(X)
+        return -math.inf if measured.impossible else -measured.nats / measured.tokens
+
+    def perplexity(self, X: Sequence[str] | str, *, reset: str = "stream") -> float:
+        """The perplexity per token of a text or a list of texts; line ends count as tokens.
+
+        "stream" carries the state through the texts, "line" resets it at every line.
+        """
+        return self.measure(X, reset=reset).perplexity
+
+    def measure(self, X: Sequence[str] | str, *, reset: str = "stream") -> Measurement:
+        """All measures of a text or a list of texts, with their protocol."""
+        text = X if isinstance(X, str) else _joined(X, "X")
+        return self._model().measure(Document("text", text), Reading(reset))
+
+    def surprisal(
+        self, text: str, *, base: float = 2.0, reset: str = "line"
+    ) -> list[WordSurprisal]:
+        """Surprisal, entropy and rank of every word of a text."""
+        return self._model().surprisal(text, base=base, reset=reset)
+
+    # Generating -----------------------------------------------------------------------------------
+
+    def suggest(self, text: str, *, top: int = 5, complete: bool = False) -> list[Suggestion]:
+        """The most probable next words, or with `complete`, completions of the last word."""
+        return self._model().suggest(text, top=top, complete=complete)
+
+    def generate(
+        self, prompt: str = "", *, stop: Sequence[str] = (), **options: Any
+    ) -> list[Generated]:
+        """Continue a prompt; takes the options of `DecodingOptions`."""
+        return self._model().generate(prompt, stop=stop, **options)
+
+    def _model(self) -> TrainedModel:
+        return _language_model(self._fitted())
+
+
+def _language_model(trained: Any) -> TrainedModel:
+    assert isinstance(trained, TrainedModel), "the recipe was checked"
+    return trained
+
+
+def _refuse_answers(y: object) -> None:
+    if y is not None:
+        raise InputError("a language model learns from texts alone; leave out y")
+
+
+def _open(X: Sequence[str] | str | Path, validation: Sequence[str] | None) -> str | Corpus:
+    """The name of a corpus, or the given texts as one."""
+    if isinstance(X, str | os.PathLike):
+        if "\n" in str(X):
+            raise InputError("X is a text; put texts into a list: fit([text])")
+        if validation is not None:
+            raise InputError(
+                f"{X}: a corpus has its own validation text; leave out validation, or give lists"
+            )
+        return str(X)
+    train, valid = _joined(X, "X"), ""
+    if validation is None:
+        lines = train.removesuffix("\n").split("\n")
+        train, valid = (_joined(part, "X") for part in Splitter(ORDERED).hold_out(lines))
+    elif len(validation):
+        valid = _joined(validation, "validation")
+    documents = {"train": Document("texts (train)", train)}
+    if valid:
+        documents["valid"] = Document("texts (valid)", valid)
+    return Corpus("texts", documents)
+
+
+def _joined(texts: Sequence[object], name: str) -> str:
+    """One text made of several; each ends its line."""
+    if isinstance(texts, str):
+        raise InputError(f"{name} is a single text; put it into a list: [text]")
+    lines = []
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            kind = type(text).__name__
+            raise InputError(f"{name}[{number}] is of type {kind}, not a text; give strings")
+        lines.append(text.removesuffix("\n") + "\n")
+    joined = "".join(lines)
+    if not joined.strip():
+        raise InputError(f"{name} contains no text; give some")
+    return joined

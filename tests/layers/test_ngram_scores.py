@@ -1,0 +1,55 @@
+"""Scores of labels from the n-grams of a text."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from elman.batches.sentences import SentenceReader, Sentences
+from elman.layers.hashing import combine, into_table
+from elman.layers.ngram_scores import NgramScores
+from elman.text.word_list import WordList
+
+TEXTS = [["a", "cat"], ["a", "dog", "a"], ["the", "dog"]]
+
+
+def read(texts: list[list[str]]) -> Sentences:
+    return SentenceReader(WordList.learn(TEXTS)).read(texts)
+
+
+def place_of(word: str, table: int) -> int:
+    number = torch.tensor([int(WordList.learn(TEXTS).ids([word])[0])])
+    return int(into_table(combine(number, 10), table))
+
+
+def test_idf_counts_texts_not_occurrences() -> None:
+    scores = NgramScores(2, table=1 << 16, dropout=0.5)
+    scores.count([read(TEXTS[:2]), read(TEXTS[2:])])
+    for word, texts in {"a": 2, "cat": 1, "dog": 2, "the": 1}.items():
+        expected = math.log((1 + 3) / (1 + texts)) + 1
+        assert math.isclose(scores.idf[place_of(word, 1 << 16)], expected, rel_tol=1e-6)
+
+
+def test_the_vector_of_a_text_has_length_one() -> None:
+    scores = NgramScores(1, table=1 << 16, dropout=0.0).eval()
+    with torch.no_grad():
+        scores.vectors.weight[place_of("cat", 1 << 16)] = 1.0
+    # "a cat" has two words, a pair, and of characters ^a$ ^ca cat at$, ^cat cat$ and ^cat$:
+    # ten features that weigh the same; scores are eight times the sum.
+    found = scores(read([["a", "cat"]]))
+    assert math.isclose(found.item(), 8 / math.sqrt(10), rel_tol=1e-6)
+
+
+def test_a_row_does_not_depend_on_its_batch() -> None:
+    scores = NgramScores(3, table=1 << 12, dropout=0.5).eval()
+    torch.nn.init.normal_(scores.vectors.weight)
+    together = scores(read([["a", "cat"], ["the", "dog", "a", "cat", "elephant"]]))
+    torch.testing.assert_close(together[:1], scores(read([["a", "cat"]])))
+
+
+def test_words_that_training_never_saw_count_by_their_characters_alone() -> None:
+    scores = NgramScores(1, table=1 << 16, dropout=0.0).eval()
+    with torch.no_grad():
+        scores.vectors.weight[place_of("cat", 1 << 16)] = 1.0
+    assert scores(read([["cats", "zebra"]])).item() == 0.0
