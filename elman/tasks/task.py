@@ -220,9 +220,7 @@ def train(
     task = task_of(config.kind)
     check_kind(f"recipe {recipe}", config.kind, kind)
     before = None if start_from is None else load(start_from)
-    order = Order(
-        machine, progress, place, overwrite, before, allowance=allowance, started=started
-    )
+    order = Order(machine, progress, place, overwrite, before, allowance=allowance, started=started)
     trained: Any = task.fit(config, str(data), order)
     return trained
 
