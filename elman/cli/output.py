@@ -174,7 +174,7 @@ def _progress_line(progress: TrainingProgress) -> str:
     if progress.validation is not None:
         validation = f" · validation {judged_by}{_figure(progress.validation)}"
     return (
-        f"epoch {progress.epochs:.2f} of {progress.of_epochs:g} · {learned}{validation} · "
+        f"epoch {progress.epochs:.2f} of {progress.of_epochs:.4g} · {learned}{validation} · "
         f"{progress.tokens_per_second:,.0f} tokens/s · {duration(progress.seconds_left)} left"
     )
 
