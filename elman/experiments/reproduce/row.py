@@ -3,6 +3,8 @@
 Takes the names of a table and a row, returns the row with its result and verdict.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from pathlib import Path
 
