@@ -3,6 +3,7 @@
     none       no averaging
     nt-asgd    the mean of all weights since validation stopped improving (Merity et al. 2018)
     ema        an exponential moving average from the first step on
+    recent     the same, over at most the last tenth of the steps
 
 Validation and the saved model use the averages once there are any; training continues with its own
 weights.
@@ -87,6 +88,17 @@ class ForgettingMean(Averages):
         return max(super()._share(), 1 - self.config.average_decay)
 
 
+class RecentMean(ForgettingMean):
+    """A short mean at first: after few steps, most weights of a plain mean are too old."""
+
+    about = "an exponential moving average over at most the last tenth of the steps"
+
+    def _share(self) -> float:
+        return max(9 / (9 + self.steps), 1 - self.config.average_decay)
+
+
 AVERAGES = Registry(
-    "average", {"none": Averages, "nt-asgd": TriggeredMean, "ema": ForgettingMean}, group="averages"
+    "average",
+    {"none": Averages, "nt-asgd": TriggeredMean, "ema": ForgettingMean, "recent": RecentMean},
+    group="averages",
 )

@@ -66,7 +66,7 @@ def test_what_is_wrong_is_said(elsewhere: Path) -> None:
         elman.reproduce("ptbb", "kn5")
     with pytest.raises(InputError, match="did you mean 'kn5'"):
         elman.reproduce("ptb", "kn6")
-    with pytest.raises(InputError, match="needs the text 'ptb'"):
+    with pytest.raises(InputError, match="the dataset 'ptb' is missing"):
         elman.reproduce("ptb", "kn5", run=True)
     with pytest.raises(InputError, match="give run=True too"):
         elman.reproduce("ptb", "kn5", again=True)

@@ -53,7 +53,7 @@ def test_bad_requests_are_explained(gives: Any, refuses: Any) -> None:
     assert f"have {size} numbers" in refuses(PATH, model="network", input="the", dimensions=2)
     assert "no words" in refuses(PATH, model="network", input=" \n")
     assert "at least one text" in refuses(PATH, model="network", input=[])
-    assert "not below the vocabulary size" in refuses(PATH, model="network", input=[99999])
+    assert "is too large; the vocabulary has" in refuses(PATH, model="network", input=[99999])
     assert "choose" in refuses(PATH, model="network", input="the", layer="all")
     assert "choose" in refuses(PATH, model="network", input="the", layer="7")
     assert "does not support embeddings" in refuses(PATH, model="words", input="the")

@@ -108,7 +108,7 @@ def test_it_goes_on_where_it_stopped(run: Path, tmp_path: Path) -> None:
 
     def stop(record: dict) -> None:
         nonlocal steps
-        steps += "valid_error" in record
+        steps += "valid_span_error" in record
         if steps == 2:
             raise Stopped("stopped", 15)
 

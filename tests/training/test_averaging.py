@@ -159,6 +159,18 @@ def test_a_forgetting_mean() -> None:
         assert torch.allclose(averages.weights["a"], expected, rtol=0, atol=1e-13)
 
 
+def test_a_recent_mean_forgets_the_first_weights_sooner() -> None:
+    """Weights that rise by one per step: the mean is close behind, however short the training."""
+    averages = make("recent", {"a": torch.zeros(1)}, average_decay=0.999)
+    lags = []
+    for number in range(1, 20_001):
+        averages.update({"a": torch.tensor([float(number)])})
+        lags.append(number - float(averages.weights["a"]))
+    for number in (50, 500, 5000):
+        assert 0.08 * number < lags[number - 1] < 0.12 * number
+    assert lags[-1] == pytest.approx(999, rel=0.05)  # as ema, in the long run
+
+
 # --- Restarts
 
 

@@ -115,7 +115,7 @@ function curve(key, kept) {
 
 /* Perplexity says little about labels: runs validated by errors or F1 show the training loss instead. */
 function lossesOf(records) {
-  if (!records.some((record) => "valid_error" in record || "valid_f1" in record)) return records;
+  if (!records.some((record) => Object.keys(record).some((key) => /^valid_(\w+_)?error$/.test(key)))) return records;
   return records.map(({ train_perplexity: perplexity, ...rest }) => (typeof perplexity === "number" ? { ...rest, train_loss: Math.log(perplexity) } : rest));
 }
 
