@@ -171,7 +171,7 @@ class _Steps:
         prepared = self._prepared[name][self.now]
         if state is None:
             return prepared
-        # If it were used twice in a step, the two gradients could not be separated.
+        # One use per step: the gradients of two uses could not be told apart afterwards.
         assert self.now not in self._order[name][-1:], f"product {name!r} twice in one step"
         self._read[name].append(state.detach())
         self._order[name].append(self.now)

@@ -62,7 +62,7 @@ def each_distribution(
 ) -> np.ndarray:
     """Apply `measure` to ids (B, T) and the log probabilities before each id, (B, T, V).
 
-    Whole distributions are large, so the window length is limited by memory.
+    Full distributions take much memory, so long texts are read in shorter windows.
     """
 
     def over(batch: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:

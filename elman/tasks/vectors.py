@@ -173,7 +173,7 @@ def embed_lines(
 
 
 def embedder_of(trained: Any, name: str) -> Embedder:
-    """The embedder of a trained model; `name` is its name in messages."""
+    """Make the embedder for a trained model. Messages refer to the model by `name`."""
     if _has_hidden_vectors(trained):
         return LanguageModelEmbedder(trained)
     if isinstance(trained.model, BidirectionalModel):

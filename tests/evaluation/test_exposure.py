@@ -1,4 +1,4 @@
-"""Exposure bias: zero for the grammar, positive for a model that is worse on its own words."""
+"""Exposure bias: zero for the true grammar, positive for a model that predicts its own text worse."""
 
 from __future__ import annotations
 

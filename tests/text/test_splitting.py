@@ -1,4 +1,4 @@
-"""Splitting texts into words: tokenized text at white space, other text by raw-words."""
+"""Splitting text into words: at white space if it is tokenized already, otherwise by raw-words."""
 
 import pytest
 

@@ -95,7 +95,7 @@ class ClassSoftmax(SoftmaxOutput):
     classes a word costs about 2 √V rows instead of V.
     """
 
-    about = "first the class of a word, then the word; exact (Goodman 2001)"
+    about = "predicts the class of the word, then the word in its class; exact (Goodman 2001)"
 
     def __init__(self, size: int, counts: torch.Tensor, *, classes: int = 0, **sizes: Any) -> None:
         """`classes`: the number of classes; 0: √V."""

@@ -75,7 +75,7 @@ class LanguageModel(Estimator):
         return self.measure(X, reset=reset).perplexity
 
     def measure(self, X: Sequence[str] | str, *, reset: str = "stream") -> Measurement:
-        """All measures of a text or a list of texts, with their protocol."""
+        """Perplexity, bits per character and all other measures of one text or a list of texts."""
         text = X if isinstance(X, str) else _joined(X, "X")
         return self._model().measure(Document("text", text), Reading(reset))
 
