@@ -1,4 +1,4 @@
-"""Exposure bias: zero for the true grammar, positive for a model that predicts its own text worse."""
+"""Exposure bias: zero for the true grammar, positive for a model worse on its own text."""
 
 from __future__ import annotations
 
