@@ -21,7 +21,6 @@ from elman.training.probe import Speed
 from elman.training.trainer import Trainer
 
 _BASELINE_SHARE = 0.05  # of the budget, for a model to compare with
-_ENDING = 2.0  # seconds to save the run and draw its curves
 _NO_LIMIT = 1e9  # epochs
 
 
@@ -37,20 +36,18 @@ def pace_of(choice: Choice, allowance: Allowance) -> Pace:
     """The pace of a training with the chosen settings."""
     return Pace(
         allowance,
-        _pacer(allowance, choice.validation_seconds, choice.ending_seconds, choice.most_epochs),
+        _pacer(allowance, choice.validation_seconds, choice.most_epochs),
     )
 
 
-def _pacer(
-    allowance: Allowance, validation_seconds: float, ending_seconds: float, most_epochs: float
-) -> Pacer | None:
+def _pacer(allowance: Allowance, validation_seconds: float, most_epochs: float) -> Pacer | None:
     seconds = allowance.budget.seconds
     if seconds is None:
         return None
     return Pacer(
         allowance.started + seconds,
         validation_seconds=validation_seconds,
-        ending_seconds=ending_seconds,
+        ending_seconds=allowance.budget.ending_seconds,
         most_epochs=most_epochs,
     )
 
@@ -118,7 +115,7 @@ def rest_of(kept: _Kept, started: float) -> Allowance:
 def continue_pace(kept: _Kept, started: float) -> Pace:
     """The pace of a stopped run that continues with the rest of its budget."""
     allowance = rest_of(kept, started)
-    return Pace(allowance, _pacer(allowance, 0.0, _ENDING, kept.most_epochs))
+    return Pace(allowance, _pacer(allowance, 0.0, kept.most_epochs))
 
 
 def extend_within(path: Path, trainer: Trainer, allowance: Allowance, speed: Speed | None) -> Pace:
@@ -139,6 +136,6 @@ def extend_within(path: Path, trainer: Trainer, allowance: Allowance, speed: Spe
     validated = 0 if trainer.validation is None else trainer.validation.tokens_per_epoch
     once = validated / speed.validation_speed
     per_epoch = tokens / speed.tokens_per_second + once / trainer.config.validate_every
-    left = max(allowance.left - _ENDING - once, 0.0)
+    left = max(allowance.left - allowance.budget.ending_seconds - once, 0.0)
     trainer.set_epochs(max(done + left / per_epoch, done * (1 + 1e-9)))
-    return Pace(allowance, _pacer(allowance, once, _ENDING, _NO_LIMIT))
+    return Pace(allowance, _pacer(allowance, once, _NO_LIMIT))

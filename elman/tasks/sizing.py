@@ -40,7 +40,6 @@ _PROBE_SHARE, _PROBE_SECONDS = 0.04, 6.0  # of the budget, for one measurement; 
 _VALIDATION_SHARE = 0.1  # of the budget, for all validations
 _MOST_VALIDATIONS = 10
 _PATIENCE = 5  # validations without a gain, if there are the most of them
-_ENDING = 2.0  # seconds to save the run and draw its curves
 _TIMED = ("linear", "cosine", "one-cycle")  # schedules that end with the training
 _FEWEST_VALIDATED = 20  # examples of a shortened validation
 
@@ -54,7 +53,6 @@ class Choice:
     most_epochs: float  # that the data can use
     validated: int  # examples or tokens of validation
     validation_seconds: float = 0.0  # of one validation
-    ending_seconds: float = 0.0
     notes: list[str] = field(default_factory=list)
 
 
@@ -173,10 +171,8 @@ class _Sizing:
     def _training_seconds(self) -> float:
         """Seconds for training alone."""
         seconds = self.budget.seconds or 0.0
-        return max(self.allowance.left - _VALIDATION_SHARE * seconds - self._ending(), 0.1)
-
-    def _ending(self) -> float:
-        return min(_ENDING, 0.05 * (self.budget.seconds or 0.0))
+        kept_back = _VALIDATION_SHARE * seconds + self.budget.ending_seconds
+        return max(self.allowance.left - kept_back, 0.1)
 
     def _finish(self, config: RunConfig, epochs: float, speed: Speed | None) -> Choice:
         """The complete settings for so many epochs."""
@@ -205,7 +201,6 @@ class _Sizing:
             most_epochs=self.most_epochs,
             validated=validated,
             validation_seconds=once,
-            ending_seconds=self._ending(),
             notes=self.notes,
         )
 

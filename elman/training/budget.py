@@ -15,6 +15,7 @@ from elman.errors import InputError
 
 _SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 _TERAFLOP = {"teraflop": 1.0, "petaflop": 1000.0}
+_ENDING, _ENDING_SHARE = 2.0, 0.05  # seconds to save the run and draw its curves; of the budget
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
 
 
@@ -38,6 +39,11 @@ class Budget:
         if unit in _SECONDS:
             return cls(seconds=amount * _SECONDS[unit])
         return cls(teraflop=amount * _TERAFLOP[unit])
+
+    @property
+    def ending_seconds(self) -> float:
+        """The time to keep back for what follows the last validation."""
+        return min(_ENDING, _ENDING_SHARE * (self.seconds or 0.0))
 
     def __str__(self) -> str:
         if self.teraflop is not None:

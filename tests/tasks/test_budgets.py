@@ -28,6 +28,12 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def endless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even a fast machine is stopped by its budget, not by having learned enough."""
+    monkeypatch.setattr("elman.tasks.sizing._FEWEST_STEPS", 10**7)
+
+
+@pytest.fixture
 def data(tmp_path: Path) -> Path:
     return write_sentences(tmp_path / "data")
 
@@ -65,6 +71,7 @@ def test_the_same_operations_give_the_same_model(data: Path, recipe: str, tmp_pa
     assert first.facts["budget"]["settings"] == second.facts["budget"]["settings"]
 
 
+@pytest.mark.usefixtures("endless")
 def test_a_time_ends_the_run(data: Path, recipe: str, tmp_path: Path) -> None:
     started = time.monotonic()
     trained = train(
@@ -136,6 +143,7 @@ def test_a_plan_says_what_training_would_choose(data: Path, recipe: str) -> None
         plan(data=str(data))
 
 
+@pytest.mark.usefixtures("endless")
 def test_a_stopped_run_continues_with_the_rest(
     data: Path, recipe: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
