@@ -65,8 +65,8 @@ class Stream(Batches):
         begin, end = self._offset, min(self._offset + length, last)
         self._offset = end
         return Batch(
-            self._columns[:, begin:end],
-            self._columns[:, begin + 1 : end + 1],
+            self._columns[:, begin:end].long(),  # large texts are stored with 32 bits
+            self._columns[:, begin + 1 : end + 1].long(),
             rate_factor=length / self._window if self._jitter else 1.0,
             learned=None if self._learned is None else self._learned[:, begin + 1 : end + 1],
         )

@@ -5,7 +5,6 @@ described under "Parameters" in its docstring. (The docstring parser would drop 
 "Examples:", hence "For example:".)
 """
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -53,7 +52,10 @@ Recipe = Annotated[
 ]
 Data = Annotated[
     str,
-    Parameter(help="A text file, a folder with train/valid/test files, or a built-in corpus."),
+    Parameter(
+        help="A text file, a folder with train/valid/test files, a built-in corpus, a table with "
+        "a column of text, a glob of such files, or - for standard input."
+    ),
 ]
 Split = Annotated[
     str | None,
@@ -135,5 +137,5 @@ def read_given(file: str | None, text: str | None) -> Document:
     if file is None:
         return Document("--text", str(text))
     if file == "-":
-        return read_standard_input(sys.stdin.buffer.read())
+        return read_standard_input()
     return read_document(file)

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from elman.tasks.task import Plan
-from elman.text.corpora import files_in
+from elman.text.files import local_files
 
 _LARGE = 50_000_000  # bytes of all files
 _SAMPLED = 8_000_000  # bytes of a sample
@@ -60,7 +60,7 @@ def _files(path: Path) -> list[Path]:
     try:
         if os.path.isfile(path):
             return [path]
-        return files_in(path) if os.path.isdir(path) else []
+        return local_files(path) if os.path.isdir(path) else []
     except OSError:
         return []  # opening the data reports it
 

@@ -18,8 +18,9 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from elman.errors import InputError
-from elman.text.corpora import CORPORA, SPLIT_NAMES, files_in, open_corpus
+from elman.text.corpora import CORPORA, SPLIT_NAMES, open_corpus
 from elman.text.file_shapes import looks_like
+from elman.text.files import local_files
 from elman.text.reader import Document
 from elman.training.budget import Budget
 
@@ -68,9 +69,9 @@ def _is_parallel(data: str) -> bool:
     path = Path(data)
     try:
         if os.path.isdir(path):
-            files = files_in(path)
+            files = local_files(path)
         elif data and not os.path.exists(path) and os.path.isdir(path.parent):
-            files = [file for file in files_in(path.parent) if file.name.startswith(path.name)]
+            files = [file for file in local_files(path.parent) if file.name.startswith(path.name)]
         else:
             return False
     except OSError:

@@ -42,8 +42,10 @@ class Characters(Tokenizer):
         self._table[codes] = np.arange(2, len(self.tokens))
 
     @classmethod
-    def _train(cls, text: str, config: TextConfig) -> Self:
-        counts = Counter(text)
+    def _train(cls, blocks: Iterable[str], config: TextConfig) -> Self:
+        counts: Counter[str] = Counter()
+        for block in blocks:
+            counts.update(block)
         counts.pop("\n", None)
         return cls(count_vocabulary(counts, config, min_count=1, reserved=2), config.lowercase)
 
@@ -83,7 +85,7 @@ class Bytes(Tokenizer):
         self.tokens[self.eos_id] = EOS
 
     @classmethod
-    def _train(cls, text: str, config: TextConfig) -> Self:
+    def _train(cls, blocks: Iterable[str], config: TextConfig) -> Self:
         require_size(config, 256, "bytes")
         refuse_min_count(config, "bytes")
         return cls(config.lowercase)

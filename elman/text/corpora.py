@@ -19,7 +19,7 @@ from typing import ClassVar, NamedTuple
 from elman.config import apply_overrides, build
 from elman.errors import InputError, choose, nearest
 from elman.registry import Registry
-from elman.text.file_shapes import refuse_other_shapes
+from elman.text import files, records
 from elman.text.reader import Document, read_document
 
 CORPORA = Registry(
@@ -57,6 +57,12 @@ class Corpus:
     whole: Document | None = None
     notes: list[str] = field(default_factory=list)
 
+    def all_notes(self) -> list[str]:
+        """Everything that was noted, once the documents have been read."""
+        of_documents = [note for one in self.documents.values() for note in one.notes]
+        large = self.whole.notes if self.whole is not None and self.whole.is_large else []
+        return [*dict.fromkeys([*self.notes, *of_documents, *large])]
+
     def split(self, name: str) -> Document:
         """The document of a split, or an error that lists the splits."""
         if name not in self.documents:
@@ -74,18 +80,33 @@ def open_corpus(data: str, *, labelled: bool = False) -> Corpus:
         raise InputError("--data is empty; name a text file, a folder or a built-in corpus")
     if labelled and os.path.isdir(data):
         return _open_labelled(Path(data))
+    if data == files.STANDARD_INPUT:
+        return split_document(read_document(data))
     path = Path(data)
     if data in CORPORA or (data.partition(":")[0] in CORPORA and not os.path.exists(path)):
         return _open_built_in(data)
     if os.path.isdir(path):  # unlike Path.is_dir, accepts names that are too long for a file
         return _open_folder(path)
     if not os.path.exists(path):
-        if files := _files_of_set(path):
-            return _open_files(str(path), files)
-        raise InputError(
-            f"{data}: no such file, folder or built-in corpus ({nearest(data, CORPORA)})"
-        )
-    return split_document(read_document(path))
+        if some := files_of_set(path):
+            return _open_files(str(path), some)
+        raise no_such_data(data)
+    return split_document(open_document(path))
+
+
+def no_such_data(data: str) -> InputError:
+    """The error for data that does not exist."""
+    return InputError(f"{data}: no such file, folder or built-in corpus ({nearest(data, CORPORA)})")
+
+
+def open_document(path: str | os.PathLike[str]) -> Document:
+    """The text of a file; a Parquet or Arrow file as JSON lines."""
+    location = os.fspath(path)
+    form = records.format_of(location)
+    if form not in records.BINARY:
+        return read_document(location)
+    text = records.read_rows_as_json(location, form)
+    return Document(location, text, [f"{form}, {text.count(chr(10)):,} rows"])
 
 
 @cache
@@ -105,40 +126,31 @@ def _open_built_in(name: str) -> Corpus:
 
 def _open_folder(folder: Path) -> Corpus:
     try:
-        files = files_in(folder)
+        some = files.local_files(folder)
     except OSError as error:
         raise InputError(f"{folder}: cannot be read ({error.strerror})") from None
-    return _open_files(str(folder), files)
+    return _open_files(str(folder), some)
 
 
-def files_in(folder: Path) -> list[Path]:
-    """The files of a folder that may be text, sorted by name."""
-    return sorted(
-        path
-        for path in folder.iterdir()
-        if path.is_file() and not path.name.startswith((".", "README"))
-    )
-
-
-def _files_of_set(path: Path) -> list[Path]:
+def files_of_set(path: Path) -> list[Path]:
     """The splits whose file names begin with the name of a path and a separator."""
     try:
-        begun = [file for file in files_in(path.parent) if file.name.startswith(path.name)]
+        begun = [file for file in files.local_files(path.parent) if file.name.startswith(path.name)]
     except OSError:
         return []
     return [
         file
         for file in begun
         if not file.name[len(path.name)].isalnum()
-        and any(_names_split(Path(file.name[len(path.name) :]), split) for split in SPLITS)
+        and any(names_split(Path(file.name[len(path.name) :]), split) for split in SPLITS)
     ]
 
 
-def _open_files(name: str, files: list[Path]) -> Corpus:
-    found = {split: [path for path in files if _names_split(path, split)] for split in SPLITS}
+def _open_files(name: str, some: list[Path]) -> Corpus:
+    found = {split: [path for path in some if names_split(path, split)] for split in SPLITS}
     if not found["train"] and not found["test"] and not found["valid"]:
-        if len(files) == 1:
-            return split_document(read_document(files[0]))
+        if len(some) == 1:
+            return split_document(open_document(some[0]))
         raise InputError(
             f"{name}: no file is named train, valid or test; name the files so "
             "(ptb.train.txt, train.txt, …) or give one text file"
@@ -150,7 +162,7 @@ def _open_files(name: str, files: list[Path]) -> Corpus:
                 f"{name}: several files could be the {split} text ({names}); "
                 "give one file, or a folder with one of each"
             )
-    documents = {split: read_document(paths[0]) for split, paths in found.items() if paths}
+    documents = {split: open_document(paths[0]) for split, paths in found.items() if paths}
     return Corpus(name, documents)
 
 
@@ -160,10 +172,10 @@ def _open_labelled(folder: Path) -> Corpus:
     Duplicates within a list are dropped, since copies would reach both training and test text. The
     lines are shuffled with a fixed seed.
     """
-    files = sorted(path for path in folder.iterdir() if path.suffix == ".txt")
-    if not files:
+    lists = sorted(path for path in folder.iterdir() if path.suffix == ".txt")
+    if not lists:
         raise InputError(f"{folder}: has no .txt files; text.labelled=true needs one list per file")
-    documents = [(path.stem, read_document(path)) for path in files]
+    documents = [(path.stem, read_document(path)) for path in lists]
     lines = [
         f"{label}: {line.strip()}\n"
         for label, document in documents
@@ -173,15 +185,16 @@ def _open_labelled(folder: Path) -> Corpus:
     read = sum(document.lines for _, document in documents)
     random.Random(0).shuffle(lines)
     document = Document(str(folder), "".join(lines))
-    document.notes += [note for _, one in documents for note in one.notes]
+    document.notes.extend(note for _, one in documents for note in one.notes)
     document.notes.append(
-        f"{len(files)} lists with {read:,} lines, {read - len(lines):,} of them duplicates or "
+        f"{len(lists)} lists with {read:,} lines, {read - len(lines):,} of them duplicates or "
         "empty; each line begins with the name of its list"
     )
     return split_document(document)
 
 
-def _names_split(path: Path, split: str) -> bool:
+def names_split(path: Path, split: str) -> bool:
+    """Whether the name of a file says that it belongs to a split."""
     words = re.split(r"[^a-z]+", path.name.lower())
     return any(name in words for name in SPLIT_NAMES[split])
 
@@ -213,17 +226,6 @@ def _ends_of_words(text: str) -> list[int]:
     between = re.compile(r"\s(?=\S)")
     matches = [between.search(text, round(share * len(text))) for share in _SPLIT_ENDS]
     return [match.end() if match else len(text) for match in matches]
-
-
-def open_running_text(data: str, *, labelled: bool = False, plain: bool = False) -> Corpus:
-    """Check a corpus; files that look like tables or annotation are refused, unless `plain`."""
-    corpus = open_corpus(data, labelled=labelled)
-    if plain or labelled or data.partition(":")[0] in CORPORA:
-        return corpus
-    documents = [corpus.whole] if corpus.whole else [*corpus.documents.values()]
-    for document in documents:
-        refuse_other_shapes(document)
-    return corpus
 
 
 class BuiltInCorpus(ABC):

@@ -16,6 +16,7 @@ from collections import Counter
 from pathlib import Path
 
 from elman.errors import InputError
+from elman.text.files import bare_name
 from elman.text.reader import Document
 
 _SAMPLE = 100_000  # characters
@@ -45,19 +46,18 @@ def _remedy(shape: str, name: str) -> str:
     if shape == "CoNLL-U":
         get = f"grep '^# text = ' {name} | cut -c10- > text.txt"
         return f"Write its sentences to a separate file ({get})"
-    if shape.startswith("tab-"):
-        get = f"cut -f2 {name} > text.txt"
-        return f"Write the text column to a separate file (for the second column: {get})"
-    if shape.startswith("JSON"):
+    if shape == "JSON lines":
+        return "Name the field with the text: --columns text=NAME"
+    if shape == "JSON":
         return "Write its text to a separate file"
     if shape.startswith("CoNLL"):
         return "Write its sentences to a separate file, or train a tagger with it"
-    return "Write the text column to a separate file"
+    return "Name the column with the text, or its number: --columns text=NAME"
 
 
 def looks_like(document: Document) -> str | None:
     """The format of a file that is not running text."""
-    suffix = Path(document.name.removesuffix(".gz")).suffix.lower()
+    suffix = Path(bare_name(document.name)).suffix.lower()
     sample = _sample(document.text)
     if _is_json_lines(sample):
         return "JSON lines"
@@ -74,6 +74,12 @@ def looks_like(document: Document) -> str | None:
     if separator := csv_separator(document.text, fewest):
         return f"a CSV table ({_csv_width(sample, separator)} columns between {separator!r})"
     return None
+
+
+def is_table(document: Document) -> bool:
+    """Whether a document looks like rows with columns or fields."""
+    shape = looks_like(document)
+    return shape is not None and shape.startswith(("JSON lines", "tab-", "a CSV table"))
 
 
 def _sample(text: str) -> str:
@@ -117,7 +123,9 @@ def _is_columns(sample: str) -> bool:
         return False
     tags = Counter(row[-1] for row in rows)
     tagged = sum(n for tag, n in tags.items() if _TAG.fullmatch(tag))
-    return tagged >= _ALIKE * len(rows) and len(tags) <= len(rows) / 2
+    # Sentences of equal length all end in a full stop; tags have letters.
+    lettered = any(any(map(str.isalpha, tag)) for tag in tags)
+    return lettered and tagged >= _ALIKE * len(rows) and len(tags) <= len(rows) / 2
 
 
 def _tab_width(lines: list[str], fewest: int) -> int | None:

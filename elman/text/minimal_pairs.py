@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from elman.errors import InputError
+from elman.text.files import bare_name
 from elman.text.grammar import (
     NAMES,
     NOUNS,
@@ -83,7 +84,7 @@ class PairFile:
 
 def read_minimal_pairs(document: Document) -> PairFile:
     """The pairs of a document, in order; an error if there are none."""
-    name = Path(document.name.removesuffix(".gz")).stem
+    name = Path(bare_name(document.name)).stem
     pairs, skipped, first_error = [], [], ""
     for number, line in enumerate(document.text.removesuffix("\n").split("\n"), 1):
         if not line.strip():

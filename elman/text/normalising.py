@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,12 +40,15 @@ class Normaliser:
         choose(FORMS, self.form, "text.normalise")
 
     @classmethod
-    def learn(cls, text: str, form: str) -> Normaliser:
+    def learn(cls, blocks: Iterable[str], form: str) -> Normaliser:
         """The form of a training text, with its more frequent kind of quotes."""
         if form != "nfc+quotes":
             return cls(form)
-        plain = text.count("'") + text.count('"')
-        return cls(form, sum(map(text.count, "‘’“”")) > plain)
+        plain = typographic = 0
+        for block in blocks:
+            plain += block.count("'") + block.count('"')
+            typographic += sum(map(block.count, "‘’“”"))
+        return cls(form, typographic > plain)
 
     def __call__(self, text: str) -> str:
         """The text in this form."""

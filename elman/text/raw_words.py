@@ -70,9 +70,11 @@ class RawWords(Tokenizer):
         self.ids = Ids(words, unknown=-1)
 
     @classmethod
-    def _train(cls, text: str, config: TextConfig) -> Self:
+    def _train(cls, blocks: Iterable[str], config: TextConfig) -> Self:
         require_size(config, 1 + 256, "raw-words, with a token for every byte,")
-        counts = Counter(_PIECES.findall(_LINE_START.sub(" ", text)))
+        counts: Counter[str] = Counter()
+        for block in blocks:
+            counts.update(_PIECES.findall(_LINE_START.sub(" ", block)))
         counts.pop("\n", None)
         words = count_vocabulary(counts, config, min_count=2, reserved=257)
         return cls(words, config.lowercase)

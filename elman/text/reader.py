@@ -1,47 +1,117 @@
 """Read text files: decode, count, and report everything unexpected.
 
 Takes a path, gives a `Document`: the text with `\\n` line ends, and notes about all changes.
-Other files are refused; the message names file, line, reason and remedy.
+Other files are refused; the message names file, line, reason and remedy. `decoded` does the same
+block by block, for texts that are larger than memory (`streamed.py`).
 """
 
 from __future__ import annotations
 
-import gzip
 import hashlib
+import io
 import os
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import cached_property
+from typing import BinaryIO
 
 from elman.errors import InputError
+from elman.text import files
 
-_PARQUET = b"PAR1"  # at both ends of a Parquet file
+_PARQUET = b"PAR1"  # the first bytes of a Parquet file
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_BLOCK = 1 << 20  # bytes that are decoded at a time, then the rest of the line
+_LONGEST_LINE = 1 << 28  # bytes; a block holds whole lines
+_LARGEST_WHOLE = 1 << 32  # bytes of a file that is read whole
 
 
-@dataclass
 class Document:
     """A text, its name, and notes about how it was read."""
 
-    name: str
-    text: str
-    notes: list[str] = field(default_factory=list)
+    is_large = False  # whether `text` may be too much for memory; then use `blocks`
+
+    def __init__(self, name: str, text: str, notes: list[str] | None = None) -> None:
+        self.name = name
+        self._text = text
+        self._notes = [] if notes is None else notes
+
+    @property
+    def notes(self) -> list[str]:
+        """What was changed while the text was read; others may add to it."""
+        return self._notes
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return self._text
+
+    def blocks(self) -> Iterator[str]:
+        """The text in pieces of whole lines."""
+        yield self.text
+
+    def beginning(self, characters: int) -> str:
+        """The first characters of the text."""
+        return self.text[:characters]
+
+    @cached_property
+    def survey(self) -> Survey:
+        """The size of the text and its hash."""
+        survey = Survey()
+        for block in self.blocks():
+            survey.add(block)
+        return survey
 
     @property
     def lines(self) -> int:
         """The number of lines, including a last line without a newline."""
-        return self.text.count("\n") + (not self.text.endswith("\n"))
+        return self.survey.lines
 
     @property
     def empty_lines(self) -> int:
         """The number of empty lines; each still counts as one line end."""
-        return self.text.split("\n")[:-1].count("")
+        return self.survey.empty_lines
+
+    @property
+    def size(self) -> int:
+        """The size of the text in UTF-8."""
+        return self.survey.size
 
     def sha256(self) -> str:
         """The hash of the text as it was read."""
-        return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
+        return self.survey.sha256()
+
+
+class Survey:
+    """The size and hash of a text that comes in blocks of whole lines."""
+
+    def __init__(self) -> None:
+        self.size = self._ends = self.empty_lines = 0
+        self._unended = True  # an empty text is one line without an end
+        self._hash = hashlib.sha256()
+
+    def add(self, block: str) -> None:
+        """Count a block."""
+        if not block:
+            return
+        data = block.encode("utf-8", "surrogatepass")
+        self._hash.update(data)
+        self.size += len(data)
+        self._ends += block.count("\n")
+        self.empty_lines += block.startswith("\n") + _overlapping_ends(block)
+        self._unended = not block.endswith("\n")
+
+    @property
+    def lines(self) -> int:
+        return self._ends + self._unended
+
+    def sha256(self) -> str:
+        return self._hash.hexdigest()
+
+
+def _overlapping_ends(block: str) -> int:
+    """The number of newlines right after a newline."""
+    return block.split("\n")[1:-1].count("") if "\n\n" in block else 0
 
 
 @contextmanager
@@ -54,84 +124,112 @@ def named(document: Document) -> Iterator[None]:
 
 
 def read_document(path: str | os.PathLike[str]) -> Document:
-    """The text of a file, plain or gzip, UTF-8."""
-    path = Path(path)
-    data = _read_bytes(path)
-    if path.suffix == ".gz":
-        data = _decompress(path, data)
-    return _document(str(path), data, f"{path}: contains no text; give a file with text")
+    """The text of a file, plain or compressed, UTF-8."""
+    location = os.fspath(path)
+    if location == files.STANDARD_INPUT:
+        return read_standard_input()
+    with files.opened(location) as stream:
+        return _whole(location, stream, f"{location}: contains no text; give a file with text")
 
 
-def read_standard_input(data: bytes) -> Document:
-    """The text from standard input."""
-    return _document("-", data, "there is no text on standard input; pipe some in")
+def read_standard_input(data: bytes | None = None) -> Document:
+    """The text from standard input, or from these bytes."""
+    with files.opened(files.STANDARD_INPUT) as stream:
+        given = stream if data is None else io.BytesIO(data)
+        return _whole("-", given, "there is no text on standard input; pipe some in")
 
 
-def _document(name: str, data: bytes, if_empty: str) -> Document:
-    notes = []
-    if data.startswith(_BYTE_ORDER_MARK):
-        data = data[len(_BYTE_ORDER_MARK) :]
-        notes.append("the byte order mark at the start was removed")
-    text = _decode(name, data)
-    if not text.strip():
+def _whole(name: str, stream: BinaryIO, if_empty: str) -> Document:
+    reading = Reading(name)
+    blocks = []
+    for block in reading.blocks(stream):
+        blocks.append(block)
+        if reading.size > _LARGEST_WHOLE:
+            raise InputError(f"{name}: has more than 4 GB of text; give a smaller file")
+    if not reading.has_text:
         raise InputError(if_empty)
-    return Document(name, _unify_line_ends(text, notes), notes)
+    return Document(name, "".join(blocks), reading.notes())
 
 
-def _read_bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except IsADirectoryError:
-        raise InputError(f"{path}: is a folder; give a file") from None
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except PermissionError:
-        raise InputError(f"{path}: permission denied; try chmod u+r {path}") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+@dataclass
+class Reading:
+    """Decodes one file, and counts what was changed."""
 
+    name: str
+    size: int = 0  # bytes so far
+    lines: int = 0  # line ends so far
+    has_text: bool = False
+    _marked: bool = field(default=False, repr=False)
+    _windows: int = field(default=0, repr=False)
+    _alone: int = field(default=0, repr=False)
 
-def _decompress(path: Path, data: bytes) -> bytes:
-    try:
-        return gzip.decompress(data)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InputError(
-            f"{path}: ends in .gz but is not a complete gzip file ({error}); "
-            "rename it if it is plain text, or download it again"
-        ) from None
+    def blocks(self, stream: BinaryIO) -> Iterator[str]:
+        """The text of a stream in blocks of whole lines."""
+        first = True
+        while data := self._read_lines(stream):
+            if first:
+                data = self._without_mark(data)
+                first = False
+            text = self._decode(data)
+            self.lines += text.count("\n")
+            self.size += len(data)
+            self.has_text = self.has_text or bool(text.strip())
+            if text:
+                yield self._unify_line_ends(text)
 
+    def notes(self) -> list[str]:
+        """What was changed, in sentences."""
+        notes = ["the byte order mark at the start was removed"] * self._marked
+        if self._windows:
+            notes.append(f"{self._windows:,} Windows line ends (CR LF) were read as line ends")
+        if self._alone:
+            notes.append(f"{self._alone:,} carriage returns inside lines were kept")
+        return notes
 
-def _decode(name: str, data: bytes) -> str:
-    if data.startswith(_PARQUET) and data.endswith(_PARQUET):
-        raise InputError(
-            f"{name}: Parquet files are not supported; convert it to JSON lines "
-            "first, for example with pandas: read_parquet(…).to_json(…, orient='records', "
-            "lines=True)"
-        )
-    place = data.find(b"\0")
-    if place >= 0:
-        line = data.count(b"\n", 0, place) + 1
-        raise InputError(
-            f"{name}, line {line}: has a NUL byte, so it is binary or "
-            f"UTF-16; convert UTF-16 with: iconv -f UTF-16 -t UTF-8 {name}"
-        )
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"{name}, line {line}: byte 0x{data[error.start]:02X} is not UTF-8; "
-            f"if it is Latin-1, convert it with: iconv -f LATIN1 -t UTF-8 {name}"
-        ) from None
+    def _read_lines(self, stream: BinaryIO) -> bytes:
+        data = stream.read(_BLOCK)
+        if len(data) < _BLOCK or data.endswith(b"\n"):
+            return data
+        rest = stream.readline(_LONGEST_LINE)
+        if len(rest) == _LONGEST_LINE:
+            line = self.lines + data.count(b"\n") + 1
+            raise InputError(
+                f"{self.name}, line {line}: is longer than {_LONGEST_LINE >> 20} MB; break the "
+                "text into lines"
+            )
+        return data + rest
 
+    def _without_mark(self, data: bytes) -> bytes:
+        if data.startswith(_PARQUET):
+            raise InputError(
+                f"{self.name}: is a Parquet file, not text; as --data, it needs the ending .parquet"
+            )
+        self._marked = data.startswith(_BYTE_ORDER_MARK)
+        return data.removeprefix(_BYTE_ORDER_MARK)
 
-def _unify_line_ends(text: str, notes: list[str]) -> str:
-    if "\r" not in text:
+    def _decode(self, data: bytes) -> str:
+        place = data.find(b"\0")
+        if place >= 0:
+            raise InputError(
+                f"{self.name}, line {self._line(data, place)}: has a NUL byte, so it is binary or "
+                f"UTF-16; convert UTF-16 with: iconv -f UTF-16 -t UTF-8 {self.name}"
+            )
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{self.name}, line {self._line(data, error.start)}: byte "
+                f"0x{data[error.start]:02X} is not UTF-8; if it is Latin-1, convert it with: "
+                f"iconv -f LATIN1 -t UTF-8 {self.name}"
+            ) from None
+
+    def _line(self, data: bytes, place: int) -> int:
+        return self.lines + data.count(b"\n", 0, place) + 1
+
+    def _unify_line_ends(self, text: str) -> str:
+        if "\r" not in text:
+            return text
+        self._windows += text.count("\r\n")
+        text = text.replace("\r\n", "\n")
+        self._alone += text.count("\r")
         return text
-    windows = text.count("\r\n")
-    text = text.replace("\r\n", "\n")
-    if windows:
-        notes.append(f"{windows:,} Windows line ends (CR LF) were read as line ends")
-    if alone := text.count("\r"):
-        notes.append(f"{alone:,} carriage returns inside lines were kept")
-    return text

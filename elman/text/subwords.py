@@ -104,7 +104,7 @@ class BytePairs(_SubWords):
         return piece.replace("Ġ", "␣")
 
     @classmethod
-    def _train(cls, text: str, config: TextConfig) -> Self:
+    def _train(cls, blocks: Iterable[str], config: TextConfig) -> Self:
         require_size(config, 1 + 256, "bpe, with a token for every byte,")
         library = Library(models.BPE())
         library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -115,7 +115,7 @@ class BytePairs(_SubWords):
             initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
             show_progress=False,
         )
-        library.train_from_iterator(_lines(text), trainer)
+        library.train_from_iterator(_lines(blocks), trainer)
         return cls(library, config.lowercase)
 
 
@@ -133,9 +133,12 @@ class Unigram(_SubWords):
         return piece.rstrip("\n")
 
     @classmethod
-    def _train(cls, text: str, config: TextConfig) -> Self:
+    def _train(cls, blocks: Iterable[str], config: TextConfig) -> Self:
         refuse_min_count(config, "unigram")
-        alphabet = set(text) - {"\n"}
+        alphabet: set[str] = set()
+        for block in blocks:
+            alphabet |= set(block)
+        alphabet.discard("\n")
         smallest = 2 + len(alphabet)
         require_size(config, smallest, "unigram, with a token for every character,")
         library = Library(models.Unigram())
@@ -147,7 +150,7 @@ class Unigram(_SubWords):
             initial_alphabet=sorted(alphabet),
             show_progress=False,
         )
-        library.train_from_iterator(_lines(text), trainer)
+        library.train_from_iterator(_lines(blocks), trainer)
         library.model = models.Unigram(_in_order(library), unk_id=0)
         return cls(library, config.lowercase)
 
@@ -171,5 +174,6 @@ def _in_order(library: Library) -> list[tuple[str, float]]:
     return [(unknown[0], unknown[1]), *ranked]
 
 
-def _lines(text: str) -> Iterator[str]:
-    return (match.group() for match in re.finditer(r"[^\n]+", text))
+def _lines(blocks: Iterable[str]) -> Iterator[str]:
+    """The lines that are not empty."""
+    return (match.group() for block in blocks for match in re.finditer(r"[^\n]+", block))

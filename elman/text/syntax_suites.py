@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from elman.errors import InputError, nearest
+from elman.text.files import bare_name
 from elman.text.reader import Document
 
 # The tolerance of "=", as in SyntaxGym.
@@ -264,7 +265,7 @@ def read_suite(document: Document) -> Suite:
     items = tuple(_items(tree, where))
     for item in items:
         _check_places(item, predictions, where)
-    name = str(meta.get("name") or Path(document.name.removesuffix(".gz")).stem)
+    name = str(meta.get("name") or Path(bare_name(document.name)).stem)
     return Suite(name, metric, predictions, items)
 
 

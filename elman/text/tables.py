@@ -17,6 +17,7 @@ from typing import Any
 
 from elman.errors import InputError, nearest
 from elman.text.file_shapes import csv_separator
+from elman.text.files import bare_name
 from elman.text.reader import Document
 
 
@@ -104,7 +105,7 @@ class TextTable:
 
 def table_separator(document: Document) -> str | None:
     """The separator of a table; `{` for JSON lines, None if it is not a table."""
-    suffix = Path(document.name.removesuffix(".gz")).suffix.lower()
+    suffix = Path(bare_name(document.name)).suffix.lower()
     first = document.text.lstrip("\n").split("\n", 1)[0]
     if suffix in (".jsonl", ".json", ".ndjson") or document.text.lstrip().startswith(_JSON):
         return _JSON

@@ -8,14 +8,15 @@ way, and decoding restores the text.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from elman.errors import InputError, choose
 from elman.text.normalising import AS_IT_IS, FORMS, Normaliser
+from elman.text.tables import check_columns
 
 EOS = "<eos>"
 UNKNOWN = "<unk>"
@@ -32,6 +33,9 @@ class TextConfig:
     normalise: str = "nfc"  # none, nfc, or nfc+quotes: ’ and ' alike, as in the training text
     labelled: bool = False  # the data is a folder of lists; prefix each line with its file name
     plain: bool = False  # read the file as text even if it looks like a table or annotation
+    columns: dict[str, str] = field(default_factory=dict)  # of a table: {text = "…", time = "…"}
+    split_by: str = "order"  # of a text without splits: order, hash, time or random:SEED
+    strict: bool = False  # refuse rows of a table that have no text; False: count and report them
 
     def __post_init__(self) -> None:
         if self.vocabulary_size is not None and self.vocabulary_size < 3:
@@ -39,6 +43,7 @@ class TextConfig:
         if self.min_count < 0:
             raise InputError(f"text.min_count={self.min_count}: must not be negative")
         choose(FORMS, self.normalise, "text.normalise")
+        self.columns = check_columns(self.columns, ("text", "time"))
 
 
 @dataclass
@@ -48,6 +53,52 @@ class Spans:
     ids: np.ndarray
     starts: np.ndarray
     ends: np.ndarray
+
+
+class IdWriter:
+    """Collects the ids of a text while a tokenizer learns it; here in memory.
+
+    `tasks/language_modelling/id_files.py` has one that writes to a file and continues where an
+    interrupted reading stopped.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[np.ndarray] = []
+
+    def remaining(self, blocks: Iterable[str]) -> Iterable[str]:
+        """The blocks whose ids are still missing."""
+        return blocks
+
+    def known(self) -> list[str]:
+        """The words that the ids so far stand for, if they are preliminary numbers."""
+        return []
+
+    def append(self, ids: np.ndarray, new: Sequence[str] = ()) -> None:
+        """Add the ids of the next block, and the words that were first seen in it."""
+        self._parts.append(ids)
+
+    def counts(self, size: int) -> np.ndarray:
+        """How often each preliminary number occurs."""
+        return sum((np.bincount(part, minlength=size) for part in self._parts), np.zeros(size, int))
+
+    def renumber(self, table: np.ndarray) -> None:
+        """Replace preliminary numbers by ids."""
+        self._parts = [table[part] for part in self._parts]
+
+    def finish(self) -> np.ndarray:
+        """All ids."""
+        return self._parts[0] if len(self._parts) == 1 else np.concatenate(self._parts)
+
+
+class Prepared:
+    """Blocks of text in the form that a tokenizer sees; can be iterated several times."""
+
+    def __init__(self, blocks: Iterable[str], form: Callable[[str], str]) -> None:
+        self._blocks = blocks
+        self._form = form
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self._form, self._blocks)
 
 
 class Tokenizer(ABC):
@@ -70,29 +121,48 @@ class Tokenizer(ABC):
     @classmethod
     def train(cls, text: str, config: TextConfig) -> Self:
         """Fit a tokenizer to a training text."""
-        normaliser = Normaliser.learn(text, config.normalise)
-        tokenizer = cls._train(_cased(normaliser(text), config.lowercase), config)
+        return cls.train_on([text], config)
+
+    @classmethod
+    def train_on(cls, blocks: Iterable[str], config: TextConfig) -> Self:
+        """Fit a tokenizer to a text in blocks of whole lines, which is read more than once."""
+        normaliser = Normaliser.learn(blocks, config.normalise)
+        tokenizer = cls._train(Prepared(blocks, _former(normaliser, config)), config)
         tokenizer.normaliser = normaliser
         return tokenizer
 
     @classmethod
     def learn(cls, text: str, config: TextConfig) -> tuple[Self, np.ndarray]:
         """Fit a tokenizer to a training text; return it with the ids of that text."""
-        normaliser = Normaliser.learn(text, config.normalise)
-        tokenizer, ids = cls._learn(_cased(normaliser(text), config.lowercase), config)
+        writer = IdWriter()
+        return cls.learn_into(writer, [text], config), writer.finish()
+
+    @classmethod
+    def learn_into(cls, writer: IdWriter, blocks: Iterable[str], config: TextConfig) -> Self:
+        """Fit a tokenizer to a text in blocks, and write the ids of that text."""
+        normaliser = Normaliser.learn(blocks, config.normalise)
+        tokenizer = cls._learn_into(writer, blocks, _former(normaliser, config), config)
         tokenizer.normaliser = normaliser
-        return tokenizer, ids
+        return tokenizer
 
     # Implemented by each kind of tokenizer, for text that is already normalised.
 
     @classmethod
     @abstractmethod
-    def _train(cls, text: str, config: TextConfig) -> Self: ...
+    def _train(cls, blocks: Iterable[str], config: TextConfig) -> Self: ...
 
     @classmethod
-    def _learn(cls, text: str, config: TextConfig) -> tuple[Self, np.ndarray]:
-        tokenizer = cls._train(text, config)
-        return tokenizer, tokenizer._encode(text)
+    def _learn_into(
+        cls,
+        writer: IdWriter,
+        blocks: Iterable[str],
+        form: Callable[[str], str],
+        config: TextConfig,
+    ) -> Self:
+        tokenizer = cls._train(Prepared(blocks, form), config)
+        for block in writer.remaining(blocks):
+            writer.append(tokenizer._encode(form(block)))
+        return tokenizer
 
     @abstractmethod
     def _encode(self, text: str) -> np.ndarray: ...
@@ -197,6 +267,10 @@ def refuse_min_count(config: TextConfig, name: str) -> None:
     """Refuse `min_count` for a tokenizer without words."""
     if config.min_count:
         raise InputError(f"text.min_count={config.min_count}: does not apply to {name}")
+
+
+def _former(normaliser: Normaliser, config: TextConfig) -> Callable[[str], str]:
+    return lambda block: _cased(normaliser(block), config.lowercase)
 
 
 def _cased(text: str, lowercase: bool) -> str:

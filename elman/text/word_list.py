@@ -73,7 +73,7 @@ class WordList:
         looked_up: dict[str, Any] = {
             "lowercase": lowercase,
             "digits_alike": digits_alike,
-            "normaliser": Normaliser.learn(text, normalise),
+            "normaliser": Normaliser.learn([text], normalise),
         }
         empty = cls([], [], **looked_up)
         counts = Counter(word for sentence in sentences for word in map(empty.normalise, sentence))

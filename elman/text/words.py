@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, Self
 
@@ -22,6 +22,7 @@ from elman.text.tokenizer import (
     EOS,
     UNKNOWN,
     Ids,
+    IdWriter,
     Spans,
     TextConfig,
     Tokenizer,
@@ -50,22 +51,34 @@ class Words(Tokenizer):
         self.ids = Ids(tokens, self.unknown_id)
 
     @classmethod
-    def _train(cls, text: str, config: TextConfig) -> Self:
-        return cls._learn(text, config)[0]
+    def _train(cls, blocks: Iterable[str], config: TextConfig) -> Self:
+        return cls._learn_into(IdWriter(), blocks, lambda block: block, config)
 
     @classmethod
-    def _learn(cls, text: str, config: TextConfig) -> tuple[Self, np.ndarray]:
+    def _learn_into(
+        cls,
+        writer: IdWriter,
+        blocks: Iterable[str],
+        form: Callable[[str], str],
+        config: TextConfig,
+    ) -> Self:
         # Lookups take the most time, so each word is looked up once: numbered in order of
         # appearance, counted, renumbered by frequency.
-        words = split_words(text)
-        first_seen: dict[str, int] = defaultdict(itertools.count().__next__)
-        numbers = np.fromiter(map(first_seen.__getitem__, words), np.int64, len(words))
-        counts = dict(zip(first_seen, np.bincount(numbers).tolist(), strict=True))
+        known = writer.known()
+        first_seen: dict[str, int] = defaultdict(itertools.count(len(known)).__next__)
+        first_seen.update((word, number) for number, word in enumerate(known))
+        for block in writer.remaining(blocks):
+            words = split_words(form(block))
+            before = len(first_seen)
+            numbers = np.fromiter(map(first_seen.__getitem__, words), np.int64, len(words))
+            writer.append(numbers, [*itertools.islice(first_seen, before, None)])
+        counts = dict(zip(first_seen, writer.counts(len(first_seen)).tolist(), strict=True))
         counts.pop(EOS, None)
         counts.pop(UNKNOWN, None)
-        known = count_vocabulary(counts, config, min_count=1, reserved=2)
-        tokenizer = cls([EOS, UNKNOWN, *known], config.lowercase)
-        return tokenizer, tokenizer.ids.of(list(first_seen))[numbers]
+        frequent = count_vocabulary(counts, config, min_count=1, reserved=2)
+        tokenizer = cls([EOS, UNKNOWN, *frequent], config.lowercase)
+        writer.renumber(tokenizer.ids.of([*first_seen]))
+        return tokenizer
 
     def _encode(self, text: str) -> np.ndarray:
         return self.ids.of(split_words(text))

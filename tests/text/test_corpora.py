@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 import elman
 from elman.errors import InputError
-from elman.text.corpora import CORPORA, SPLITS, open_corpus, open_running_text, split_document
+from elman.text.corpora import CORPORA, SPLITS, open_corpus, split_document
 from elman.text.reader import Document
+from elman.text.running_text import open_running_text
 
 
 def fill(folder: Path, *names: str) -> Path:

@@ -25,8 +25,9 @@ from elman.models.bidirectional import BidirectionalModel
 from elman.recipes import RunConfig
 from elman.tasks.sentence_task import SentenceTask, TrainedSentenceTask, learn_words
 from elman.tasks.vectors import layers_of, type_vectors_of
-from elman.text.corpora import Corpus, open_running_text
+from elman.text.corpora import Corpus
 from elman.text.reader import Document
+from elman.text.running_text import open_running_text
 from elman.text.tokenizer import UNKNOWN
 from elman.text.word_list import WordList
 

@@ -15,7 +15,7 @@ from elman.evaluation.bootstrap import PairedBootstrap, paired_bootstrap
 from elman.evaluation.measurement import Measurement
 from elman.evaluation.measures import Reading
 from elman.tasks.language_modelling.trained import TrainedModel
-from elman.text.corpora import open_running_text
+from elman.text.running_text import open_running_text
 
 FEWEST_LINES = 10  # a bootstrap over fewer lines is meaningless
 

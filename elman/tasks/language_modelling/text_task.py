@@ -9,15 +9,18 @@ from typing import Any, ClassVar, Self
 
 from elman.models import MODELS
 from elman.recipes import RunConfig
+from elman.tasks.language_modelling.id_files import count_unknown, encode_ids, learn_ids
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.samples import LONGEST, choose_samples
 from elman.tasks.saved_runs import check_kind
 from elman.tasks.task import Lesson, Task, Told
 from elman.tasks.trained import Trained
-from elman.text import tokenizer_from_data, tokenizer_to_data, train_tokenizer
-from elman.text.corpora import Corpus, open_corpus, open_running_text
-from elman.text.reader import named
+from elman.text import tokenizer_from_data, tokenizer_to_data
+from elman.text.corpora import Corpus
+from elman.text.running_text import open_running_text
 from elman.text.tokenizer import Tokenizer
+
+_SAMPLED = 1_000_000  # characters of the validation text from which examples are chosen
 
 
 class TextTask(Task):
@@ -33,12 +36,12 @@ class TextTask(Task):
 
     @classmethod
     def open(cls, data: str, config: RunConfig) -> Corpus:
-        return open_running_text(data, labelled=config.text.labelled, plain=config.text.plain)
+        return _open(data, config)
 
     @classmethod
     def open_again(cls, data: str, config: RunConfig) -> Corpus:
         """Skip the check of the format: the text was accepted before."""
-        return open_corpus(data, labelled=config.text.labelled)
+        return _open(data, config, checked=True)
 
     @classmethod
     def prepare(
@@ -47,21 +50,20 @@ class TextTask(Task):
         told("tokenizing")
         document = corpus.split("train")
         if known is not None:
-            task, ids = known, known.tokenizer.encode(document.text)
+            task, ids = known, encode_ids(known.tokenizer, document, told)
         else:
-            with named(document):
-                tokenizer, ids = train_tokenizer(document.text, config.text)
+            tokenizer, ids = learn_ids(document, config.text, told)
             text = replace(config.text, tokenizer=tokenizer.name)  # the trained one
             task = cls(replace(config, text=text), tokenizer)
         valid = None
         if "valid" in corpus.documents:
-            valid = task.tokenizer.encode(corpus.documents["valid"].text)
+            valid = encode_ids(task.tokenizer, corpus.documents["valid"], told)
 
         def facts() -> dict[str, Any]:
             data = task.data_facts(corpus, ids)
             if valid is not None:  # to compute bits per byte from a perplexity
-                text = corpus.documents["valid"].text
-                data |= {"valid_tokens": len(valid), "valid_bytes": len(text.encode())}
+                size = corpus.documents["valid"].size
+                data |= {"valid_tokens": len(valid), "valid_bytes": size}
             return {"data": data, "samples": _samples(corpus)}
 
         return Lesson(task, ids, valid, facts)
@@ -77,8 +79,8 @@ class TextTask(Task):
             "lines": document.lines,
             "empty_lines": empty,
             "tokens": len(ids),
-            "unknown_tokens": self.tokenizer.count_unknown(document.text, ids),
-            "notes": [*corpus.notes, *(n for d in corpus.documents.values() for n in d.notes)]
+            "unknown_tokens": count_unknown(self.tokenizer, document, ids),
+            "notes": [*corpus.all_notes()]
             + [f"{empty:,} empty lines; each counts as one line end"] * (empty > 0),
         }
 
@@ -109,10 +111,23 @@ class TextTask(Task):
         return model
 
 
+def _open(data: str, config: RunConfig, *, checked: bool = False) -> Corpus:
+    text = config.text
+    return open_running_text(
+        data,
+        labelled=text.labelled,
+        plain=text.plain,
+        columns=text.columns,
+        split_by=text.split_by,
+        strict=text.strict,
+        checked=checked,
+    )
+
+
 def _samples(corpus: Corpus) -> list[dict[str, str]]:
     """Lines of the validation text with a few words, or the beginning of longer ones."""
     valid = corpus.documents.get("valid")
-    lines = [] if valid is None else valid.text.splitlines()
+    lines = [] if valid is None else valid.beginning(_SAMPLED).splitlines()
     return choose_samples(lines, lambda line: {"text": _beginning(line)} if " " in line else {})
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ import numpy as np
 
 from elman.errors import InputError, nearest
 from elman.text.file_shapes import csv_separator
+from elman.text.files import bare_name
 from elman.text.reader import Document
 from elman.text.tables import read_json_lines, read_table
 from elman.text.task_config import PairConfig
@@ -44,11 +45,12 @@ class Pair:
         return len(self.source.split()) if isinstance(self.source, str) else len(self.source)
 
 
-@dataclass
 class PairDocument(Document):
     """Pairs from several files; the text contains both sides."""
 
-    pairs: list[Pair] = field(default_factory=list)
+    def __init__(self, name: str, text: str, notes: list[str], pairs: list[Pair]) -> None:
+        super().__init__(name, text, notes)
+        self.pairs = pairs
 
     @classmethod
     def of(cls, name: str, pairs: list[Pair], notes: Sequence[str] = ()) -> PairDocument:
@@ -78,14 +80,14 @@ def read_pairs(document: Document, config: PairConfig) -> list[Pair]:
     """The pairs of a document, one per line."""
     if isinstance(document, PairDocument):
         return document.pairs
-    suffix = Path(document.name.removesuffix(".gz")).suffix
+    suffix = Path(bare_name(document.name)).suffix
     if suffix in (".jsonl", ".json") or document.text.lstrip().startswith("{"):
         pairs = _read_json_lines(document, config)
     elif suffix == ".csv":
         pairs = _read_csv(document, config)
     else:
         pairs = _read_columns(document, config)
-    document.notes += [note for note in empty_notes(pairs) if note not in document.notes]
+    document.notes.extend(note for note in empty_notes(pairs) if note not in document.notes)
     if not any(pair.whole for pair in pairs):
         raise InputError(f"{document.name}: no line has both a source and a target; give some")
     return pairs

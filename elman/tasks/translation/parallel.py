@@ -17,7 +17,8 @@ from typing import Any
 from elman.errors import InputError
 from elman.tasks.translation.pairs import Pair, PairDocument
 from elman.tasks.translation.vectors import is_vectors, read_vectors
-from elman.text.corpora import SPLIT_NAMES, SPLITS, Corpus, files_in, open_corpus
+from elman.text.corpora import SPLIT_NAMES, SPLITS, Corpus, open_corpus
+from elman.text.files import bare_name, local_files
 from elman.text.reader import Document, read_document
 from elman.text.task_config import PairConfig
 
@@ -28,12 +29,12 @@ def open_parallel(data: str, config: PairConfig) -> Corpus:
     """Open the pairs of a path or a built-in corpus."""
     path = Path(data)
     if os.path.isdir(path):
-        found = _pairs_of_files(files_in(path), config)
+        found = _pairs_of_files(local_files(path), config)
         if not found:
             return _other_folder(data, path, config)
         return _named(data, {stem: _together(*files) for stem, files in found.items()})
     if data and not os.path.exists(path) and os.path.isdir(path.parent):
-        begun = [file for file in files_in(path.parent) if file.name.startswith(path.name)]
+        begun = [file for file in local_files(path.parent) if file.name.startswith(path.name)]
         found = _pairs_of_files(begun, config)
         if len(found) == 1:
             whole = _together(*next(iter(found.values())))
@@ -46,7 +47,7 @@ def open_parallel(data: str, config: PairConfig) -> Corpus:
 
 def _other_folder(data: str, folder: Path, config: PairConfig) -> Corpus:
     """Open a folder of files with both sides each, or report the missing files."""
-    endings = sorted({stem_and_ending(path)[1] for path in files_in(folder)} - {""})
+    endings = sorted({stem_and_ending(path)[1] for path in local_files(folder)} - {""})
     both = {"tsv", "jsonl", "json", "csv"}
     if endings and both.issuperset(endings):
         return open_corpus(data)
@@ -64,7 +65,7 @@ def stem_and_ending(path: Path) -> tuple[str, str]:
     """`train.lc.tok` and `en` of `train.lc.tok.en.gz`."""
     name = _PLAIN.sub("", path.name)
     if "." not in name:
-        name = path.name.removesuffix(".gz")  # train.txt, beside train.npy
+        name = bare_name(path.name)  # train.txt, beside train.npy
     stem, _, ending = name.rpartition(".")
     return (stem, ending) if stem else (name, "")
 

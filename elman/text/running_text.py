@@ -1,0 +1,231 @@
+"""Open the running text of a language model, wherever it is and whatever its size.
+
+Takes what `--data` names (a file, a folder, a glob, an address, standard input, a built-in corpus,
+a Hugging Face dataset saved to disk), gives a `Corpus`. Tables (JSON lines, CSV, TSV, Parquet,
+Arrow) give the text of one column. Several files of a split are one text, in the order of their
+names. Called by the tasks of language modelling; examples are opened by `corpora.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from elman.errors import InputError
+from elman.text import files, records
+from elman.text.corpora import (
+    CORPORA,
+    SPLITS,
+    Corpus,
+    files_of_set,
+    names_split,
+    no_such_data,
+    open_corpus,
+    split_document,
+)
+from elman.text.file_shapes import is_table, looks_like, refuse_other_shapes
+from elman.text.reader import Document
+from elman.text.sources import Columns, Source
+from elman.text.streamed import Split, document_of
+
+_BEGINNING = 1 << 17  # characters that decide what a file is
+_DATASET, _DATASETS = "state.json", "dataset_dict.json"  # of a Hugging Face dataset, or several
+
+
+def open_running_text(
+    data: str,
+    *,
+    labelled: bool = False,
+    plain: bool = False,
+    columns: Mapping[str, str] | None = None,
+    split_by: str = "order",
+    strict: bool = False,
+    checked: bool = False,
+) -> Corpus:
+    """Open a text; `plain`: whatever it looks like, `checked`: it was accepted before.
+
+    `columns`: like {"text": "body"}, `split_by`: how a text without splits is split, `strict`:
+    refuse rows without text instead of reporting their number.
+    """
+    split = Split(split_by)
+    if labelled or data in CORPORA or data.partition(":")[0] in CORPORA:
+        return open_corpus(data, labelled=labelled)
+    opener = _Opener(dict(columns or {}), plain or checked, strict)
+    found = find_files(data)
+    sources = {name: [opener.source(one) for one in some] for name, some in found.items()}
+    if "" in sources:
+        return _split(data, sources[""], split, opener.notes)
+    documents = {
+        name: document_of(_name(data, some), some) for name, some in sources.items() if some
+    }
+    return Corpus(data, documents, notes=opener.notes)
+
+
+def _name(data: str, sources: list[Source]) -> str:
+    if len(sources) == 1:
+        return sources[0].location
+    first = os.path.basename(sources[0].location)
+    return f"{data} ({len(sources)} files from {first} on)"
+
+
+def _split(data: str, sources: list[Source], split: Split, notes: list[str]) -> Corpus:
+    """A text without splits, split in order or by its content."""
+    if any(one.location == files.STANDARD_INPUT for one in sources) and split.way != "order":
+        raise InputError("--split-by works with files; standard input can be read only once")
+    name = _name(data, sources)
+    whole = document_of(name, sources)
+    if split.way == "order" and not whole.is_large:
+        corpus = split_document(whole)
+        corpus.notes[:0] = notes
+        return corpus
+    documents = {
+        part: document_of(f"{name} ({part})", sources, selection)
+        for part, selection in split.selections(sources).items()
+    }
+    ways = {
+        "order": "in this order",
+        "hash": "by a hash of each line or row",
+        "time": "by time, the latest for test",
+    }
+    how = ways.get(split.way, f"by a hash with the seed {split.way.partition(':')[2]}")
+    note = f"no splits: 90 % of it are train, 5 % valid and 5 % test, {how}"
+    return Corpus(name, documents, whole, [*whole.notes, *notes, note])
+
+
+def find_files(data: str) -> dict[str, list[str]]:
+    """The files of each split; under "" if the files name no splits."""
+    if data == files.STANDARD_INPUT or (files.is_remote(data) and not files.expand(data)):
+        return {"": [data]}
+    if matches := files.expand(data):
+        return _by_split(data, matches)
+    path = Path(data)
+    if os.path.isdir(path):
+        return _files_of_folder(path)
+    if os.path.exists(path):
+        return {"": [data]}
+    if some := files_of_set(path):
+        return _by_split(data, [str(one) for one in some])
+    raise no_such_data(data)
+
+
+def _files_of_folder(folder: Path) -> dict[str, list[str]]:
+    if os.path.exists(folder / _DATASETS):
+        return _datasets(folder)
+    if os.path.exists(folder / _DATASET):
+        return {"": _dataset(folder)}
+    try:
+        found = files.local_files(folder)
+        splits = {
+            split: sorted(
+                str(file)
+                for inner in folder.iterdir()
+                if inner.is_dir() and names_split(inner, split)
+                for file in files.local_files(inner)
+            )
+            for split in SPLITS
+        }
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be read ({error.strerror})") from None
+    if not found and any(splits.values()):
+        return splits
+    return _by_split(str(folder), [str(one) for one in found])
+
+
+def _by_split(data: str, found: list[str]) -> dict[str, list[str]]:
+    """Files by the split that their names say; files that name none are one text."""
+    if not found:
+        raise InputError(f"{data}: has no files; give a text file, or a folder with some")
+    splits = {split: [one for one in found if names_split(Path(one), split)] for split in SPLITS}
+    if not any(splits.values()):
+        return {"": found}
+    if extra := [one for one in found if not any(one in some for some in splits.values())]:
+        names = ", ".join(os.path.basename(one) for one in extra[:5])
+        raise InputError(
+            f"{data}: some files name a split and others do not ({names}); move them away, or "
+            "give a glob like 'folder/train*'"
+        )
+    return splits
+
+
+def _datasets(folder: Path) -> dict[str, list[str]]:
+    """The splits of a dataset dictionary that was saved with `save_to_disk`."""
+    splits = json.loads((folder / _DATASETS).read_text(encoding="utf-8")).get("splits", [])
+    names = {split: [one for one in splits if names_split(Path(one), split)] for split in SPLITS}
+    return {
+        split: [file for one in some for file in _dataset(folder / str(one))]
+        for split, some in names.items()
+    }
+
+
+def _dataset(folder: Path) -> list[str]:
+    """The Arrow files of one saved dataset, in the order of its rows."""
+    try:
+        state = json.loads((folder / _DATASET).read_text(encoding="utf-8"))
+        return [str(folder / Path(one["filename"]).name) for one in state["_data_files"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{folder}: is not a complete Hugging Face dataset ({error}); save it again with "
+            "save_to_disk"
+        ) from None
+
+
+class _Opener:
+    """Decides how each file is read."""
+
+    def __init__(self, columns: dict[str, str], plain: bool, strict: bool) -> None:
+        self._columns = columns
+        self._plain = plain
+        self._strict = strict
+        self.notes: list[str] = []
+
+    def source(self, location: str) -> Source:
+        form = records.format_of(location)
+        if form in records.BINARY:
+            return self._table(location, form, records.column_names(location, form))
+        if location == files.STANDARD_INPUT:
+            return Source(location)
+        if self._plain and not self._columns:
+            return Source(location)
+        beginning = Document(location, _beginning(location))
+        if self._columns and (form or is_table(beginning)):
+            return self._table(location, form or records.guess_format(beginning.text), [])
+        if self._plain:
+            return Source(location)
+        if looks_like(beginning) == records.JSON_LINES and (known := _fields(beginning.text)):
+            return self._table(location, records.JSON_LINES, known)
+        refuse_other_shapes(beginning)
+        return Source(location)
+
+    def _table(self, location: str, form: str, known: list[str]) -> Source:
+        """A table whose text column the user names, or which is evident."""
+        column = self._columns.get("text")
+        if column is None:
+            if "text" not in known and len(known) != 1:
+                names = ", ".join(known) or "no column with text"
+                raise InputError(
+                    f"{location}: which column is the text? It has {names}; name it with "
+                    "--columns text=NAME"
+                )
+            column = "text" if "text" in known else known[0]
+            note = f"{form}: the text is in the column {column!r}"
+            self.notes += [note] * (note not in self.notes)
+        columns = Columns(column, self._columns.get("time", ""))
+        return Source(location, form, columns, self._strict)
+
+
+def _beginning(location: str) -> str:
+    """The first lines of a file."""
+    text = ""
+    for block in Source(location).blocks():
+        text += block
+        if len(text) >= _BEGINNING:
+            break
+    return text
+
+
+def _fields(text: str) -> list[str]:
+    """The fields of JSON lines that hold text."""
+    first = next(line for line in text.split("\n") if line.strip())
+    return [name for name, value in json.loads(first).items() if isinstance(value, str)]
