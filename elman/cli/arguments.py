@@ -23,8 +23,22 @@ def _whole(_: Any, tokens: Sequence[Any]) -> int:
         raise ValueError(f"{tokens[0].value!r} is not a whole number") from None
 
 
-def with_columns(recipe: str, settings: tuple[str, ...], columns: str | None) -> tuple[str, ...]:
-    """Add the columns of a table to the settings; refuse them if the recipe reads no tables."""
+def with_data_flags(
+    recipe: str,
+    settings: tuple[str, ...],
+    columns: str | None,
+    split_by: str | None = None,
+    strict: bool = False,
+) -> tuple[str, ...]:
+    """Add what flags say about the data to the settings; refuse what the recipe does not know."""
+    if split_by is not None:
+        settings = (*settings, f"text.split={'ordered' if split_by == 'order' else split_by}")
+    if strict:
+        settings = (*settings, "text.strict=true")
+    return _with_columns(recipe, settings, columns)
+
+
+def _with_columns(recipe: str, settings: tuple[str, ...], columns: str | None) -> tuple[str, ...]:
     if columns is None:
         return settings
     if not hasattr((config := load_recipe(recipe, settings)).text, "columns"):
@@ -86,10 +100,22 @@ Settings = Annotated[
 Columns = Annotated[
     str | None,
     Parameter(
-        help="The columns of a table to read: text=utterance,label=intent for labelled texts, "
-        "source=en,target=de for pairs. Give names from the header, keys of JSON lines, or column "
-        "numbers starting at 1. Default: guessed from common names and from the content."
+        help="The columns of a table to read: text=body for a language model, "
+        "text=utterance,label=intent for labelled texts, source=en,target=de for pairs. Give names "
+        "from the header, keys of JSON lines, or column numbers starting at 1. Default: guessed "
+        "from common names and from the content."
     ),
+]
+SplitBy = Annotated[
+    str | None,
+    Parameter(
+        help="How data without splits is divided: order, hash (by the content of each line or "
+        "row), time (by a column, --columns time=date), or random:SEED. The run keeps the choice."
+    ),
+]
+Strict = Annotated[
+    bool,
+    Parameter(help="Refuse rows of a table that have no text, instead of reporting their number."),
 ]
 Seed = Annotated[
     WholeNumber | None,

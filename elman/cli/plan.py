@@ -9,8 +9,10 @@ from elman.cli.arguments import (
     Recipe,
     Seed,
     Settings,
+    SplitBy,
+    Strict,
     Threads,
-    with_columns,
+    with_data_flags,
 )
 from elman.cli.output import duration, note, print_json, print_table, stages
 from elman.tasks.recipe_choice import choose_recipe
@@ -27,6 +29,8 @@ def plan(
     data: Data,
     set: Settings = (),
     columns: Columns = None,
+    split_by: SplitBy = None,
+    strict: Strict = False,
     seed: Seed = None,
     budget: BudgetText = None,
     device: Device = "cpu",
@@ -49,7 +53,7 @@ def plan(
         cost = make_plan(
             recipe,
             data=data,
-            overrides=with_columns(recipe or "ngram", set, columns),
+            overrides=with_data_flags(recipe or "ngram", set, columns, split_by, strict),
             seed=seed,
             budget=budget,
             machine=Machine(device=device, threads=threads),

@@ -16,8 +16,10 @@ from elman.cli.arguments import (
     RunToWrite,
     Seed,
     Settings,
+    SplitBy,
+    Strict,
     Threads,
-    with_columns,
+    with_data_flags,
 )
 from elman.cli.output import print_json, print_table, watched
 from elman.errors import InputError
@@ -39,6 +41,8 @@ def train(
     out: RunToWrite | None = None,
     set: Settings = (),
     columns: Columns = None,
+    split_by: SplitBy = None,
+    strict: Strict = False,
     seed: Seed = None,
     budget: BudgetText = None,
     resume: str | None = None,
@@ -82,11 +86,12 @@ def train(
         if resume is None:
             if recipe is None and budget is not None and data is not None and columns is not None:
                 recipe = choose_recipe(data, Budget.parse(budget))  # whose columns they are
-            overrides = with_columns(recipe or "ngram", set, columns)
+            overrides = with_data_flags(recipe or "ngram", set, columns, split_by, strict)
             options |= {"overrides": overrides, "overwrite": overwrite}
             trained = _train(recipe, options, machine)
         else:
             options |= {"recipe": recipe, "overrides": set, "columns": columns}
+            options |= {"split-by": split_by, "strict": strict or None}
             trained = _resume(resume, options, machine)
     if not processes.rank:  # only the first process prints
         run = str(resume or out)

@@ -16,7 +16,7 @@ from elman.cli.arguments import (
     Split,
     Threads,
     WholeNumber,
-    with_columns,
+    with_data_flags,
 )
 from elman.cli.output import note, print_json, print_table, watched
 from elman.errors import InputError
@@ -68,7 +68,7 @@ def vary(
     if seeds < 1:
         raise InputError(f"--seeds {seeds}: must be at least 1")
     place = None if write is None else check_file(write, "a table", ())
-    overrides = with_columns(recipe, set, columns)
+    overrides = with_data_flags(recipe, set, columns)
     options: dict[str, Any] = {"data": data, "out": out, "tries": try_, "overrides": overrides}
     options |= {"split": split, "seeds": range(1, seeds + 1)}
     settings = {"device": device, "threads": threads, "processes": Processes()}

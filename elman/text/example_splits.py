@@ -2,26 +2,46 @@
 
 Takes examples (labelled texts, tagged sentences, pairs, questions), gives lists of them; called by
 the tasks. Examples are drawn by a shuffle whose seed is fixed, so all runs on a file share one
-split: no run is evaluated on training examples of another. The draw is stratified by label, and no
+split: no run is evaluated on training examples of another. With `hash` and `random:SEED`, the
+content of an example decides, not its place in the file. The draw is stratified by label, and no
 label loses its last training example. Examples of one group, like the questions on one passage,
 stay together. Running text is not split here but in `corpora.py`, in its order.
 """
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from elman.errors import InputError
+
 SHUFFLED, ORDERED = "shuffled", "ordered"  # ordered: the last examples, as in elman 0.1.0
-WAYS = (SHUFFLED, ORDERED)
+HASH, TIME, RANDOM = "hash", "time", "random:"  # by content; by a column; by content and a seed
+WAYS = (SHUFFLED, ORDERED, HASH)
 HELD_OUT = 0.1  # share of the training examples, where a folder has no valid file
 _TWENTIETH = 0.05  # share of a lone file that is valid, and share that is test
 _ENDS = {"train": 0.90, "valid": 0.95, "test": 1.0}  # of the ordered split
 _SEED = 0
 _FEWEST_GROUPS = 10  # with fewer, examples are drawn one by one
+
+
+def check_split(way: str, ways: Sequence[str] = WAYS) -> None:
+    """Refuse an unknown way to split data."""
+    if way in ways or (way.startswith(RANDOM) and way != RANDOM):
+        return
+    known = ", ".join([*ways, "random:SEED (like random:1)"])
+    raise InputError(f"text.split={way}: choose one of {known}")
+
+
+def fingerprint(text: str, way: str) -> int:
+    """A number that depends only on the text and the seed of the way."""
+    data = text.encode("utf-8", "replace")
+    key = way.removeprefix(RANDOM).encode()[:64] if way.startswith(RANDOM) else b""
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8, key=key).digest(), "big")
 
 
 @dataclass(frozen=True)
@@ -56,7 +76,10 @@ class Splitter:
             pools[self.label(examples[unit[0]])].append(unit)
         shuffle = random.Random(_SEED)
         for label in sorted(pools):
-            shuffle.shuffle(pools[label])
+            if self.way == SHUFFLED:
+                shuffle.shuffle(pools[label])
+            else:  # the same examples, whatever the order of the file
+                pools[label].sort(key=lambda unit: fingerprint(repr(examples[unit[0]]), self.way))
         wanted = {name: max(1, round(share * len(units))) for name, share in shares.items()}
         drawn = {name: _draw(pools, count) for name, count in wanted.items()}
         drawn["train"] = [unit for pool in pools.values() for unit in pool]

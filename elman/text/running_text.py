@@ -25,10 +25,11 @@ from elman.text.corpora import (
     open_corpus,
     split_document,
 )
+from elman.text.example_splits import ORDERED, TIME
 from elman.text.file_shapes import is_table, looks_like, refuse_other_shapes
 from elman.text.reader import Document
 from elman.text.sources import Columns, Source
-from elman.text.streamed import Split, document_of
+from elman.text.streamed import document_of, selections
 
 _BEGINNING = 1 << 17  # characters that decide what a file is
 _DATASET, _DATASETS = "state.json", "dataset_dict.json"  # of a Hugging Face dataset, or several
@@ -40,16 +41,15 @@ def open_running_text(
     labelled: bool = False,
     plain: bool = False,
     columns: Mapping[str, str] | None = None,
-    split_by: str = "order",
+    split: str = ORDERED,
     strict: bool = False,
     checked: bool = False,
 ) -> Corpus:
     """Open a text; `plain`: whatever it looks like, `checked`: it was accepted before.
 
-    `columns`: like {"text": "body"}, `split_by`: how a text without splits is split, `strict`:
+    `columns`: like {"text": "body"}, `split`: how a text without splits is split, `strict`:
     refuse rows without text instead of reporting their number.
     """
-    split = Split(split_by)
     if labelled or data in CORPORA or data.partition(":")[0] in CORPORA:
         return open_corpus(data, labelled=labelled)
     opener = _Opener(dict(columns or {}), plain or checked, strict)
@@ -70,26 +70,22 @@ def _name(data: str, sources: list[Source]) -> str:
     return f"{data} ({len(sources)} files from {first} on)"
 
 
-def _split(data: str, sources: list[Source], split: Split, notes: list[str]) -> Corpus:
+def _split(data: str, sources: list[Source], way: str, notes: list[str]) -> Corpus:
     """A text without splits, split in order or by its content."""
-    if any(one.location == files.STANDARD_INPUT for one in sources) and split.way != "order":
-        raise InputError("--split-by works with files; standard input can be read only once")
+    if any(one.location == files.STANDARD_INPUT for one in sources) and way != ORDERED:
+        raise InputError(f"text.split={way}: needs a file; standard input can be read only once")
     name = _name(data, sources)
     whole = document_of(name, sources)
-    if split.way == "order" and not whole.is_large:
+    if way == ORDERED and not whole.is_large:
         corpus = split_document(whole)
         corpus.notes[:0] = notes
         return corpus
     documents = {
         part: document_of(f"{name} ({part})", sources, selection)
-        for part, selection in split.selections(sources).items()
+        for part, selection in selections(sources, way).items()
     }
-    ways = {
-        "order": "in this order",
-        "hash": "by a hash of each line or row",
-        "time": "by time, the latest for test",
-    }
-    how = ways.get(split.way, f"by a hash with the seed {split.way.partition(':')[2]}")
+    ways = {ORDERED: "in this order", TIME: "by time, the latest for test"}
+    how = ways.get(way, f"by a hash of each line or row ({way})")
     note = f"no splits: 90 % of it are train, 5 % valid and 5 % test, {how}"
     return Corpus(name, documents, whole, [*whole.notes, *notes, note])
 

@@ -6,7 +6,6 @@ its text is needed. A selection chooses the lines (or rows of a table) of one sp
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any
 
 from elman.errors import InputError
 from elman.text import files
+from elman.text.example_splits import ORDERED, TIME, fingerprint
 from elman.text.reader import Document, Survey
 from elman.text.sources import Source, joined
 
@@ -46,12 +46,11 @@ class ByHash(Selection):
     """Lines by a hash of their text: equal lines are in the same split, whatever the order."""
 
     split: str
-    seed: bytes = b""
+    way: str
 
     def has(self, number: int, text: str, time: Any) -> bool:
-        digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=4, key=self.seed)
         first, end = SHARES[self.split]
-        return first <= int.from_bytes(digest.digest(), "big") % _PARTS < end
+        return first <= fingerprint(text, self.way) % _PARTS < end
 
 
 @dataclass(frozen=True)
@@ -152,46 +151,32 @@ def document_of(
     return Document(name, "".join(blocks), streamed.notes)
 
 
-@dataclass
-class Split:
-    """How texts without splits are split."""
-
-    way: str = "order"  # order, hash, time, or random:SEED
-
-    def __post_init__(self) -> None:
-        kind, _, seed = self.way.partition(":")
-        if kind not in ("order", "hash", "time", "random") or (kind == "random") != bool(seed):
-            raise InputError(
-                f"--split-by {self.way}: choose order, hash, time, or random:SEED like random:1"
-            )
-
-    def selections(self, sources: Sequence[Source]) -> dict[str, Selection]:
-        """The selection of each split."""
-        kind, _, seed = self.way.partition(":")
-        if kind in ("hash", "random"):
-            return {split: ByHash(split, seed.encode()) for split in SHARES}
-        if kind == "time":
-            return _by_time(sources)
-        count = sum(1 for source in sources for _ in source.units())
-        ends = [round(0.90 * count), round(0.95 * count), count]
-        return {
-            split: InOrder(start, end)
-            for split, start, end in zip(SHARES, [0, *ends], ends, strict=False)
-        }
+def selections(sources: Sequence[Source], way: str) -> dict[str, Selection]:
+    """The selection of each split for a text without splits."""
+    if way == TIME:
+        return _by_time(sources)
+    if way != ORDERED:
+        return {split: ByHash(split, way) for split in SHARES}
+    count = sum(1 for source in sources for _ in source.units())
+    ends = [round(0.90 * count), round(0.95 * count), count]
+    return {
+        split: InOrder(start, end)
+        for split, start, end in zip(SHARES, [0, *ends], ends, strict=False)
+    }
 
 
 def _by_time(sources: Sequence[Source]) -> dict[str, Selection]:
     times = [time for source in sources for _, time in source.units()]
     if any(time is None for time in times):
         raise InputError(
-            "--split-by time: name the column with the time of each row, like "
+            "text.split=time: name the column with the time of each row, like "
             "--columns text=body,time=date; every row needs one"
         )
     try:
         times.sort()
     except TypeError:
         raise InputError(
-            "--split-by time: the times are numbers in some rows and text in others; write them "
+            "text.split=time: the times are numbers in some rows and text in others; write them "
             "in one way, like 2026-01-31"
         ) from None
     first, second = (times[round(share * len(times)) - 1] for share in (0.90, 0.95))

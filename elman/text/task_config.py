@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from elman.config import at_least, check_types, convert
 from elman.errors import InputError, choose
-from elman.text.example_splits import ORDERED, SHUFFLED, WAYS
+from elman.text.example_splits import ORDERED, SHUFFLED, check_split
 from elman.text.normalising import FORMS
 from elman.text.tables import check_columns
 from elman.text.tag_schemes import SCHEMES
@@ -23,12 +23,12 @@ class SentenceConfig:
     digits_alike: bool = False  # every digit counts as 0
     min_count: int = 1  # words seen less often are out-of-vocabulary
     normalise: str = "nfc"  # none, nfc, or nfc+quotes: ’ and ' alike, as in the training text
-    split: str = SHUFFLED  # of a single file, or of data without a valid file: shuffled or ordered
+    split: str = SHUFFLED  # of data without splits: shuffled, ordered, hash, random:SEED
 
     def __post_init__(self) -> None:
         check_types(self)
         choose(FORMS, self.normalise, "text.normalise")
-        choose(dict.fromkeys(WAYS), self.split, "text.split")
+        check_split(self.split)
         at_least(self.min_count, 1, "text.min_count")
 
 
@@ -92,13 +92,13 @@ class PairConfig:
     normalise: str = "nfc"  # none, nfc, or nfc+quotes: ’ and ' alike, as in the training text
     longest: int = 100  # tokens of a side; longer pairs are not trained on
     measure: str = "bleu"  # main measure: bleu, chrf, rouge-1, rouge-2, rouge-l, exact
-    split: str = SHUFFLED  # of a single file, or of data without a valid file: shuffled or ordered
+    split: str = SHUFFLED  # of data without splits: shuffled, ordered, hash, random:SEED
     columns: dict[str, str] = field(default_factory=dict)  # {source = "…", target = "…"}
 
     def __post_init__(self) -> None:
         check_types(self)
         choose(dict.fromkeys(MEASURES), self.measure, "text.measure")
-        choose(dict.fromkeys(WAYS), self.split, "text.split")
+        check_split(self.split)
         self.columns = check_columns(self.columns, ("source", "target"))
         at_least(self.longest, 1, "text.longest")
         if self.source == self.target:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from elman.errors import InputError, choose
+from elman.text.example_splits import HASH, ORDERED, TIME, check_split
 from elman.text.normalising import AS_IT_IS, FORMS, Normaliser
 from elman.text.tables import check_columns
 
@@ -34,7 +35,7 @@ class TextConfig:
     labelled: bool = False  # the data is a folder of lists; prefix each line with its file name
     plain: bool = False  # read the file as text even if it looks like a table or annotation
     columns: dict[str, str] = field(default_factory=dict)  # of a table: {text = "…", time = "…"}
-    split_by: str = "order"  # of a text without splits: order, hash, time or random:SEED
+    split: str = "ordered"  # of a text without splits: ordered, hash, time or random:SEED
     strict: bool = False  # refuse rows of a table that have no text; False: count and report them
 
     def __post_init__(self) -> None:
@@ -44,6 +45,7 @@ class TextConfig:
             raise InputError(f"text.min_count={self.min_count}: must not be negative")
         choose(FORMS, self.normalise, "text.normalise")
         self.columns = check_columns(self.columns, ("text", "time"))
+        check_split(self.split, (ORDERED, HASH, TIME))
 
 
 @dataclass

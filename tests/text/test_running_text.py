@@ -15,6 +15,7 @@ from elman.errors import InputError
 from elman.text import streamed
 from elman.text.corpora import SPLITS
 from elman.text.running_text import open_running_text
+from elman.text.tokenizer import TextConfig
 
 LINES = [f"the cat number {n} sees a dog , “ {n % 7} ” and\tmore ." for n in range(300)]
 TEXT = "".join(f"{line}\n" for line in LINES)
@@ -140,9 +141,7 @@ def test_splits_do_not_hang_on_the_order_of_shards(way: str, size: str, tmp_path
                 tmp_path / folder / f"{place}.jsonl", ROWS[number * 100 : number * 100 + 100]
             )
     columns = {"text": "body", "time": "day"}
-    one, two = (
-        texts(tmp_path / folder, columns=columns, split_by=way) for folder in ("one", "two")
-    )
+    one, two = (texts(tmp_path / folder, columns=columns, split=way) for folder in ("one", "two"))
     for split in SPLITS:
         assert sorted(one[split].splitlines()) == sorted(two[split].splitlines())
     assert sum(len(text.splitlines()) for text in one.values()) == 300
@@ -152,16 +151,18 @@ def test_splits_do_not_hang_on_the_order_of_shards(way: str, size: str, tmp_path
         latest = max(days[line] for line in one["train"].splitlines())
         assert all(days[line] > latest for line in one["test"].splitlines())
     else:
-        assert texts(tmp_path / "one", columns=columns, split_by="random:2") != one
+        assert texts(tmp_path / "one", columns=columns, split="random:2") != one
 
 
 def test_wrong_splits(tmp_path: Path) -> None:
     write_table(tmp_path / "x.jsonl", ROWS)
-    for way in ("hash:1", "random", "never"):
-        with pytest.raises(InputError, match=f"--split-by {way}: choose order, hash, time"):
-            texts(tmp_path / "x.jsonl", columns={"text": "body"}, split_by=way)
+    for way in ("hash:1", "random", "never", "random:"):
+        with pytest.raises(
+            InputError, match=f"text.split={way}: choose one of ordered, hash"
+        ):
+            TextConfig(split=way)
     with pytest.raises(InputError, match="name the column with the time"):
-        texts(tmp_path / "x.jsonl", columns={"text": "body"}, split_by="time")
+        texts(tmp_path / "x.jsonl", columns={"text": "body"}, split="time")
 
 
 def test_a_dataset_of_hugging_face(size: str, tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def _open(data: str, config: RunConfig, *, checked: bool = False) -> Corpus:
         labelled=text.labelled,
         plain=text.plain,
         columns=text.columns,
-        split_by=text.split_by,
+        split=text.split,
         strict=text.strict,
         checked=checked,
     )
