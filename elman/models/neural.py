@@ -19,6 +19,7 @@ from elman.models.contract import LanguageModel
 from elman.models.network import Network, NeuralConfig, rows
 from elman.models.weights import NotFinite, check_counts, is_packed, step_in_eight_bits
 from elman.state import State, replace_rows
+from elman.text.tokenizer import count_ids
 
 
 class NeuralModel(Network, LanguageModel):
@@ -105,7 +106,7 @@ class NeuralModel(Network, LanguageModel):
     @classmethod
     def build(cls, config: Any, ids: np.ndarray, tokens: Sequence[str], eos_id: int) -> NeuralModel:
         """A new model for a vocabulary, from the ids of the training text."""
-        counts = torch.from_numpy(np.bincount(ids, minlength=len(tokens)))
+        counts = torch.from_numpy(count_ids(ids, len(tokens)))
         return cls(config, Material(counts, eos_id, tokens, ids))
 
     def facts(self) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from elman.text.tables import check_columns
 
 EOS = "<eos>"
 UNKNOWN = "<unk>"
+_CHUNK = 1 << 22  # ids that are counted at a time
 
 
 @dataclass(kw_only=True)
@@ -81,7 +82,7 @@ class IdWriter:
 
     def counts(self, size: int) -> np.ndarray:
         """How often each preliminary number occurs."""
-        return sum((np.bincount(part, minlength=size) for part in self._parts), np.zeros(size, int))
+        return sum((count_ids(part, size) for part in self._parts), np.zeros(size, np.int64))
 
     def renumber(self, table: np.ndarray) -> None:
         """Replace preliminary numbers by ids."""
@@ -326,6 +327,14 @@ def no_surrogates(text: str) -> bytes:
             f"character {error.start + 1} of the text is half a character "
             f"(U+{ord(text[error.start]):04X}), which has no UTF-8 form: remove it"
         ) from None
+
+
+def count_ids(ids: np.ndarray, size: int) -> np.ndarray:
+    """How often each id occurs; the ids may be in a file larger than memory."""
+    counts = np.zeros(size, dtype=np.int64)
+    for start in range(0, len(ids), _CHUNK):
+        counts += np.bincount(ids[start : start + _CHUNK], minlength=size)
+    return counts
 
 
 def after_mark(ids: np.ndarray, mark: int, eos_id: int, until: int | None = None) -> np.ndarray:

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny import sentences
+from tiny import sentences, train_tiny, weights, write_sentences
 
 from elman.errors import InputError
 from elman.tasks.language_modelling import id_files
 from elman.tasks.language_modelling.id_files import count_unknown, encode_ids, learn_ids
+from elman.tasks.task import resume, train
 from elman.text import TOKENIZERS, streamed, tokenizer_to_data, train_tokenizer
 from elman.text.running_text import open_running_text
 from elman.text.streamed import StreamedDocument
@@ -132,3 +133,25 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("ELMAN_CACHE", str(tmp_path / "file"))
     with pytest.raises(InputError, match="cannot be written .*; set ELMAN_CACHE"):
         learn_ids(write_text(tmp_path / "data"), TextConfig(), lambda what: None)
+
+
+def test_training_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counting and a network, with the text in memory and streamed."""
+    data = write_sentences(tmp_path / "data")
+    found = {}
+    for size in (10**9, 100):
+        monkeypatch.setattr(streamed, "IN_MEMORY", size)
+        network = train_tiny(data, tmp_path / f"network{size}")
+        counts = train("ngram", data=str(data), out=tmp_path / f"counts{size}")
+        facts = {name: network.facts[name] for name in ("data", "validation")}
+        found[size] = weights(network), facts, counts.facts["validation"]
+    assert found[100] == found[10**9]
+    assert [*(tmp_path / "cache").iterdir()]
+
+
+def test_a_resumed_training_finds_its_ids(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(streamed, "IN_MEMORY", 100)
+    data = write_sentences(tmp_path / "data")
+    train_tiny(data, tmp_path / "run")
+    longer = resume(tmp_path / "run", overrides=["training.epochs=3"])
+    assert longer.facts["training"]["epochs"] == 3

@@ -157,9 +157,7 @@ def test_splits_do_not_hang_on_the_order_of_shards(way: str, size: str, tmp_path
 def test_wrong_splits(tmp_path: Path) -> None:
     write_table(tmp_path / "x.jsonl", ROWS)
     for way in ("hash:1", "random", "never", "random:"):
-        with pytest.raises(
-            InputError, match=f"text.split={way}: choose one of ordered, hash"
-        ):
+        with pytest.raises(InputError, match=f"text.split={way}: choose one of ordered, hash"):
             TextConfig(split=way)
     with pytest.raises(InputError, match="name the column with the time"):
         texts(tmp_path / "x.jsonl", columns={"text": "body"}, split="time")

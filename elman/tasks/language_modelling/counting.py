@@ -10,6 +10,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from elman.counts.estimate import IMPORTED, NgramConfig
 from elman.errors import InputError
 from elman.evaluation.measures import MeasureTable
@@ -80,7 +82,7 @@ class Counting(TextTask):
         lesson = cls.prepare(cls.opened(data, config), config, order.told)
         task, tokenizer = lesson.task, lesson.task.tokenizer
         model = MODELS.choose(config.kind).fit(
-            lesson.train,
+            np.asarray(lesson.train, dtype=np.int64),
             config.model,
             vocabulary_size=len(tokenizer),
             eos_id=tokenizer.eos_id,
@@ -114,9 +116,9 @@ class Counting(TextTask):
 
 def _validate(lesson: Lesson, model: Any) -> dict[str, Any] | None:
     """Perplexity on the validation text; `evaluate` measures in full."""
-    ids = lesson.valid
-    if ids is None:
+    if lesson.valid is None:
         return None
+    ids = np.asarray(lesson.valid, dtype=np.int64)
     nats = float(-model.log_probs(ids).sum())
     perplexity = math.exp(nats / len(ids)) if math.isfinite(nats) else None
     return {"perplexity": perplexity, "tokens": len(ids)}

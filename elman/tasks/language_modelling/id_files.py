@@ -36,7 +36,7 @@ from elman.text import (
 )
 from elman.text.reader import Document, named
 from elman.text.streamed import StreamedDocument
-from elman.text.tokenizer import IdWriter, TextConfig, Tokenizer
+from elman.text.tokenizer import IdWriter, TextConfig, Tokenizer, count_ids
 
 Told = Callable[[str], None]
 _FORMAT = 1  # of the files; another number makes them anew
@@ -208,9 +208,7 @@ class _Files(IdWriter):
 
     def counts(self, size: int) -> np.ndarray:
         self._make_certain()
-        return sum(
-            (np.bincount(part, minlength=size) for part in self._chunks()), np.zeros(size, int)
-        )
+        return count_ids(self._mapped(), size)
 
     def renumber(self, table: np.ndarray) -> None:
         # Into a new file: half a renumbered file could not be told from a whole one.

@@ -26,7 +26,7 @@ from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.task import Lesson
 from elman.tasks.trained import Trained
 from elman.text.raw_words import RawWords
-from elman.text.tokenizer import after_mark
+from elman.text.tokenizer import after_mark, count_ids
 from elman.text.words import Words
 
 _VALIDATION_WINDOW = 100  # tokens at a time; does not change the result
@@ -82,7 +82,7 @@ class LanguageModelling(TextTask, GradientTask):
         return self.build(examples)
 
     def outline(self, examples: np.ndarray) -> nn.Module | None:
-        counts = torch.from_numpy(np.bincount(examples, minlength=len(self.tokenizer)))
+        counts = torch.from_numpy(count_ids(examples, len(self.tokenizer)))
         return self._outline(Material(counts, self.tokenizer.eos_id, self.tokenizer.tokens))
 
     def saved_outline(self, shapes: Shapes, file: Path, facts: dict[str, Any]) -> nn.Module | None:
