@@ -47,7 +47,7 @@ GROUPS = {
     },
     "Measure": {
         "evaluate": "Evaluate a run on a dataset: perplexity, or the measures of its task.",
-        "compare": "Compare several language models on one text.",
+        "compare": "Compare several runs of one task on the same data.",
         "surprisal": "Compute the surprisal, entropy and rank of every word in a text.",
         "score": "",
         "minimal-pairs": "Measure how often a model prefers the good sentence of a minimal pair.",
