@@ -38,7 +38,7 @@ GROUPS = {
     "Train and plan": {
         "train": "Train a model on a text or a dataset and save it as a run folder.",
         "plan": "Estimate what a training costs on this machine: operations, memory, minutes.",
-        "data": "Describe a text file, a folder of splits, or a built-in corpus.",
+        "data": "Describe data: what it is, how much, its vocabulary and labels, possible problems.",
         "list": "List the components you can choose: recipes, cells, tokenizers and more.",
     },
     "Use": {
