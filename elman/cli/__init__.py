@@ -38,7 +38,7 @@ GROUPS = {
     "Train and plan": {
         "train": "Train a model on a text or a dataset and save it as a run folder.",
         "plan": "Estimate what a training costs on this machine: operations, memory, minutes.",
-        "data": "Describe data: what it is, how much, its vocabulary and labels, possible problems.",
+        "data": "Describe data: what it is, how much, vocabulary, labels, possible problems.",
         "list": "List the components you can choose: recipes, cells, tokenizers and more.",
     },
     "Use": {

@@ -23,7 +23,7 @@ def data(
     write: str | None = None,
     json: Json = False,
 ) -> None:
-    """Describe data: what it is, how much, its vocabulary and labels, possible problems.
+    """Describe data: what it is, how much, vocabulary, labels, possible problems.
 
     Works for running text, labelled texts, tagged sentences, pairs of texts and questions on
     passages. The content decides which of them it is.
@@ -65,23 +65,29 @@ def data(
 
 
 def _print_splits(found: DataOverview) -> None:
-    header = ["split", found.unit, "", "tokens", "characters", "median", "95 %", "longest"]
+    several = any(len(split.sides) > 1 for split in found.splits.values())
     rows = []
     for name, split in found.splits.items():
         for place, (side, counts) in enumerate(split.sides.items()):
-            shown: list[Any] = [name, split.examples] if place == 0 else ["", ""]
-            lengths = counts.quantiles().values()
+            shown: list[Any] = [name, split.examples, split.duplicates, split.in_train]
             unknown = split.unknown.get(side)
-            share = "" if unknown is None else f"{unknown:.1%}"
             rows.append(
-                [*shown, side, counts.tokens, counts.characters, *lengths, len(counts.words), share]
+                [
+                    *(shown if place == 0 else [""] * len(shown)),
+                    *([side] if several else []),
+                    *(counts.tokens, counts.characters, *counts.quantiles().values()),
+                    *(len(counts.words), "" if unknown is None else f"{unknown:.1%}"),
+                ]
             )
     print()
-    print_table([*header, "vocabulary", "unknown"], rows)
+    sizes = ["tokens", "characters", "median", "95 %", "longest", "vocabulary", "unknown"]
+    sides = ["side"] if several else []
+    print_table(["split", found.unit, "copies", "in train", *sides, *sizes], rows)
+    print(
+        f"copies: of earlier {found.unit}; in train: {found.unit} that the training split has too; "
+        "median, 95 %, longest: tokens; unknown: share of tokens that training never sees"
+    )
     print(f"tokens: {TOKENS[found.tokenizer]}; suggested tokenizer: {found.tokenizer}")
-    if len(found.splits) > 1:
-        first = next(iter(found.splits))
-        print(f"lengths in tokens; unknown: share of tokens that {first} does not have")
 
 
 def _print_labels(found: DataOverview) -> None:

@@ -8,15 +8,25 @@ clear is read as text, with a note. Called by the overview of the data. Works wi
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from elman.errors import InputError
-from elman.tasks.answering.reader import read_questions
-from elman.tasks.classification.columns import Layout, find_layout
-from elman.tasks.classification.reader import read_labelled
+from elman.tasks.classification.columns import find_layout
+from elman.tasks.data_examples import (
+    MINIMAL_PAIR,
+    Examples,
+    asked_examples,
+    body_of,
+    examples_of_lines,
+    first_of,
+    labelled_examples,
+    minimal_pairs,
+    paired_examples,
+    tagged_examples,
+    whole_table,
+)
 from elman.tasks.recipe_choice import (
     MOST_REPEATED,
     PAIRS,
@@ -25,62 +35,28 @@ from elman.tasks.recipe_choice import (
     is_parallel,
     is_squad,
 )
-from elman.tasks.tagging.reader import read_tagged
-from elman.tasks.translation.pairs import read_pairs
 from elman.tasks.translation.parallel import open_parallel, stem_and_ending
 from elman.text.corpora import CORPORA, Corpus, files_in, open_corpus
 from elman.text.example_splits import Splitter
 from elman.text.file_shapes import looks_like
 from elman.text.reader import Document, read_document
-from elman.text.tables import TextTable, read_table, table_separator
 from elman.text.task_config import PairConfig
 
 TEXT, LABELLED, TAGGED = "running text", "labelled texts", "tagged sentences"
 PARALLEL, QUESTIONS = "pairs of texts", "questions on passages"
+MINIMAL, UNCLEAR = "minimal pairs", "not clear"
 UNITS = {
     TEXT: "lines",
     LABELLED: "texts",
     TAGGED: "sentences",
     PARALLEL: "pairs",
     QUESTIONS: "questions",
+    MINIMAL: "pairs",
+    UNCLEAR: "lines",
 }
+_SAMPLE = 10_000  # characters
 _LISTS = 2  # .txt files without splits that make a folder of lists
 _LANGUAGES = ("en", "de")  # shown first if parallel files are in more than two
-
-
-@dataclass
-class Examples:
-    """Texts in columns, such as source and target, with a label or tags each."""
-
-    columns: dict[str, Sequence[Any]]  # texts, or lists of words
-    labels: Sequence[str] = ()  # one per example
-    tags: Sequence[Sequence[str]] = ()  # one per word
-    keys: Sequence[Hashable] = ()  # what makes two examples the same; default: their columns
-    empty_labels: int = 0
-
-    def __len__(self) -> int:
-        return len(self.keys) or len(next(iter(self.columns.values())))
-
-    def identities(self) -> Iterator[Hashable]:
-        """What makes two examples the same."""
-        if self.keys:
-            return iter(self.keys)
-        if len(self.columns) == 1:
-            return iter(next(iter(self.columns.values())))
-        return zip(*self.columns.values(), strict=True)
-
-    def take(self, rows: Sequence[int]) -> Examples:
-        """Some of them; a column of its own length, like passages, keeps the used ones."""
-
-        def some(column: Sequence[Any]) -> Sequence[Any]:
-            return [column[row] for row in rows] if column else column
-
-        return Examples(
-            {name: some(column) for name, column in self.columns.items()},
-            some(self.labels),
-            some(self.tags),
-            some(self.keys),
-        )
 
 
 @dataclass
@@ -92,6 +68,7 @@ class Dataset:
     splits: dict[str, Examples]
     documents: dict[str, Document]  # of every split, or of the one file
     whole: Examples | None = None  # of one file, in its order, if it was split by chance
+    lists: bool = False  # a folder of lists, whose file names are the labels
     notes: list[str] = field(default_factory=list)
 
 
@@ -103,12 +80,14 @@ def read_data(data: str, columns: dict[str, str] | None = None) -> Dataset:
         return _read_lists(Path(data))
     if not built_in and is_parallel(data):
         config, notes = _languages(data)
-        return _read(open_parallel(data, config), PARALLEL, lambda d: _pairs(d, config), notes)
+        return _read(
+            open_parallel(data, config), PARALLEL, lambda d: paired_examples(d, config), notes
+        )
     corpus = open_corpus(data)
     document = corpus.whole or next(iter(corpus.documents.values()))
     if built_in:
         kind = PARALLEL if data.partition(":")[0] in PAIRS else TEXT
-        return _read(corpus, kind, lambda d: _pairs(d, PairConfig()))
+        return _read(corpus, kind, lambda d: paired_examples(d, PairConfig()))
     kind, notes = _kind_of(document, columns)
     return _read(corpus, kind, lambda d: _READERS[kind](d, columns), notes)
 
@@ -119,8 +98,10 @@ def _read(
     read: Callable[[Document], Examples],
     notes: Sequence[str] = (),
 ) -> Dataset:
-    if kind == TEXT:
-        splits = {split: _lines(document) for split, document in corpus.documents.items()}
+    if kind in (TEXT, UNCLEAR):
+        splits = {
+            split: examples_of_lines(document) for split, document in corpus.documents.items()
+        }
         documents = corpus.documents
         found = [*corpus.notes, *(note for one in documents.values() for note in one.notes)]
         return Dataset(corpus.name, kind, splits, documents, notes=[*found, *notes])
@@ -130,11 +111,13 @@ def _read(
         found = [*corpus.notes, *(note for one in documents.values() for note in one.notes)]
         return Dataset(corpus.name, kind, splits, documents, notes=[*found, *notes])
     every = read(corpus.whole)
+    documents, found = {"all": corpus.whole}, [*corpus.whole.notes, *notes]
+    if kind == MINIMAL:
+        return Dataset(corpus.name, kind, {"all": every}, documents, notes=found)
     parts = _splitter(every).split(range(len(every)))
     splits = {split: every.take(rows) for split, rows in parts.items() if rows}
-    note = f"one file: its {UNITS[kind]} were split at random, as in training"
-    documents = {"all": corpus.whole}
-    return Dataset(corpus.name, kind, splits, documents, every, [*corpus.whole.notes, note, *notes])
+    found.append(f"one file: its {UNITS[kind]} were split at random, as in training")
+    return Dataset(corpus.name, kind, splits, documents, every, notes=found)
 
 
 def _splitter(every: Examples) -> Splitter:
@@ -163,15 +146,19 @@ def _kind_of(document: Document, columns: dict[str, str]) -> tuple[str, list[str
         return TAGGED, []
     if shape.startswith("JSON") and is_squad(document):
         return QUESTIONS, []
+    if shape == "JSON lines" and all(f'"{key}"' in document.text[:_SAMPLE] for key in MINIMAL_PAIR):
+        return MINIMAL, ["minimal pairs are for elman minimal-pairs, not for training"]
     if shape != "JSON" and (kind := _kind_of_table(document)):
         return kind, []
-    what = f"this looks like {shape}, not running text; it is not clear what it contains"
-    return TEXT, [f"{what}; name the columns of a table: --columns text=…,label=…"]
+    return UNCLEAR, [
+        f"this looks like {shape}, but it is not clear what it contains, so its lines were counted "
+        "as they are; name the columns of a table: --columns text=…,label=…"
+    ]
 
 
 def _kind_of_table(document: Document) -> str | None:
     """Labels repeat; the translations of different texts do not."""
-    table = _table(document)
+    table = whole_table(document)
     names = {str(cell).strip().lower() for cell in table.names or table.rows[0][1]}
     if {"source", "target"} <= names or {"en", "de"} <= names:
         return PARALLEL
@@ -179,8 +166,8 @@ def _kind_of_table(document: Document) -> str | None:
         layout = find_layout(table, {})
     except InputError:
         return None
-    body = _body(table, layout)
-    labels = {str(_first_of(row, layout.label)) for _, row in body}
+    body = body_of(table, layout)
+    labels = {str(first_of(row, layout.label)) for _, row in body}
     if layout.text and layout.label and len(labels) <= max(2, MOST_REPEATED * len(body)):
         return LABELLED
     return PARALLEL if table.width == 2 else None
@@ -217,74 +204,6 @@ def _languages(data: str) -> tuple[PairConfig, list[str]]:
     return PairConfig(source=source, target=target), notes
 
 
-# Readers ------------------------------------------------------------------------------------------
-
-
-def _lines(document: Document) -> Examples:
-    return Examples({"text": document.text.removesuffix("\n").split("\n")})
-
-
-def _labelled(document: Document, columns: dict[str, str]) -> Examples:
-    if table_separator(document) is not None:
-        return _labelled_rows(document, columns)
-    examples = read_labelled(document, columns=columns)
-    texts = [" ".join(example.texts) for example in examples]
-    return Examples({"text": texts}, [example.label for example in examples])
-
-
-def _labelled_rows(document: Document, columns: dict[str, str]) -> Examples:
-    """The rows of a table; unlike for training, texts and labels may be empty."""
-    table = _table(document)
-    layout = find_layout(table, columns)
-    rows = [row for _, row in _body(table, layout)]
-    labels = [str(_first_of(row, layout.label) or "").strip() for row in rows]
-    document.notes.append(f"{document.name}: {layout.describe(len({*labels} - {''}))}")
-    sides = {"text": layout.text, "text2": layout.text2}
-    texts: dict[str, Sequence[Any]] = {
-        name: [str(_first_of(row, places) or "") for row in rows]
-        for name, places in sides.items()
-        if places
-    }
-    return Examples(texts, labels, empty_labels=labels.count(""))
-
-
-def _table(document: Document) -> TextTable:
-    separator = table_separator(document)
-    if separator is None:
-        raise InputError(f"{document.name}: is not a table; leave out --columns")
-    return read_table(document, separator)
-
-
-def _body(table: TextTable, layout: Layout) -> list[tuple[int, list[Any]]]:
-    return table.rows[1:] if layout.header and not table.names else table.rows
-
-
-def _first_of(row: list[Any], places: tuple[int, ...]) -> Any:
-    return next((row[place] for place in places if row[place] is not None), None)
-
-
-def _tagged(document: Document, columns: dict[str, str]) -> Examples:
-    sentences = read_tagged(document)
-    words = [sentence.words for sentence in sentences]
-    return Examples({"text": words}, tags=[sentence.tags for sentence in sentences])
-
-
-def _pairs(document: Document, config: PairConfig) -> Examples:
-    pairs = read_pairs(document, config)
-    columns: dict[str, Sequence[Any]] = {"target": [pair.target for pair in pairs]}
-    if all(isinstance(pair.source, str) for pair in pairs):
-        columns = {"source": [pair.source for pair in pairs], **columns}
-    return Examples(columns)
-
-
-def _asked(document: Document, columns: dict[str, str]) -> Examples:
-    read = read_questions(document)
-    asked = [(one.question.text, one.passage.text) for one in read]
-    answers = [one.answers[0].text if one.answers else "" for one in read]
-    questions, passages = ([both[place] for both in asked] for place in (0, 1))
-    return Examples({"question": questions, "passage": passages, "answer": answers}, keys=asked)
-
-
 def _read_lists(folder: Path) -> Dataset:
     """A folder of lists: the name of each file is the label of its lines."""
     documents = {path.stem: read_document(path) for path in files_in(folder)}
@@ -299,13 +218,14 @@ def _read_lists(folder: Path) -> Dataset:
         f"{len(documents)} lists: the name of each file is the label of its lines; train a "
         "language model on them with --set text.labelled=true"
     )
-    return Dataset(str(folder), LABELLED, {"all": every}, documents, notes=notes)
+    return Dataset(str(folder), LABELLED, {"all": every}, documents, notes=notes, lists=True)
 
 
 _READERS: dict[str, Callable[[Document, dict[str, str]], Examples]] = {
-    TEXT: lambda document, columns: _lines(document),
-    LABELLED: _labelled,
-    TAGGED: _tagged,
-    PARALLEL: lambda document, columns: _pairs(document, PairConfig(columns=columns)),
-    QUESTIONS: _asked,
+    TEXT: lambda document, columns: examples_of_lines(document),
+    LABELLED: labelled_examples,
+    TAGGED: tagged_examples,
+    PARALLEL: lambda document, columns: paired_examples(document, PairConfig(columns=columns)),
+    QUESTIONS: asked_examples,
+    MINIMAL: minimal_pairs,
 }

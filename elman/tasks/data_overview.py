@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from elman.tasks.data_kinds import TEXT, UNITS, Dataset, Examples, read_data
+from elman.tasks.data_examples import Examples
+from elman.tasks.data_kinds import TEXT, UNCLEAR, UNITS, Dataset, read_data
 from elman.text import guess_tokenizer
 
 Split = Callable[[str], list[str]]
@@ -149,7 +150,7 @@ class DataOverview:
         examples = next(iter(self.dataset.splits.values()))
         count = len(examples)
         rows = [*dict.fromkeys(count * place // _EXAMPLES for place in range(_EXAMPLES))]
-        if self.kind == TEXT:  # lines with text
+        if self.kind in (TEXT, UNCLEAR):  # lines with text
             lines = examples.columns["text"]
             rows = [*dict.fromkeys(_next_line(lines, row) for row in rows)]
         return [_example(examples, row) for row in rows if row < count]
@@ -179,26 +180,28 @@ def describe_data(data: str, columns: dict[str, str] | None = None) -> DataOverv
 
     dataset = read_data(str(data), columns)
     tokenizer = guess_tokenizer(_sample(dataset))
-    split = {"words": str.split, "raw-words": _RAW.findall, "bpe": _characters}[tokenizer]
+    ways: dict[str, Split] = {"words": str.split, "raw-words": _RAW.findall, "bpe": _characters}
     splits: dict[str, SplitOverview] = {}
     seen: dict[int, str] = {}  # examples of the training split, as hashes, with their labels
-    for name, examples in dataset.splits.items():
-        own = seen if not splits else {}
-        splits[name] = _describe(examples, split, own, seen if splits else {}, dataset.kind == TEXT)
-    train = next(iter(splits.values()))
-    for one in [*splits.values()][1:]:
-        one.unknown = {
-            side: counts.unknown_share(train.sides[side]) for side, counts in one.sides.items()
-        }
+    fewest = _FEWEST_WORDS if dataset.kind in (TEXT, UNCLEAR) else 1
+    for name, examples in dataset.splits.items():  # the training split comes first
+        own, before = (seen, {}) if name == "train" else ({}, seen)
+        splits[name] = _describe(examples, ways[tokenizer], own, before, fewest)
+    train = splits.get("train")
+    for name, one in splits.items():
+        if train is not None and name != "train":
+            one.unknown = {
+                side: counts.unknown_share(train.sides[side]) for side, counts in one.sides.items()
+            }
     found = DataOverview(dataset, tokenizer, splits, [])
     found.warnings = find_problems(found)
     return found
 
 
 def _describe(
-    examples: Examples, split: Split, own: dict[int, str], train: dict[int, str], running: bool
+    examples: Examples, split: Split, own: dict[int, str], train: dict[int, str], fewest: int
 ) -> SplitOverview:
-    """Count a split; `own` is filled with its examples."""
+    """Count a split; `own` is filled with its examples that have at least `fewest` tokens."""
     sides = {
         # Questions share their passages.
         name: count_texts(dict.fromkeys(column) if name == "passage" else column, split)
@@ -211,7 +214,7 @@ def _describe(
     labels.pop("", None)
     duplicates = conflicts = in_train = 0
     for row, identity in enumerate(examples.identities()):
-        if lengths[row] < (_FEWEST_WORDS if running else 1):
+        if lengths[row] < fewest:
             continue
         key = hash(identity)
         label = examples.labels[row] if examples.labels else ""

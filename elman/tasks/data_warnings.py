@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from elman.tasks.data_kinds import LABELLED, PARALLEL, QUESTIONS, TAGGED, TEXT
+from elman.tasks.data_kinds import LABELLED, PARALLEL, QUESTIONS, TAGGED, TEXT, UNCLEAR
 from elman.text.tag_schemes import is_scheme
 
 if TYPE_CHECKING:
@@ -24,21 +25,18 @@ _SORTED = 0.2  # share of the changes of label that a random order would have
 _FEWEST = 20  # examples whose order says something
 _LONG = {TEXT: 10_000, LABELLED: 1_000, TAGGED: 500, PARALLEL: 100, QUESTIONS: 2_000}  # tokens
 _SHOWN = 5  # names in a message
+_MANY = 0.01  # share of copies that is reported
 _MOJIBAKE = re.compile(r"Ã[\x80-\xbf©¤¶¼]|â€[™œ\x9d“”¦]|Â[ °»«]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 
 
 def find_problems(found: DataOverview) -> list[str]:
     """One line per problem."""
-    first, *_ = found.splits
+    first, split = next(iter(found.splits.items()))
     warnings = [
-        *_about_labels(found, found.splits[first], first),
+        *_about_labels(found, split, first),
         *_about_order(found),
-        *(
-            line
-            for name, split in found.splits.items()
-            for line in _about_texts(found, name, split)
-        ),
+        *(line for one in found.splits.items() for line in _about_texts(found, *one)),
         *(line for document in found.dataset.documents.values() for line in _encoding(document)),
     ]
     return [*dict.fromkeys(warnings)]
@@ -55,8 +53,8 @@ def _about_labels(found: DataOverview, train: SplitOverview, name: str) -> Itera
     elif count > _SKEWED * total:
         instead = "F1 of spans" if label == "O" and is_scheme(train.labels) else "macro F1"
         yield (
-            f"{name}: {count / total:.0%} of the {items} have the {what} {label!r}, so a model that "
-            f"always predicts it looks good by accuracy; judge by {instead}"
+            f"{name}: {count / total:.0%} of the {items} have the {what} {label!r}, so a model "
+            f"that always predicts it looks good by accuracy; judge by {instead}"
         )
     rare = {label: count for label, count in train.labels.items() if count < _RARE}
     if rare:
@@ -76,6 +74,8 @@ def _about_labels(found: DataOverview, train: SplitOverview, name: str) -> Itera
 def _about_order(found: DataOverview) -> Iterator[str]:
     """Whether labels come in blocks."""
     whole = found.dataset.whole
+    if found.dataset.lists:
+        return
     parts = {"the file": whole} if whole is not None else found.dataset.splits
     for name, examples in parts.items():
         if is_sorted(examples.labels):
@@ -92,32 +92,33 @@ def is_sorted(labels: Sequence[str]) -> bool:
         return False
     same = sum((n / count) ** 2 for n in Counter(labels).values())
     expected = (count - 1) * (1 - same)
-    changes = sum(one != other for one, other in zip(labels, labels[1:], strict=False))
+    changes = sum(one != other for one, other in pairwise(labels))
     return changes < _SORTED * expected
 
 
 def _about_texts(found: DataOverview, name: str, split: SplitOverview) -> Iterator[str]:
     unit, count = found.unit, split.examples
-    if split.duplicates:
+    if split.duplicates >= _MANY * count:
         yield f"{name}: {split.duplicates:,} of {count:,} {unit} are copies of earlier ones"
     if split.conflicts:
-        yield f"{name}: {split.conflicts:,} of these copies have a different label"
-    if split.in_train:
+        yield f"{name}: {split.conflicts:,} {unit} are copies of earlier ones with another label"
+    if split.in_train and split.in_train >= _MANY * count:
         yield (
-            f"{name}: {split.in_train:,} of {count:,} {unit} are in the training split too, so "
-            "results on them are too good; remove them from one of the splits"
+            f"{name}: {split.in_train:,} of {count:,} {unit} are in the training split too; a "
+            "result on them says nothing about new data"
         )
-    if split.empty and found.kind != TEXT:
+    if split.empty and found.kind not in (TEXT, UNCLEAR):
         left = "are not trained on" if found.kind == PARALLEL else "are refused; remove them"
         yield f"{name}: {split.empty:,} of {count:,} {unit} have an empty text and {left}"
     if split.empty_labels:
         yield f"{name}: {split.empty_labels:,} of {count:,} {unit} have no label; they are refused"
+    most = _LONG.get(found.kind, _LONG[TEXT])
     for side, counts in split.sides.items():
-        long = int((counts.lengths > _LONG[found.kind]).sum())
-        if long:
+        if long := int((counts.lengths > most).sum()):
+            what = unit if side == "text" else f"{side}s"
             yield (
-                f"{name}: {long:,} {side}s have more than {_LONG[found.kind]:,} tokens (the longest "
-                f"has {counts.lengths.max():,}); {_about_long(found.kind)}"
+                f"{name}: {long:,} {what} have more than {most:,} tokens (the longest has "
+                f"{counts.lengths.max():,}); {_about_long(found.kind)}"
             )
 
 
@@ -133,22 +134,13 @@ def _encoding(document: Document) -> Iterator[str]:
     if not text.isascii():
         if lost := text.count("\ufffd"):
             yield f"{name}: {lost:,} characters were lost in an earlier conversion (U+FFFD)"
-        garbled = [*_first_matches(_MOJIBAKE, text)]
-        if len(garbled) > 1:
+        if garbled := _MOJIBAKE.findall(text):
             yield (
-                f"{name}: looks like UTF-8 that was read as Latin-1 (such as {garbled[0]!r}); "
-                "convert it from the original again"
+                f"{name}: {len(garbled):,} characters look like UTF-8 that was read as Latin-1 "
+                f"(such as {garbled[0]!r}); convert them from the original again"
             )
-    if control := next(_first_matches(_CONTROL, text), None):
-        yield f"{name}: contains control characters (such as {control!r}); remove them"
-
-
-def _first_matches(pattern: re.Pattern[str], text: str) -> Iterator[str]:
-    """A few matches."""
-    for number, match in enumerate(pattern.finditer(text)):
-        if number == _SHOWN:
-            return
-        yield match.group()
+    if control := _CONTROL.findall(text):
+        yield f"{name}: contains {len(control):,} control characters (such as {control[0]!r})"
 
 
 def _names(labels: Iterable[str]) -> str:

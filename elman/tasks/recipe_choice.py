@@ -106,6 +106,7 @@ def has_labels_first(text: str) -> bool:
 
 
 def is_squad(document: Document) -> bool:
+    """Whether a JSON document has the format of SQuAD."""
     sample = document.text[:_SAMPLE]
     return '"paragraphs"' in sample and '"qas"' in sample
 
