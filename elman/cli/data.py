@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from elman.cli.arguments import Columns, Json
-from elman.cli.output import note, print_json, print_table, tell
+from elman.cli.output import note, print_json, print_table
 from elman.errors import InputError
 from elman.figures.files import make_folder, writing
 from elman.tasks.data_overview import TOKENS, DataOverview, SplitOverview, describe_data
@@ -58,10 +58,12 @@ def data(
     _print_labels(found)
     _print_words(found)
     _print_examples(found)
+    if found.warnings:
+        print()
+    for message in found.warnings:
+        print(f"warning: {message}")
     for message in found.dataset.notes:
         note(message)
-    for message in found.warnings:
-        tell(f"warning: {message}")
 
 
 def _print_splits(found: DataOverview) -> None:

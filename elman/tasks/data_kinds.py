@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -40,6 +41,7 @@ from elman.text.corpora import CORPORA, Corpus, files_in, open_corpus
 from elman.text.example_splits import Splitter
 from elman.text.file_shapes import looks_like
 from elman.text.reader import Document, read_document
+from elman.text.tables import TextTable
 from elman.text.task_config import PairConfig
 
 TEXT, LABELLED, TAGGED = "running text", "labelled texts", "tagged sentences"
@@ -55,6 +57,7 @@ UNITS = {
     UNCLEAR: "lines",
 }
 _SAMPLE = 10_000  # characters
+_ENOUGH = 4_000_000  # characters of a table
 _LISTS = 2  # .txt files without splits that make a folder of lists
 _LANGUAGES = ("en", "de")  # shown first if parallel files are in more than two
 
@@ -158,7 +161,7 @@ def _kind_of(document: Document, columns: dict[str, str]) -> tuple[str, list[str
 
 def _kind_of_table(document: Document) -> str | None:
     """Labels repeat; the translations of different texts do not."""
-    table = whole_table(document)
+    table = _first_rows(document)
     names = {str(cell).strip().lower() for cell in table.names or table.rows[0][1]}
     if {"source", "target"} <= names or {"en", "de"} <= names:
         return PARALLEL
@@ -171,6 +174,16 @@ def _kind_of_table(document: Document) -> str | None:
     if layout.text and layout.label and len(labels) <= max(2, MOST_REPEATED * len(body)):
         return LABELLED
     return PARALLEL if table.width == 2 else None
+
+
+def _first_rows(document: Document) -> TextTable:
+    """The table of the first megabytes, which show what it contains."""
+    text = document.text
+    if len(text) > _ENOUGH:
+        beginning = Document(document.name, text[: text.rfind("\n", 0, _ENOUGH) + 1])
+        with suppress(InputError):  # it may end inside a quoted cell
+            return whole_table(beginning)
+    return whole_table(document)
 
 
 def _is_lists(data: str) -> bool:
