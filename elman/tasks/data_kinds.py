@@ -58,7 +58,7 @@ UNITS = {
 }
 _SAMPLE = 10_000  # characters
 _ENOUGH = 4_000_000  # characters of a table
-_LISTS = 2  # .txt files without splits that make a folder of lists
+_LISTS = 3  # .txt files without splits that make a folder of lists
 _LANGUAGES = ("en", "de")  # shown first if parallel files are in more than two
 
 

@@ -112,10 +112,10 @@ def test_questions_on_passages(tmp_path: Path) -> None:
 
 def test_lists_minimal_pairs_and_unclear_tables(tmp_path: Path) -> None:
     (tmp_path / "lists").mkdir()
-    for label in ("Dutch", "Greek"):
+    for label in ("Dutch", "Greek", "Irish"):
         (tmp_path / "lists" / f"{label}.txt").write_text("".join(f"{label}{n}\n" for n in range(9)))
     lists = describe_data(str(tmp_path / "lists"))
-    assert lists.splits["all"].labels == {"Dutch": 9, "Greek": 9}
+    assert lists.splits["all"].labels == {"Dutch": 9, "Greek": 9, "Irish": 9}
     good = '{"sentence_good": "he is", "sentence_bad": "he are"}\n' * 20
     (tmp_path / "pairs.jsonl").write_text(good)
     assert describe_data(str(tmp_path / "pairs.jsonl")).kind == "minimal pairs"
