@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from elman.errors import ElmanError, InputError
     from elman.experiments.reproduce.row import reproduce
     from elman.tasks.classification.estimator import Classifier
-    from elman.tasks.language_modelling.comparison import compare
+    from elman.tasks.comparison import compare
     from elman.tasks.language_modelling.estimator import LanguageModel
     from elman.tasks.language_modelling.trained import TrainedModel
     from elman.tasks.tagging.estimator import Tagger
@@ -51,7 +51,7 @@ _HOMES = {
     "Trained": "elman.tasks.trained",
     "TrainedModel": "elman.tasks.language_modelling.trained",
     "Translator": "elman.tasks.translation.estimator",
-    "compare": "elman.tasks.language_modelling.comparison",
+    "compare": "elman.tasks.comparison",
     "load": "elman.tasks.task",
     "plan": "elman.tasks.task",
     "reproduce": "elman.experiments.reproduce.row",

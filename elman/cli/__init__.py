@@ -38,7 +38,7 @@ GROUPS = {
     "Train and plan": {
         "train": "Train a model on a text or a dataset and save it as a run folder.",
         "plan": "Estimate what a training costs on this machine: operations, memory, minutes.",
-        "data": "Describe a text file, a folder of splits, or a built-in corpus.",
+        "data": "Describe data: what it is, how much, vocabulary, labels, possible problems.",
         "list": "List the components you can choose: recipes, cells, tokenizers and more.",
     },
     "Use": {
@@ -47,7 +47,7 @@ GROUPS = {
     },
     "Measure": {
         "evaluate": "Evaluate a run on a dataset: perplexity, or the measures of its task.",
-        "compare": "Compare several language models on one text.",
+        "compare": "Compare several runs of one task on the same data.",
         "surprisal": "Compute the surprisal, entropy and rank of every word in a text.",
         "score": "",
         "minimal-pairs": "Measure how often a model prefers the good sentence of a minimal pair.",

@@ -1,11 +1,18 @@
-"""`elman compare`: compare several runs on one text."""
+"""`elman compare`: compare several runs of one task on the same data."""
 
-from elman.cli.arguments import Data, Json, Reset, Split
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from elman.cli.arguments import Data, Json, Reset, Split, WholeNumber
 from elman.cli.output import note, print_json, print_table, stages
-from elman.tasks.language_modelling.comparison import FEWEST_LINES, Comparison
-from elman.tasks.language_modelling.comparison import compare as compare_models
-from elman.tasks.language_modelling.trained import TrainedModel
+from elman.evaluation.bootstrap import DRAWS
+from elman.tasks.comparison import ComparedPair, Comparison, digits_of
+from elman.tasks.comparison import compare as compare_runs
+from elman.tasks.language_modelling.comparison import NATS, ComparedModel
 from elman.tasks.task import load
+
+_STREAM = Parameter(show_default=lambda _: "stream, for language models")
 
 
 def compare(
@@ -14,16 +21,22 @@ def compare(
     *others: str,
     data: Data,
     split: Split = None,
-    reset: Reset = "stream",
+    reset: Annotated[Reset | None, _STREAM] = None,
+    draws: WholeNumber = DRAWS,
+    seed: WholeNumber = 0,
     json: Json = False,
 ) -> None:
-    """Compare several language models on one text.
+    """Compare several runs of one task on the same data.
 
-    A paired bootstrap over lines tests whether each difference from the first run could be chance.
+    A paired bootstrap over lines, sentences, texts or questions tests for every pair of runs
+    whether the difference could be chance. Language models are compared by their surprisal,
+    classifiers by accuracy and macro F1, taggers by accuracy and span F1, translators by BLEU and
+    chrF, question answering by exact match and F1.
 
     For example:
       elman compare runs/kn runs/laplace --data ptb
       elman compare runs/words runs/characters --data novel.txt --json
+      elman compare runs/small runs/large runs/elmo --data ner --draws 10000
 
     Parameters
     ----------
@@ -31,37 +44,77 @@ def compare(
         The run folder of the baseline.
     others
         The run folders to compare with it.
+    draws
+        How many times the bootstrap draws the examples.
+    seed
+        The random seed of the bootstrap.
     """
     with stages() as progress:
-        models = [load(r, TrainedModel) for r in (run, *others)]
-        rows = compare_models(models, data, split=split, reset=reset, progress=progress)
+        runs = [load(r) for r in (run, *others)]
+        found = compare_runs(
+            runs, data, split=split, reset=reset, draws=draws, seed=seed, progress=progress
+        )
     if json:
-        print_json([row.to_data() for row in rows])
+        print_json(found.to_data())
         return
-    _print(rows)
-    _note(rows)
+    _print_runs(found)
+    _print_pairs(found)
+    for message in [*found.notes, *_notes_on_models(found)]:
+        note(message)
 
 
-def _print(rows: list[Comparison]) -> None:
-    scale = 100 / rows[0].measurement.nats
-    table = []
-    for row in rows:
-        measured, against = row.measurement, row.against_first
-        luck = ["", "", ""]
-        if against is not None:
-            interval = f"{against.low * scale:+.2f} … {against.high * scale:+.2f}"
-            luck = [f"{against.difference * scale:+.2f}", interval, f"{against.p_value:.4f}"]
-        table.append([row.name, measured.perplexity, measured.bits_per_byte, *luck])
-    print_table(["run", "perplexity", "bits/byte", "surprisal %", "95 % of draws", "p"], table)
-    for row in rows:
-        print(f"{row.name}: {row.measurement.protocol}")
+def _print_runs(found: Comparison) -> None:
+    cells = [row.cells() for row in found.rows]
+    columns = [*dict.fromkeys(name for row in cells for name in row)]
+    rows = [
+        [row.name, *(shown.get(column) for column in columns)]
+        for row, shown in zip(found.rows, cells, strict=True)
+    ]
+    print_table(["run", *columns], rows)
+    for row in found.rows:
+        if isinstance(row, ComparedModel):
+            print(f"{row.name}: {row.measurement.protocol}")
 
 
-def _note(rows: list[Comparison]) -> None:
-    """Warn where the figures can mislead."""
-    if rows[0].measurement.lines < FEWEST_LINES:
-        note(f"fewer than {FEWEST_LINES} lines: too few to tell differences from chance")
-    if not all(row.perplexity_comparable for row in rows):
-        note("perplexities are per token, and the tokens differ: compare bits per byte instead")
-    if any(row.measurement.unknown for row in rows):
-        note("out-of-vocabulary words count as <unk>, so bits per byte look better than they are")
+def _print_pairs(found: Comparison) -> None:
+    """Print the differences, then those that are too small to tell."""
+    if not found.pairs:
+        return
+    print()
+    rows = [_pair_row(found, pair) for pair in found.pairs]
+    print_table(["difference", "measure", "", "95 % of draws", "p", "better"], rows)
+    print(f"{found.draws:,} draws of {found.examples:,} {found.unit}, seed {found.seed}")
+    small = [f"{row[0]} ({row[1]})" for row in rows if row[-1] == "–"]
+    if small:
+        print(f"too small to tell: {', '.join(small)}")
+    if len(found.rows) > 2:
+        print("p-values are not corrected for the number of pairs")
+
+
+def _pair_row(found: Comparison, pair: ComparedPair) -> list[Any]:
+    name, result, scale, digits = pair.measure, pair.result, 1.0, 4
+    first = next(row for row in found.rows if row.name == pair.first)
+    if isinstance(first, ComparedModel) and name == NATS:
+        name, scale, digits = "surprisal %", 100 / first.measurement.nats, 2
+    elif first.values:
+        digits = digits_of(first.values[name].value)
+    difference, low, high = (
+        f"{value * scale:+.{digits}f}" for value in (result.difference, result.low, result.high)
+    )
+    names = f"{pair.second} − {pair.first}"
+    return [names, name, difference, f"{low} … {high}", f"{result.p_value:.4f}", pair.better or "–"]
+
+
+def _notes_on_models(found: Comparison) -> list[str]:
+    """Warnings where the figures of language models can mislead."""
+    models = [row for row in found.rows if isinstance(row, ComparedModel)]
+    notes = []
+    if not all(row.perplexity_comparable for row in models):
+        notes.append(
+            "perplexities are per token, and the tokens differ: compare bits per byte instead"
+        )
+    if any(row.measurement.unknown for row in models):
+        notes.append(
+            "out-of-vocabulary words count as <unk>, so bits per byte look better than they are"
+        )
+    return notes

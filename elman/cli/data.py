@@ -1,30 +1,37 @@
-"""`elman data`: describe a file, a folder or a built-in corpus."""
+"""`elman data`: an overview of a file, a folder or a built-in corpus."""
 
 from pathlib import Path
 from typing import Any
 
-from elman.cli.arguments import Json
+from elman.cli.arguments import Columns, Json
 from elman.cli.output import note, print_json, print_table
 from elman.errors import InputError
 from elman.figures.files import make_folder, writing
-from elman.text import guess_tokenizer
+from elman.tasks.data_overview import TOKENS, DataOverview, SplitOverview, describe_data
 from elman.text.corpora import CORPORA, open_corpus
-from elman.text.file_shapes import looks_like
-from elman.text.reader import Document
+from elman.text.tables import parse_columns
+
+_SHOWN = 20  # labels; --json lists all
+_BAR = 24  # characters of the longest bar
 
 
 def data(
     name: str | None = None,
     /,
     *,
+    columns: Columns = None,
     write: str | None = None,
     json: Json = False,
 ) -> None:
-    """Describe a text file, a folder of splits, or a built-in corpus.
+    """Describe data: what it is, how much, vocabulary, labels, possible problems.
+
+    Works for running text, labelled texts, tagged sentences, pairs of texts and questions on
+    passages. The content decides which of them it is.
 
     For example:
       elman data
       elman data my-text.txt
+      elman data reviews.csv --columns text=review,label=stars
       elman data grammar --write grammar-files
 
     Parameters
@@ -39,27 +46,95 @@ def data(
     if name is None:
         _list(json)
         return
-
-    corpus = open_corpus(name)
-    documents = corpus.documents
-    splits = {split: _facts(document) for split, document in documents.items()}
-    notes = [*corpus.notes, *(n for document in documents.values() for n in document.notes)]
-    tokenizer = guess_tokenizer(next(iter(documents.values())).text)
-    if shape := looks_like(corpus.whole or next(iter(documents.values()))):
-        notes.append(f"this looks like {shape}, not running text")
     if write is not None:
+        documents = open_corpus(name).documents
         _write(Path(write), {split: document.text for split, document in documents.items()})
+    found = describe_data(name, None if columns is None else parse_columns(columns))
     if json:
-        print_json({"name": corpus.name, "splits": splits, "notes": notes, "tokenizer": tokenizer})
+        print_json(found.to_data())
         return
-    columns = ["lines", "empty_lines", "words", "distinct_words", "characters"]
-    print_table(
-        ["split", *(column.replace("_", " ") for column in columns), "source"],
-        [[split, *(facts[c] for c in columns), facts["source"]] for split, facts in splits.items()],
-    )
-    for message in notes:
+    print(f"{found.dataset.name}: {found.kind}")
+    _print_splits(found)
+    _print_labels(found)
+    _print_words(found)
+    _print_examples(found)
+    if found.warnings:
+        print()
+    for message in found.warnings:
+        print(f"warning: {message}")
+    for message in found.dataset.notes:
         note(message)
-    print(f"suggested tokenizer: {tokenizer}")
+
+
+def _print_splits(found: DataOverview) -> None:
+    several = any(len(split.sides) > 1 for split in found.splits.values())
+    rows = []
+    for name, split in found.splits.items():
+        for place, (side, counts) in enumerate(split.sides.items()):
+            shown: list[Any] = [name, split.examples, split.duplicates, split.in_train]
+            unknown = split.unknown.get(side)
+            rows.append(
+                [
+                    *(shown if place == 0 else [""] * len(shown)),
+                    *([side] if several else []),
+                    *(counts.tokens, counts.characters, *counts.quantiles().values()),
+                    *(len(counts.words), "" if unknown is None else f"{unknown:.1%}"),
+                ]
+            )
+    print()
+    sizes = ["tokens", "characters", "median", "95 %", "longest", "vocabulary", "unknown"]
+    sides = ["side"] if several else []
+    print_table(["split", found.unit, "copies", "in train", *sides, *sizes], rows)
+    print(
+        f"copies: of earlier {found.unit}; in train: {found.unit} that the training split has too; "
+        "median, 95 %, longest: tokens; unknown: share of tokens that training never sees"
+    )
+    print(f"tokens: {TOKENS[found.tokenizer]}; suggested tokenizer: {found.tokenizer}")
+
+
+def _print_labels(found: DataOverview) -> None:
+    """Print how often each label occurs, with bars for the first split."""
+    first, *others = found.splits
+    counts = found.splits[first].labels
+    every = [*counts] + [
+        label for name in others for label in found.splits[name].labels if label not in counts
+    ]
+    if not every:
+        return
+    ranked = sorted(dict.fromkeys(every), key=lambda label: -counts[label])
+    total, most = max(counts.total(), 1), max(counts.values(), default=1)
+    rows = [
+        [
+            label,
+            *(found.splits[name].labels[label] for name in found.splits),
+            f"{counts[label] / total:.1%}",
+            "█" * round(_BAR * counts[label] / most),
+        ]
+        for label in ranked[:_SHOWN]
+    ]
+    print()
+    print_table([_name_of_labels(found.splits[first]), *found.splits, f"of {first}", ""], rows)
+    if len(ranked) > _SHOWN:
+        print(f"and {len(ranked) - _SHOWN:,} more (--json lists all)")
+
+
+def _name_of_labels(split: SplitOverview) -> str:
+    return "tag" if split.labels.total() > split.examples else "label"
+
+
+def _print_words(found: DataOverview) -> None:
+    print()
+    for side, words in found.frequent_words().items():
+        shown = "  ".join(f"{word} {count:,}" for word, count in words)
+        which = "" if side == "text" else f" ({side})"
+        print(f"most frequent{which}: {shown}")
+
+
+def _print_examples(found: DataOverview) -> None:
+    for example in found.examples():
+        print()
+        for name, text in example.items():
+            print(f"{name}: {text}")
 
 
 def _list(json: bool) -> None:
@@ -70,19 +145,6 @@ def _list(json: bool) -> None:
         return
     print_table(["corpus", "what it is"], [*built_in.items()])
     print("next: elman data grammar, or elman data FILE")
-
-
-def _facts(document: Document) -> dict[str, Any]:
-    words = document.text.split()
-    return {
-        "source": document.name,
-        "lines": document.lines,
-        "empty_lines": document.empty_lines,
-        "words": len(words),
-        "distinct_words": len(set(words)),
-        "characters": len(document.text),
-        "sha256": document.sha256(),
-    }
 
 
 def _write(folder: Path, texts: dict[str, str]) -> None:

@@ -6,7 +6,7 @@ batches and a model; the files in its folder define how. Examples may also come 
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -15,10 +15,12 @@ import torch
 from torch import nn
 
 from elman.errors import InputError
+from elman.evaluation.bootstrap import Measure
 from elman.evaluation.measures import SEEN, TaskMeasures
 from elman.models.weights import outline
 from elman.recipes import RunConfig
 from elman.runs.parts import Shapes
+from elman.tasks.comparison import ScoredRun
 from elman.tasks.gradient_task import GradientTask
 from elman.tasks.samples import choose_samples
 from elman.tasks.task import Lesson, Told
@@ -27,6 +29,7 @@ from elman.text.corpora import Corpus
 from elman.text.example_splits import ORDERED, Splitter
 from elman.text.reader import Document
 
+_SHOWN = 5  # labels in a message
 _KNOWN = {  # of facts on data, and what each counts
     "words": "different words",
     "source_tokens": "source tokens",
@@ -274,3 +277,74 @@ class TrainedTask(Trained):
     def measure(self, examples: Sequence[Any]) -> TaskMeasures:
         """Measure on examples; every task defines it."""
         raise InputError(f"{self.name}: a {self.config.kind} has no measures")
+
+    # Comparing ------------------------------------------------------------------------------------
+
+    @classmethod
+    def score_together(
+        cls,
+        runs: Sequence[Any],
+        data: str,
+        *,
+        split: str | None = None,
+        progress: Callable[[str], None] = lambda what: None,
+        **options: Any,
+    ) -> list[ScoredRun]:
+        first = runs[0]
+        for option in options:
+            raise InputError(
+                f"--{option} does not apply to {first.name}, which is {cls.about}; leave it out"
+            )
+        if split is None and any(run.holds_part_of(data) for run in runs):
+            split = "test"  # for all, since a run was trained on the rest of the file
+        examples = [run.examples(data, split) for run in runs]
+        references = first.references(examples[0])
+        if not references:
+            raise InputError(f"{data}: has no {first.task.unit} with a correct answer; give some")
+        for run, own in zip(runs, examples, strict=True):
+            _check_labels(first, run)
+            if run.references(own) != references:
+                raise InputError(
+                    f"{first.name} and {run.name} do not read the same examples from {data}: their "
+                    "settings of the section text differ; compare runs that read data alike"
+                )
+        found = []
+        for run, own in zip(runs, examples, strict=True):
+            progress(f"scoring {run.name}")
+            notes = [f"{run.name}: {note}" for note in run.task.notes(own)]
+            if run.has_seen(data, split):
+                notes.append(f"{run.name}: {SEEN}")
+            unit, measures = run.task.unit, run.measures_of(own)
+            found.append(ScoredRun(run.name, len(references), unit, measures, [*run.notes, *notes]))
+        return found
+
+    def holds_part_of(self, data: str) -> bool:
+        """Whether the data is a single file of which a part was trained on."""
+        whole = self.task.open(data, self.config).whole
+        return whole is not None and self._trained_on() == [whole.sha256()]
+
+    def references(self, examples: Sequence[Any]) -> list[Any]:
+        """What the measured examples ask and their correct answers, equal for all runs."""
+        return [*examples]
+
+    def known_labels(self) -> set[str]:
+        """The labels or tags that the run can predict; empty if it predicts none."""
+        return set()
+
+    def measures_of(self, examples: Sequence[Any]) -> list[Measure]:
+        """The measures of a comparison, from counts per example; every task defines them."""
+        raise InputError(f"{self.name}: a {self.config.kind} cannot be compared")
+
+
+def _check_labels(first: TrainedTask, other: TrainedTask) -> None:
+    """Refuse to compare runs with different labels; some rare labels may be missing in one."""
+    own, others = first.known_labels(), other.known_labels()
+    if len(own & others) * 2 < min(len(own), len(others)):
+        raise InputError(
+            f"{first.name} and {other.name} predict different labels ({_some(own)} and "
+            f"{_some(others)}); compare runs with the same labels"
+        )
+
+
+def _some(labels: set[str]) -> str:
+    return ", ".join(sorted(labels)[:_SHOWN]) + ", …" * (len(labels) > _SHOWN)

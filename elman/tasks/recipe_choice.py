@@ -30,9 +30,9 @@ _SAMPLE = 200_000  # characters
 _FEWEST_LINES = 20  # that show what their first words are
 _MOST_LABELS = 0.05  # different first words per line, if they are labels
 _MOST_INSIDE = 0.1  # of the labels' occurrences that may be inside the texts
-_MOST_REPEATED = 0.3  # different labels per row of a table
-_TREE = re.compile(r"\s*\(\S+ \(")
-_PAIRS = ("copy", "reverse", "sort", "number-words")  # built-in corpora
+MOST_REPEATED = 0.3  # different labels per row of a table
+TREE = re.compile(r"\s*\(\S+ \(")
+PAIRS = ("copy", "reverse", "sort", "number-words")  # built-in corpora
 _NAME_IT = "name a recipe: elman train RECIPE --data … --budget …"
 
 
@@ -40,8 +40,8 @@ def choose_recipe(data: str, budget: Budget) -> str:
     """The recipe for the data of a path or a built-in corpus."""
     built_in = data.partition(":")[0]
     if built_in in CORPORA and not os.path.exists(data):
-        return "reverse" if built_in in _PAIRS else "small"
-    if _is_parallel(data):
+        return "reverse" if built_in in PAIRS else "small"
+    if is_parallel(data):
         return "translator"
     corpus = open_corpus(data)
     document = corpus.whole or corpus.split("train")
@@ -50,7 +50,7 @@ def choose_recipe(data: str, budget: Budget) -> str:
         return _of_text(document, budget)
     if shape.startswith("CoNLL"):
         return "tagger"
-    if shape.startswith("JSON") and _is_squad(document):
+    if shape.startswith("JSON") and is_squad(document):
         return "answerer"
     if shape == "JSON":
         raise InputError(
@@ -60,7 +60,7 @@ def choose_recipe(data: str, budget: Budget) -> str:
     return _of_table(document)
 
 
-def _is_parallel(data: str) -> bool:
+def is_parallel(data: str) -> bool:
     """Whether two files of a folder have the same name but for its last part, as train.en and
     train.de.
     """
@@ -85,14 +85,14 @@ def _is_parallel(data: str) -> bool:
 
 
 def _of_text(document: Document, budget: Budget) -> str:
-    if _TREE.match(document.text) or _has_labels_first(document.text):
+    if TREE.match(document.text) or has_labels_first(document.text):
         return "classifier"
     # Two layers pay from the budget on that `quick` was made for: ten minutes, 70 teraflop.
     long = (budget.seconds or 0.0) >= _LONG_SECONDS or (budget.teraflop or 0.0) >= _LONG_TERAFLOP
     return "quick" if long and len(document.text) > _SMALL_TEXT else "small"
 
 
-def _has_labels_first(text: str) -> bool:
+def has_labels_first(text: str) -> bool:
     """Whether every line begins with one of a few words that the texts after them rarely have."""
     end = text.rfind("\n", 0, _SAMPLE) if len(text) > _SAMPLE else len(text)
     different = dict.fromkeys(text[:end].split("\n"))
@@ -106,7 +106,8 @@ def _has_labels_first(text: str) -> bool:
     return inside <= _MOST_INSIDE * len(lines)
 
 
-def _is_squad(document: Document) -> bool:
+def is_squad(document: Document) -> bool:
+    """Whether a JSON document has the format of SQuAD."""
     sample = document.text[:_SAMPLE]
     return '"paragraphs"' in sample and '"qas"' in sample
 
@@ -129,7 +130,7 @@ def _of_table(document: Document) -> str:
             f"{error}; --budget cannot choose a recipe for this table; {_NAME_IT}"
         ) from None
     labels = len({example.label for example in examples})
-    if labels <= max(2, _MOST_REPEATED * len(examples)):
+    if labels <= max(2, MOST_REPEATED * len(examples)):
         return "classifier"
     if table.width == 2:
         return "translator"

@@ -4,6 +4,9 @@ Takes data and questions, returns measures and answers. Every task has its own s
 additional methods (`TrainedModel`, `TrainedTagger`, `TrainedTranslator` …).
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +18,7 @@ from elman.models import MODELS
 from elman.recipes import RunConfig
 from elman.runs.folder import write_run
 from elman.tasks import TASKS
+from elman.tasks.comparison import ScoredRun
 from elman.tasks.question import Answer, Question, make_request
 
 
@@ -73,6 +77,19 @@ class Trained:
     def evaluate(self, data: str, *, split: str | None = None) -> TaskMeasures:
         """Evaluate on a file, or on the test split of a folder or a built-in corpus."""
         raise NotImplementedError
+
+    @classmethod
+    def score_together(
+        cls,
+        runs: Sequence[Any],
+        data: str,
+        *,
+        split: str | None = None,
+        progress: Callable[[str], None] = lambda what: None,
+        **options: Any,
+    ) -> list[ScoredRun]:
+        """Score several runs of this class on the same examples, for a comparison."""
+        raise InputError(f"{runs[0].name}: runs of {cls.about} cannot be compared")
 
     def with_columns(self, columns: dict[str, str]) -> Self:
         """A copy that reads tables by these columns."""

@@ -124,7 +124,6 @@ def test_options_of_language_models_are_refused(call: Any, option: str) -> None:
         ["generate", "ner"],
         ["suggest", "ner", "a"],
         ["surprisal", "ner", "--text", "a"],
-        ["compare", "ner", "words", "--data", "grammar"],
         ["explain", "ner", "--text", "a"],
         ["export", "ner", "x.arpa"],
     ],
@@ -137,6 +136,12 @@ def test_commands_of_language_models_say_what_it_is(call: Any, arguments: list[s
         rf"support elman {arguments[0]});.* tag.*\n"
     )
     assert re.fullmatch(said, result.err)
+
+
+def test_runs_of_different_tasks_are_not_compared(call: Any) -> None:
+    result = call("compare", "ner", "words", "--data", "grammar")
+    said = "elman: ner is a tagger and words is a language model; compare runs of one task\n"
+    assert (result.code, result.err) == (2, said)
 
 
 BAD_TEXTS = {

@@ -3,8 +3,18 @@
 import numpy as np
 import pytest
 
+from elman.errors import InputError
 from elman.evaluation import bootstrap
-from elman.evaluation.bootstrap import paired_bootstrap
+from elman.evaluation.bootstrap import (
+    Measure,
+    formula_of,
+    macro_f1_of,
+    mean_of,
+    paired_bootstrap,
+    resample,
+    share_of,
+)
+from elman.evaluation.measures import measure_labels
 
 RANDOM = np.random.default_rng(11)
 LINES = RANDOM.gamma(4, 5, 300)
@@ -61,3 +71,62 @@ def test_without_a_true_difference_one_in_twenty_is_called_significant() -> None
     ]
     # The standard deviation of the share is sqrt(0.05 * 0.95 / 600) = 0.009.
     assert 0.02 < np.mean(found) < 0.09
+
+
+def drawn_labels(count: int, seed: int) -> tuple[list[str], list[str]]:
+    """Correct labels, and predictions of which some seven tenths are correct."""
+    drawn = np.random.default_rng(seed)
+    right = drawn.choice(["a", "b", "c", "rare"], count, p=[0.5, 0.3, 0.19, 0.01])
+    guessed = np.where(drawn.random(count) < 0.7, right, drawn.choice(["a", "b", "d"], count))
+    return right.tolist(), guessed.tolist()
+
+
+def test_the_interval_of_accuracy_is_that_of_the_binomial_formula() -> None:
+    right, guessed = drawn_labels(800, 2)
+    hits = [one == other for one, other in zip(right, guessed, strict=True)]
+    found = resample([[Measure("accuracy", mean_of(hits))]], 800, draws=4000)
+    share = sum(hits) / 800
+    low, high = found.interval(0, 0)
+    spread = 1.96 * np.sqrt(share * (1 - share) / 800)
+    assert found.values[0, 0] == pytest.approx(share)
+    np.testing.assert_allclose([low, high], [share - spread, share + spread], atol=0.003)
+
+
+def test_macro_f1_of_draws_is_that_of_the_drawn_examples() -> None:
+    right, guessed = drawn_labels(60, 3)
+    values = macro_f1_of(right, guessed)
+    assert values(np.ones((1, 60)))[0] == pytest.approx(measure_labels(right, guessed).macro_f1)
+    drawn = np.random.default_rng(4).integers(0, 60, (20, 60))
+    weights = np.stack([np.bincount(row, minlength=60) for row in drawn]).astype(float)
+    expected = [
+        measure_labels([right[n] for n in row], [guessed[n] for n in row]).macro_f1 for row in drawn
+    ]
+    np.testing.assert_allclose(values(weights), expected)
+
+
+def test_shares_and_formulas_of_sums() -> None:
+    weights = np.array([[1.0, 1.0], [2.0, 0.0], [0.0, 0.0]])
+    # 1 of 4 and 3 of 4 are right: 4 of 8; the first twice: 2 of 8; nothing drawn: 0.
+    np.testing.assert_allclose(share_of([1, 3], [4, 4])(weights), [0.5, 0.25, 0.0])
+    counts = np.array([[1, 4], [3, 4]])
+    np.testing.assert_allclose(formula_of(counts, lambda sums: sums[0])(weights), [4, 2, 0])
+
+
+def test_models_are_paired() -> None:
+    # The second is right wherever the first is, and once more: never worse in any draw.
+    first = np.repeat([1.0, 0.0], [60, 40])
+    second = first.copy()
+    second[70:80] = 1
+    models = [[Measure("accuracy", mean_of(hits))] for hits in (first, second)]
+    found = resample(models, 100, draws=500).compare(0, 1, 0)
+    assert found.difference == pytest.approx(0.1)
+    assert found.low > 0.03
+    assert found.significant
+    same = resample([models[0], models[0]], 100).compare(0, 1, 0)
+    assert (same.difference, same.low, same.high, same.p_value) == (0, 0, 0, 1)
+    assert not same.significant
+
+
+def test_no_draws_are_refused() -> None:
+    with pytest.raises(InputError, match="draws=0"):
+        paired_bootstrap(LINES, LINES, draws=0)

@@ -2,10 +2,17 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from elman.errors import InputError
-from elman.tasks.translation.measures import Judging, bands_of, measure_translation
+from elman.tasks.translation.measures import (
+    NAMES,
+    Judging,
+    bands_of,
+    measure_translation,
+    resampled_translation,
+)
 
 RIGHT = ["the cat sat on the mat .", "a b c", "Yes it is"]
 GUESS = ["the cat sat on a mat .", "a b c", ""]
@@ -84,3 +91,22 @@ def test_what_is_refused() -> None:
         Judging("flores")
     with pytest.raises(InputError, match="unknown measure 'blue'; did you mean 'bleu'"):
         Judging(measure="blue")
+
+
+@pytest.mark.parametrize("judging", [NONE, Judging("13a", lowercase=True, measure="chrf")])
+def test_drawn_lines_score_as_sacrebleu_scores_them(judging: Judging) -> None:
+    right, guessed = [*RIGHT, "a cat .", "the mat"], [*GUESS, "a Cat .", "on the mat"]
+    measures = resampled_translation(right, guessed, judging)
+    assert measures[0].name == NAMES[judging.measure]
+    rows = [[0, 1, 2, 3, 4], [0, 0, 3, 4, 4], [1, 1, 1, 1, 1], [2, 2, 2, 2, 2]]
+    weights = np.stack([np.bincount(row, minlength=5) for row in rows]).astype(float)
+    for measure in measures:
+        expected = [
+            dict(
+                measure_translation(
+                    [right[n] for n in row], [guessed[n] for n in row], [1] * 5, judging=judging
+                ).rows()
+            )[measure.name]
+            for row in rows
+        ]
+        assert measure.values(weights).tolist() == pytest.approx(expected)

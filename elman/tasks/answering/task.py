@@ -25,6 +25,7 @@ from elman.batches.buckets import plan_epoch
 from elman.batches.featured import IndexedMatches
 from elman.batches.sentences import Examples, IndexedSentences
 from elman.errors import InputError
+from elman.evaluation.bootstrap import Measure, mean_of
 from elman.evaluation.measures import Progress, TaskMeasures, make_score, silent
 from elman.models.answerer import Answerer
 from elman.recipes import RunConfig
@@ -92,6 +93,19 @@ class TrainedAnswerer(TrainedSentenceTask):
             [guess.text for guess in found],
             left_out=len(examples) - len(answered),
         )
+
+    def references(self, examples: Sequence[Question]) -> list[Any]:
+        return [example for example in examples if example.answers]
+
+    def measures_of(self, examples: Sequence[Question]) -> list[Measure]:
+        answered = self.references(examples)
+        found = self._answer([(example.question, example.passage) for example in answered], 32)
+        scores = [
+            score_answer([answer.text for answer in example.answers], guess.text)
+            for example, guess in zip(answered, found, strict=True)
+        ]
+        exact, f1 = zip(*scores, strict=True)
+        return [Measure("exact match", mean_of(exact)), Measure("F1", mean_of(f1))]
 
 
 class Answering(SentenceTask):
@@ -214,12 +228,16 @@ def measure_answers(
     right: Sequence[Sequence[str]], guessed: Sequence[str], *, left_out: int = 0
 ) -> AnswerMeasures:
     """Measure one predicted answer per question; `right`: all its correct answers."""
-    exact = total = 0.0
-    for answers, guess in zip(right, guessed, strict=True):
-        exact += max(normalise(answer) == normalise(guess) for answer in answers)
-        total += max(word_f1(answer, guess) for answer in answers)
+    scores = [score_answer(*both) for both in zip(right, guessed, strict=True)]
     count = max(len(right), 1)
-    return AnswerMeasures(exact / count, total / count, len(right), left_out)
+    exact, f1 = (sum(one[place] for one in scores) / count for place in (0, 1))
+    return AnswerMeasures(exact, f1, len(right), left_out)
+
+
+def score_answer(answers: Sequence[str], guess: str) -> tuple[float, float]:
+    """Exact match and F1 of a predicted answer; the best match of several correct ones counts."""
+    exact = max(normalise(answer) == normalise(guess) for answer in answers)
+    return float(exact), max(word_f1(answer, guess) for answer in answers)
 
 
 def normalise(answer: str) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from elman.errors import InputError
+from elman.evaluation.bootstrap import Measure, macro_f1_of, mean_of
 from elman.evaluation.measures import (
     LabelMeasures,
     Progress,
@@ -157,6 +158,22 @@ class TrainedClassifier(TrainedSentenceTask):
         right = [example.label for example in examples]
         measures = measure_labels(right, [found.label for found in guessed])
         return ClassificationMeasures(measures, self.task.unseen(examples))
+
+    def references(self, examples: Sequence[Example]) -> list[Any]:
+        return [(example.texts, example.label) for example in labelled(examples)]
+
+    def known_labels(self) -> set[str]:
+        return {*self.task.labels}
+
+    def measures_of(self, examples: Sequence[Example]) -> list[Measure]:
+        examples = labelled(examples)
+        right = [example.label for example in examples]
+        guessed = [found.label for found in self.classify(example.texts for example in examples)]
+        hits = [label == guess for label, guess in zip(right, guessed, strict=True)]
+        return [
+            Measure("accuracy", mean_of(hits)),
+            Measure("macro F1", macro_f1_of(right, guessed)),
+        ]
 
 
 def _as_texts(text: Text) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ import torch
 from elman.batches.sentences import Examples
 from elman.data_checks import whole
 from elman.errors import InputError
+from elman.evaluation.bootstrap import Measure, share_of
 from elman.evaluation.measures import TaskMeasures
 from elman.models.bidirectional import BidirectionalModel
 from elman.recipes import RunConfig
@@ -65,6 +66,23 @@ class TrainedEmbedding(TrainedSentenceTask):
             predictions=count,
             unknown_words=sum(int((row == 0).sum()) for row in ids),
         )
+
+    def references(self, examples: Sequence[Sentence]) -> list[Any]:
+        """Words that the model predicts as `<unk>` are `<unk>`: others are another task."""
+        return [
+            tuple(
+                word if number else UNKNOWN
+                for word, number in zip(example, self.task.words.ids(example), strict=True)
+            )
+            for example in examples
+        ]
+
+    def measures_of(self, examples: Sequence[Sentence]) -> list[Measure]:
+        nats = np.zeros(len(examples))
+        for rows, batch in self.in_batches([examples], _BATCH):
+            nats[rows] = -self.model.score(batch[0]).sum((0, 2)).double().numpy()
+        mean = share_of(nats, [predictions(len(example)) for example in examples])
+        return [Measure("perplexity", lambda weights: np.exp(mean(weights)), False)]
 
 
 class Embedding(SentenceTask):

@@ -7,7 +7,7 @@ lower package, and returns plain data. It uses the contract and never asks for t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from elman.evaluation.accuracy import Accuracy, Counted
     from elman.evaluation.measurement import Measurement
     from elman.evaluation.surprisal import WordSurprisal
+    from elman.tasks.comparison import ScoredRun
     from elman.tasks.language_modelling.generation import Generated
     from elman.tasks.language_modelling.suggestion import Suggestion
 
@@ -116,6 +117,21 @@ class TrainedModel(Trained):
         from elman.evaluation.measurement import measure_document
 
         return measure_document(self.model, self.tokenizer, document, reading, progress)
+
+    @classmethod
+    def score_together(
+        cls,
+        runs: Sequence[Any],
+        data: str,
+        *,
+        split: str | None = None,
+        progress: Callable[[str], None] = lambda what: None,
+        **options: Any,
+    ) -> list[ScoredRun]:
+        """Score several models on one text; takes the options of `score_models`."""
+        from elman.tasks.language_modelling.comparison import score_models
+
+        return score_models(runs, data, split=split, progress=progress, **options)
 
     def accuracy(
         self,

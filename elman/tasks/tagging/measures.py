@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+from elman.evaluation.bootstrap import Measure, share_of
 from elman.evaluation.measures import (
     LabelMeasures,
     Score,
@@ -131,3 +132,18 @@ def measure_tagging(
         whole_sentences=whole / max(len(right), 1),
         unseen_tags=dict(unseen.most_common()),
     )
+
+
+def resampled_tagging(
+    right: Sequence[Sequence[str]], guessed: Sequence[Sequence[str]]
+) -> list[Measure]:
+    """Accuracy of tags and F1 of spans, from counts per sentence; the main measure first."""
+    both = [*zip(right, guessed, strict=True)]
+    hits = [sum(map(str.__eq__, tags, guesses)) for tags, guesses in both]
+    measures = [Measure("accuracy", share_of(hits, [len(tags) for tags in right]))]
+    if not is_scheme(chain.from_iterable(right)):
+        return measures
+    spans = [({*find_entities(tags)}, {*find_entities(guesses)}) for tags, guesses in both]
+    found = [2 * len(true & guess) for true, guess in spans]
+    every = [len(true) + len(guess) for true, guess in spans]
+    return [Measure("span F1", share_of(found, every)), *measures]

@@ -18,11 +18,12 @@ from elman.batches.featured import IndexedFeatures
 from elman.batches.sentences import Examples, IndexedSentences
 from elman.data_checks import texts
 from elman.errors import InputError
+from elman.evaluation.bootstrap import Measure
 from elman.evaluation.measures import Progress, silent, unseen_notes
 from elman.models.tagger import Tagger
 from elman.recipes import RunConfig
 from elman.tasks.sentence_task import SentenceTask, TrainedSentenceTask, learn_words
-from elman.tasks.tagging.measures import TaggingMeasures, measure_tagging
+from elman.tasks.tagging.measures import TaggingMeasures, measure_tagging, resampled_tagging
 from elman.tasks.tagging.reader import TaggedSentence, Word, read_tagged
 from elman.text.reader import Document
 from elman.text.tag_schemes import (
@@ -101,6 +102,21 @@ class TrainedTagger(TrainedSentenceTask):
             unknown=(self.task.words.ids(words) == 0).tolist(),
             known_tags=self.known_tags(),
         )
+
+    def references(self, examples: Sequence[TaggedSentence]) -> list[Any]:
+        self.task.check_same_scheme([example.tags for example in examples])
+        return [(example.words, self._correct(example)) for example in examples]
+
+    def _correct(self, example: TaggedSentence) -> list[str]:
+        """The correct tags, in the scheme of the training files."""
+        return self._as_written(example.tags) if is_scheme(example.tags) else [*example.tags]
+
+    def known_labels(self) -> set[str]:
+        return self.known_tags()
+
+    def measures_of(self, examples: Sequence[TaggedSentence]) -> list[Measure]:
+        right = [self._correct(example) for example in examples]
+        return resampled_tagging(right, self.tag([example.given() for example in examples]))
 
     def known_tags(self) -> set[str]:
         """The tags of the training files, as written there."""

@@ -19,7 +19,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from elman.errors import InputError, choose
+from elman.evaluation.bootstrap import Measure, formula_of
 from elman.evaluation.measures import MeasureTable, TaskMeasures, make_score
 
 TOKENIZATIONS = ("13a", "none", "intl", "char", "zh")  # those of sacrebleu without further packages
@@ -197,6 +200,21 @@ def _same(right: str, guess: str, lowercase: bool) -> bool:
     if lowercase:
         right, guess = right.lower(), guess.lower()
     return right.split() == guess.split()
+
+
+def resampled_translation(
+    right: Sequence[str], guessed: Sequence[str], judging: Judging
+) -> list[Measure]:
+    """BLEU and chrF from n-gram counts per line, with the counts and formulas of sacrebleu."""
+    found = []
+    for name, metric in _metrics(judging).items():
+        counts = np.array(metric._extract_corpus_statistics([*guessed], [[*right]]))
+
+        def score(sums: list[int], metric: Any = metric) -> float:
+            return float(metric._compute_score_from_stats(sums).score)
+
+        found.append(Measure(NAMES[name], formula_of(counts, score)))
+    return sorted(found, key=lambda measure: measure.name != NAMES[judging.measure])
 
 
 # ROUGE --------------------------------------------------------------------------------------------

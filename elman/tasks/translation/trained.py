@@ -23,11 +23,17 @@ from elman.decoding.beam import Hypothesis, beam_search_rows
 from elman.decoding.options import DecodingOptions
 from elman.decoding.sampling import sample
 from elman.errors import InputError
+from elman.evaluation.bootstrap import Measure
 from elman.evaluation.measures import Progress, silent
 from elman.models.contract import LanguageModel
 from elman.tasks.example_task import TrainedTask
 from elman.tasks.translation.attention import check_attention, look
-from elman.tasks.translation.measures import Judging, TranslationMeasures, measure_translation
+from elman.tasks.translation.measures import (
+    Judging,
+    TranslationMeasures,
+    measure_translation,
+    resampled_translation,
+)
 from elman.tasks.translation.pairs import Pair
 from elman.tasks.translation.sides import Side
 from elman.text import guess_tokenizer
@@ -237,10 +243,7 @@ class TrainedTranslator(TrainedTask):
         """
         options |= {"beam": beam, "batch_size": batch_size, "progress": progress}
         right = [pair.target for pair in examples]
-        if tokenize == "auto":
-            tokenize = "none" if guess_tokenizer("\n".join(right)) == "words" else "13a"
-        text = self.config.text
-        judging = Judging(tokenize, text.lowercase, text.measure)  # refused before the long work
+        judging = self._judging(right, tokenize)  # refused before the long work
         empty = sum(not pair.whole for pair in examples)
         return measure_translation(
             right,
@@ -250,6 +253,29 @@ class TrainedTranslator(TrainedTask):
             bounds=bounds,
             remarks=[f"{empty:,} pairs have an empty side; they are measured too"] if empty else (),
         )
+
+    def _judging(self, right: Sequence[str], tokenize: str = "auto") -> Judging:
+        """How outputs are compared with these references."""
+        if tokenize == "auto":
+            tokenize = "none" if guess_tokenizer("\n".join(right)) == "words" else "13a"
+        text = self.config.text
+        return Judging(tokenize, text.lowercase, text.measure)
+
+    def references(self, examples: Sequence[Pair]) -> list[Any]:
+        """Sources and targets as they are compared: in lower case if the run writes so."""
+        lowercase = self.config.text.lowercase
+        return [
+            (
+                pair.source if isinstance(pair.source, str) else pair.source.tobytes(),
+                pair.target.lower() if lowercase else pair.target,
+            )
+            for pair in examples
+        ]
+
+    def measures_of(self, examples: Sequence[Pair]) -> list[Measure]:
+        right = [pair.target for pair in examples]
+        guessed = self.translate([pair.source for pair in examples])
+        return resampled_translation(right, guessed, self._judging(right))
 
 
 def mix_translators(runs: Sequence[TrainedTranslator]) -> TrainedTranslator:

@@ -1,0 +1,244 @@
+"""Read any data and say what it is: running text, or labelled, tagged, parallel or asked texts.
+
+Takes the value of --data, gives a `Dataset`: its kind, and for every split the texts, labels and
+tags as columns. The content decides the kind (`recipe_choice.py`); a table whose columns are not
+clear is read as text, with a note. Called by the overview of the data. Works without torch.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from elman.errors import InputError
+from elman.tasks.classification.columns import find_layout
+from elman.tasks.data_examples import (
+    MINIMAL_PAIR,
+    Examples,
+    asked_examples,
+    body_of,
+    examples_of_lines,
+    first_of,
+    labelled_examples,
+    minimal_pairs,
+    paired_examples,
+    tagged_examples,
+    whole_table,
+)
+from elman.tasks.recipe_choice import (
+    MOST_REPEATED,
+    PAIRS,
+    TREE,
+    has_labels_first,
+    is_parallel,
+    is_squad,
+)
+from elman.tasks.translation.parallel import open_parallel, stem_and_ending
+from elman.text.corpora import CORPORA, Corpus, files_in, open_corpus
+from elman.text.example_splits import Splitter
+from elman.text.file_shapes import looks_like
+from elman.text.reader import Document, read_document
+from elman.text.tables import TextTable
+from elman.text.task_config import PairConfig
+
+TEXT, LABELLED, TAGGED = "running text", "labelled texts", "tagged sentences"
+PARALLEL, QUESTIONS = "pairs of texts", "questions on passages"
+MINIMAL, UNCLEAR = "minimal pairs", "not clear"
+UNITS = {
+    TEXT: "lines",
+    LABELLED: "texts",
+    TAGGED: "sentences",
+    PARALLEL: "pairs",
+    QUESTIONS: "questions",
+    MINIMAL: "pairs",
+    UNCLEAR: "lines",
+}
+_SAMPLE = 10_000  # characters
+_ENOUGH = 4_000_000  # characters of a table
+_LISTS = 3  # .txt files without splits that make a folder of lists
+_LANGUAGES = ("en", "de")  # shown first if parallel files are in more than two
+
+
+@dataclass
+class Dataset:
+    """The examples of every split."""
+
+    name: str
+    kind: str
+    splits: dict[str, Examples]
+    documents: dict[str, Document]  # of every split, or of the one file
+    whole: Examples | None = None  # of one file, in its order, if it was split by chance
+    lists: bool = False  # a folder of lists, whose file names are the labels
+    notes: list[str] = field(default_factory=list)
+
+
+def read_data(data: str, columns: dict[str, str] | None = None) -> Dataset:
+    """Read the data of a path or a built-in corpus; `columns`: those of a table, by role."""
+    columns = columns or {}
+    built_in = data.partition(":")[0] in CORPORA and not os.path.exists(data)
+    if not built_in and _is_lists(data):
+        return _read_lists(Path(data))
+    if not built_in and is_parallel(data):
+        config, notes = _languages(data)
+        return _read(
+            open_parallel(data, config), PARALLEL, lambda d: paired_examples(d, config), notes
+        )
+    corpus = open_corpus(data)
+    document = corpus.whole or next(iter(corpus.documents.values()))
+    if built_in:
+        kind = PARALLEL if data.partition(":")[0] in PAIRS else TEXT
+        return _read(corpus, kind, lambda d: paired_examples(d, PairConfig()))
+    kind, notes = _kind_of(document, columns)
+    return _read(corpus, kind, lambda d: _READERS[kind](d, columns), notes)
+
+
+def _read(
+    corpus: Corpus,
+    kind: str,
+    read: Callable[[Document], Examples],
+    notes: Sequence[str] = (),
+) -> Dataset:
+    if kind in (TEXT, UNCLEAR):
+        splits = {
+            split: examples_of_lines(document) for split, document in corpus.documents.items()
+        }
+        documents = corpus.documents
+        found = [*corpus.notes, *(note for one in documents.values() for note in one.notes)]
+        return Dataset(corpus.name, kind, splits, documents, notes=[*found, *notes])
+    if corpus.whole is None:
+        documents = dict(corpus.documents)
+        splits = {split: read(document) for split, document in documents.items()}
+        found = [*corpus.notes, *(note for one in documents.values() for note in one.notes)]
+        return Dataset(corpus.name, kind, splits, documents, notes=[*found, *notes])
+    every = read(corpus.whole)
+    documents, found = {"all": corpus.whole}, [*corpus.whole.notes, *notes]
+    if kind == MINIMAL:
+        return Dataset(corpus.name, kind, {"all": every}, documents, notes=found)
+    parts = _splitter(every).split(range(len(every)))
+    splits = {split: every.take(rows) for split, rows in parts.items() if rows}
+    found.append(f"one file: its {UNITS[kind]} were split at random, as in training")
+    return Dataset(corpus.name, kind, splits, documents, every, notes=found)
+
+
+def _splitter(every: Examples) -> Splitter:
+    """Like the splitters of the tasks."""
+    if every.labels:
+        return Splitter(label=lambda row: every.labels[row])
+    if "passage" in every.columns:
+        return Splitter(group=lambda row: every.columns["passage"][row])
+    return Splitter()
+
+
+# Kinds --------------------------------------------------------------------------------------------
+
+
+def _kind_of(document: Document, columns: dict[str, str]) -> tuple[str, list[str]]:
+    """The kind of a document, and notes if it is not clear."""
+    if "source" in columns or "target" in columns:
+        return PARALLEL, []
+    if columns:
+        return LABELLED, []
+    shape = looks_like(document)
+    if shape is None:
+        first = TREE.match(document.text) or has_labels_first(document.text)
+        return (LABELLED if first else TEXT), []
+    if shape.startswith("CoNLL"):
+        return TAGGED, []
+    if shape.startswith("JSON") and is_squad(document):
+        return QUESTIONS, []
+    if shape == "JSON lines" and all(f'"{key}"' in document.text[:_SAMPLE] for key in MINIMAL_PAIR):
+        return MINIMAL, ["minimal pairs are for elman minimal-pairs, not for training"]
+    if shape != "JSON" and (kind := _kind_of_table(document)):
+        return kind, []
+    return UNCLEAR, [
+        f"this looks like {shape}, but it is not clear what it contains, so its lines were counted "
+        "as they are; name the columns of a table: --columns text=…,label=…"
+    ]
+
+
+def _kind_of_table(document: Document) -> str | None:
+    """Labels repeat; the translations of different texts do not."""
+    table = _first_rows(document)
+    names = {str(cell).strip().lower() for cell in table.names or table.rows[0][1]}
+    if {"source", "target"} <= names or {"en", "de"} <= names:
+        return PARALLEL
+    try:
+        layout = find_layout(table, {})
+    except InputError:
+        return None
+    body = body_of(table, layout)
+    labels = {str(first_of(row, layout.label)) for _, row in body}
+    if layout.text and layout.label and len(labels) <= max(2, MOST_REPEATED * len(body)):
+        return LABELLED
+    return PARALLEL if table.width == 2 else None
+
+
+def _first_rows(document: Document) -> TextTable:
+    """The table of the first megabytes, which show what it contains."""
+    text = document.text
+    if len(text) > _ENOUGH:
+        beginning = Document(document.name, text[: text.rfind("\n", 0, _ENOUGH) + 1])
+        with suppress(InputError):  # it may end inside a quoted cell
+            return whole_table(beginning)
+    return whole_table(document)
+
+
+def _is_lists(data: str) -> bool:
+    """Whether a folder has lists whose file names are labels."""
+    if not os.path.isdir(data):
+        return False
+    try:
+        files = files_in(Path(data))
+    except OSError:
+        return False  # opening the corpus reports it
+    words = ("train", "valid", "val", "dev", "test")
+    return len(files) >= _LISTS and all(
+        file.suffix == ".txt" and not any(word in file.stem.lower() for word in words)
+        for file in files
+    )
+
+
+def _languages(data: str) -> tuple[PairConfig, list[str]]:
+    """The two languages of parallel files; English and German first if there are more."""
+    path = Path(data)
+    files = files_in(path if path.is_dir() else path.parent)
+    if not path.is_dir():
+        files = [file for file in files if file.name.startswith(path.name)]
+    endings = sorted({stem_and_ending(file)[1] for file in files} - {""})
+    source, target, *others = sorted(
+        endings, key=lambda one: (one not in _LANGUAGES, one != _LANGUAGES[0], one)
+    )
+    notes = [f"pairs of {source} and {target}"]
+    if others:
+        notes = [f"{notes[0]}; there are also {', '.join(others)}"]
+    return PairConfig(source=source, target=target), notes
+
+
+def _read_lists(folder: Path) -> Dataset:
+    """A folder of lists: the name of each file is the label of its lines."""
+    documents = {path.stem: read_document(path) for path in files_in(folder)}
+    lines = [
+        (line.strip(), label)
+        for label, document in documents.items()
+        for line in document.text.removesuffix("\n").split("\n")
+    ]
+    every = Examples({"text": [line for line, _ in lines]}, [label for _, label in lines])
+    notes = [note for document in documents.values() for note in document.notes]
+    notes.append(
+        f"{len(documents)} lists: the name of each file is the label of its lines; train a "
+        "language model on them with --set text.labelled=true"
+    )
+    return Dataset(str(folder), LABELLED, {"all": every}, documents, notes=notes, lists=True)
+
+
+_READERS: dict[str, Callable[[Document, dict[str, str]], Examples]] = {
+    TEXT: lambda document, columns: examples_of_lines(document),
+    LABELLED: labelled_examples,
+    TAGGED: tagged_examples,
+    PARALLEL: lambda document, columns: paired_examples(document, PairConfig(columns=columns)),
+    QUESTIONS: asked_examples,
+    MINIMAL: minimal_pairs,
+}

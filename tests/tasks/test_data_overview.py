@@ -1,0 +1,249 @@
+"""The overview of data: what is recognised, counted and warned about."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from facts import write_facts
+from films import draw_texts
+from tagged import write_tagged
+
+from elman.tasks.data_overview import DataOverview, describe_data
+from elman.tasks.data_warnings import is_sorted
+
+Rows = list[tuple[str, str]]
+
+
+def write_table(folder: Path, **splits: Rows) -> str:
+    """A folder of tables with a text and a label per line."""
+    folder.mkdir(exist_ok=True)
+    for split, rows in splits.items():
+        (folder / f"{split}.tsv").write_text("".join(f"{text}\t{label}\n" for label, text in rows))
+    return str(folder)
+
+
+def rows(count: int, seed: int = 0) -> Rows:
+    """Labelled texts, all different."""
+    return [
+        (label, f"{text} {seed}-{n}") for n, (label, text) in enumerate(draw_texts(count, seed))
+    ]
+
+
+def warned(found: DataOverview, text: str) -> bool:
+    return any(text in warning for warning in found.warnings)
+
+
+def test_running_text(tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text("the cat sat .\n\nthe dog sat down .\n")
+    (tmp_path / "test.txt").write_text("the bird sat .\n")
+    found = describe_data(str(tmp_path))
+    assert (found.kind, found.unit, found.tokenizer) == ("running text", "lines", "words")
+    train, test = (found.splits[name] for name in ("train", "test"))
+    text = train.sides["text"]
+    assert (train.examples, train.empty, text.tokens, len(text.words)) == (3, 1, 9, 6)
+    assert text.quantiles() == {"median": 5, "p95": 5, "longest": 5}
+    assert test.unknown == {"text": 0.25}  # bird
+    assert found.frequent_words()["text"][0] == ("the", 2)
+    assert found.examples()[0] == {"text": "the cat sat ."}
+    assert found.warnings == []
+
+
+def test_raw_text_and_characters(tmp_path: Path) -> None:
+    (tmp_path / "raw.txt").write_text("He's here, isn't he? Yes, he is.\n" * 50)
+    counts = describe_data(str(tmp_path / "raw.txt")).splits["train"].sides["text"]
+    assert counts.words.most_common()[0][0] in ("He's", ",", "he")
+    assert counts.quantiles()["median"] == 11
+    (tmp_path / "chinese.txt").write_text("我今天很高兴因为天气很好而且没有什么事情要做\n" * 50)
+    found = describe_data(str(tmp_path / "chinese.txt"))
+    assert found.tokenizer == "bpe"
+    assert found.splits["train"].sides["text"].quantiles()["longest"] == 22
+
+
+def test_labelled_texts(tmp_path: Path) -> None:
+    found = describe_data(write_table(tmp_path / "d", train=rows(60), test=rows(20, 1)))
+    assert (found.kind, found.unit) == ("labelled texts", "texts")
+    assert found.splits["train"].labels.total() == 60
+    assert {*found.splits["test"].labels} == {"good", "bad"}
+    assert {*found.examples()[0]} == {"text", "label"}
+    assert found.warnings == []
+
+
+def test_columns_decide(tmp_path: Path) -> None:
+    lines = [f"{n},{label},{text}" for n, (label, text) in enumerate(rows(40))]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,c", *lines]) + "\n")
+    found = describe_data(str(tmp_path / "t.csv"), {"text": "c", "label": "b"})
+    assert found.kind == "labelled texts"
+    assert {*found.splits["train"].labels} == {"good", "bad"}
+    pairs = describe_data(str(tmp_path / "t.csv"), {"source": "b", "target": "c"})
+    assert pairs.kind == "pairs of texts"
+    assert [*pairs.splits["train"].sides] == ["source", "target"]
+
+
+def test_tagged_sentences(tmp_path: Path) -> None:
+    found = describe_data(str(write_tagged(tmp_path / "data")))
+    assert (found.kind, found.unit) == ("tagged sentences", "sentences")
+    assert found.splits["train"].examples == 80
+    assert {"O", "B-PER", "B-LOC", "I-PER"} == {*found.splits["train"].labels}
+    assert found.splits["train"].labels.total() == found.splits["train"].sides["text"].tokens
+
+
+def test_pairs_of_files(tmp_path: Path) -> None:
+    for split in ("train", "test"):
+        for language, text in {"en": "a dog\n\nthe cat\n", "fr": "un chien\nle\nle chat\n"}.items():
+            (tmp_path / f"{split}.{language}").write_text(text)
+    found = describe_data(str(tmp_path))
+    assert found.kind == "pairs of texts"
+    assert found.splits["train"].sides["target"].tokens == 5
+    assert found.splits["train"].empty == 1
+    assert warned(found, "train: 1 of 3 pairs have an empty text and are not trained on")
+    assert warned(found, "test: 2 of 3 pairs are in the training split too")
+
+
+def test_questions_on_passages(tmp_path: Path) -> None:
+    found = describe_data(str(write_facts(tmp_path / "data", train=4, test=2)))
+    assert (found.kind, found.unit) == ("questions on passages", "questions")
+    train = found.splits["train"]
+    assert train.examples == 24
+    assert len(train.sides["passage"].lengths) == 4  # each is counted once
+    assert train.duplicates == 0
+
+
+def test_lists_minimal_pairs_and_unclear_tables(tmp_path: Path) -> None:
+    (tmp_path / "lists").mkdir()
+    for label in ("Dutch", "Greek", "Irish"):
+        (tmp_path / "lists" / f"{label}.txt").write_text("".join(f"{label}{n}\n" for n in range(9)))
+    lists = describe_data(str(tmp_path / "lists"))
+    assert lists.splits["all"].labels == {"Dutch": 9, "Greek": 9, "Irish": 9}
+    good = '{"sentence_good": "he is", "sentence_bad": "he are"}\n' * 20
+    (tmp_path / "pairs.jsonl").write_text(good)
+    assert describe_data(str(tmp_path / "pairs.jsonl")).kind == "minimal pairs"
+    (tmp_path / "numbers.tsv").write_text(
+        "".join(f"{n}\t{n * n}\t{n + 1}\t{-n}\n" for n in range(50))
+    )
+    unclear = describe_data(str(tmp_path / "numbers.tsv"))
+    assert unclear.kind == "not clear"
+    assert any("--columns text=…,label=…" in note for note in unclear.dataset.notes)
+
+
+# Warnings -----------------------------------------------------------------------------------------
+
+
+def _long(count: int) -> Rows:
+    return [*rows(count), ("good", "very " * 1200 + "long")]
+
+
+TABLES: dict[str, tuple[Callable[[], dict[str, Rows]], str]] = {
+    "skew": (
+        lambda: {"train": [("a" if n % 25 else "b", f"text {n}") for n in range(200)]},
+        "train: 96% of the texts have the label 'a'",
+    ),
+    "rare": (
+        lambda: {"train": [*rows(60), ("rare", "a b")]},
+        "train: 1 of 3 labels have fewer than 5 texts (rare)",
+    ),
+    "unseen": (
+        lambda: {"train": rows(60), "test": [*rows(20, 1), ("new", "a b")]},
+        "test: 1 texts have labels that train never has (new)",
+    ),
+    "sorted": (
+        lambda: {"train": sorted(rows(60))},
+        "train: the texts are sorted by label",
+    ),
+    "copies": (
+        lambda: {"train": [*rows(60), *rows(5)]},
+        "train: 5 of 65 texts are copies of earlier ones",
+    ),
+    "conflicts": (
+        lambda: {"train": [*rows(60), ("good", "same"), ("bad", "same")]},
+        "train: 1 texts are copies of earlier ones with another label",
+    ),
+    "across": (
+        lambda: {"train": rows(60), "test": [*rows(20, 1), *rows(2)]},
+        "test: 2 of 22 texts are in the training split too",
+    ),
+    "empty": (
+        lambda: {"train": [*rows(60), ("good", " ")]},
+        "train: 1 of 61 texts have an empty text and are refused",
+    ),
+    "no label": (
+        lambda: {"train": [*rows(60), ("", "a b")]},
+        "train: 1 of 61 texts have no label",
+    ),
+    "long": (lambda: {"train": _long(60)}, "train: 1 texts have more than 1,000 tokens"),
+    "mojibake": (
+        lambda: {"train": [*rows(60), ("good", "un cafÃ©")]},
+        "1 characters look like UTF-8 that was read as Latin-1 (such as 'Ã©')",
+    ),
+    "lost": (
+        lambda: {"train": [*rows(60), ("good", "un caf\ufffd")]},
+        "1 characters were lost in an earlier conversion",
+    ),
+    "control": (
+        lambda: {"train": [*rows(60), ("good", "bell \x07")]},
+        "contains 1 control characters (such as '\\x07')",
+    ),
+}
+
+
+@pytest.mark.parametrize("problem", TABLES)
+def test_a_problem_is_named_and_no_other(problem: str, tmp_path: Path) -> None:
+    make, said = TABLES[problem]
+    found = describe_data(write_table(tmp_path / "d", **make()))
+    assert warned(found, said), found.warnings
+    assert len(found.warnings) == 1 + (problem == "conflicts") * warned(found, "are copies of")
+
+
+def test_only_one_label_and_spans(tmp_path: Path) -> None:
+    one = describe_data(
+        write_table(tmp_path / "one", train=[("a", f"text {n}") for n in range(30)]),
+        {"text": "1", "label": "2"},
+    )
+    assert warned(one, "only one label, 'a'")
+    (tmp_path / "ner.txt").write_text("Ann B-PER\n" + "sees O\n" * 20 + "\n" + "a O\n. O\n\n" * 9)
+    assert warned(describe_data(str(tmp_path / "ner.txt")), "judge by F1 of spans")
+
+
+def test_sorted_files_are_told_from_shuffled_ones() -> None:
+    assert is_sorted(["a"] * 20 + ["b"] * 20)
+    assert not is_sorted(["a", "b"] * 20)
+    assert not is_sorted(["a"] * 40)
+    assert not is_sorted(["a"] * 5 + ["b"] * 5)  # too few to tell
+
+
+def test_a_sorted_file_is_split_at_random(tmp_path: Path) -> None:
+    lines = "".join(f"{text}\t{label}\n" for label, text in sorted(rows(100)))
+    (tmp_path / "one.tsv").write_text(lines)
+    found = describe_data(str(tmp_path / "one.tsv"))
+    assert warned(found, "the file: the texts are sorted by label")
+    assert {*found.splits["test"].labels} == {"good", "bad"}
+    assert sum(split.examples for split in found.splits.values()) == 100
+
+
+def test_an_overview_is_plain_data(tmp_path: Path) -> None:
+    found = describe_data(write_table(tmp_path / "d", train=rows(60), test=rows(20, 1)))
+    data: Any = json.loads(json.dumps(found.to_data(), allow_nan=False))
+    assert data["splits"]["test"]["sides"]["text"]["unknown_share"] > 0
+    assert data["splits"]["train"]["sides"]["text"]["lengths"].keys() == {
+        "median",
+        "p95",
+        "longest",
+    }
+    assert data["sources"]["train"]["sha256"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("ptb", "running text"),
+        ("sst/stsa.binary", "labelled texts"),
+        ("sst/trees", "labelled texts"),
+        ("conll2000", "tagged sentences"),
+        ("ud-english-ewt", "tagged sentences"),
+        ("multi30k/raw", "pairs of texts"),
+    ],
+)
+def test_published_data_is_recognised(name: str, kind: str, corpus: Callable[[str], Path]) -> None:
+    folder, _, inside = name.partition("/")
+    assert describe_data(str(corpus(folder) / inside)).kind == kind
