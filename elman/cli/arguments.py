@@ -64,11 +64,22 @@ Recipe = Annotated[
         show_choices=False,
     ),
 ]
+
+
+def _refuse_option(_: object, value: str | None) -> None:
+    if value is not None and value.startswith("-") and value != "-":
+        raise InputError(f"unknown option {value} (--help shows how to call it)")
+
+
+# A leading hyphen is allowed only for "-", standard input.
+InputFile = Annotated[str, Parameter(allow_leading_hyphen=True, validator=_refuse_option)]
 Data = Annotated[
     str,
     Parameter(
         help="A text file, a folder with train/valid/test files, a built-in corpus, a table with "
-        "a column of text, a glob of such files, or - for standard input."
+        "a column of text, a glob of such files, or - for standard input.",
+        allow_leading_hyphen=True,
+        validator=_refuse_option,
     ),
 ]
 Split = Annotated[
@@ -140,15 +151,6 @@ BudgetText = Annotated[
 RunToWrite = Annotated[str, Parameter(help="The run folder to write.")]
 Overwrite = Annotated[bool, Parameter(help="Replace the output if it exists already.")]
 Json = Annotated[bool, Parameter(help="Print the result as JSON.")]
-
-
-def _refuse_option(_: object, value: str | None) -> None:
-    if value is not None and value.startswith("-") and value != "-":
-        raise InputError(f"unknown option {value} (--help shows how to call it)")
-
-
-# A leading hyphen is allowed only for "-", standard input.
-InputFile = Annotated[str, Parameter(allow_leading_hyphen=True, validator=_refuse_option)]
 
 
 GivenText = Annotated[str | None, Parameter(help="The input text, instead of a file.")]

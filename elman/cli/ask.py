@@ -7,7 +7,6 @@ that do more share these parts: `make_flags`, `open_run`, `ask` and `print_answe
 """
 
 import re
-import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, field, fields, make_dataclass
@@ -54,7 +53,7 @@ def make_command(name: str) -> Callable[..., None]:
         arguments = bound.arguments
         values = given_values(arguments.get("flags"))
         if argument := field_of_kind(request, ARGUMENT):
-            values[argument.name] = arguments[argument.name]
+            values[argument.name] = _value(arguments[argument.name])
         document = None
         if _reads_files(request):
             document = _read(request, arguments["file"], arguments.get("text"), values)
@@ -79,7 +78,7 @@ def _signature(request: type, *, adapters: bool) -> Signature:
         of_file = Annotated[InputFile | None, Parameter(help=about + _FILE)]
         places.append(_place("file", of_file, None))
     if argument is not None:
-        helped = Annotated[str, Parameter(help=argument.metadata["about"])]
+        helped = Annotated[InputFile, Parameter(help=argument.metadata["about"])]
         places.append(_place(argument.name, helped, argument.default))
     if fields(made):
         flags.append(_flag("flags", made | None, None))
@@ -139,7 +138,7 @@ def given_values(flags: Any) -> dict[str, Any]:
 
 def _value(value: Any) -> Any:
     if value == "-":
-        return read_standard_input(sys.stdin.buffer.read()).text.removesuffix("\n")
+        return read_standard_input().text.removesuffix("\n")
     return [*value] if isinstance(value, tuple) else value
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from elman.cli.arguments import Columns, Json
+from elman.cli.arguments import Columns, InputFile, Json
 from elman.cli.output import note, print_json, print_table
 from elman.errors import InputError
 from elman.figures.files import make_folder, writing
@@ -16,7 +16,7 @@ _BAR = 24  # characters of the longest bar
 
 
 def data(
-    name: str | None = None,
+    name: InputFile | None = None,
     /,
     *,
     columns: Columns = None,
@@ -37,7 +37,8 @@ def data(
     Parameters
     ----------
     name
-        A file, a folder or a built-in corpus. Default: list the built-in corpora.
+        A file, a folder, a built-in corpus, or - for standard input. Default: list the built-in
+        corpora.
     write
         Write the splits as text files into this folder, for other tools.
     """

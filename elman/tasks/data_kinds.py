@@ -37,9 +37,10 @@ from elman.tasks.recipe_choice import (
     is_squad,
 )
 from elman.tasks.translation.parallel import open_parallel, stem_and_ending
-from elman.text.corpora import CORPORA, Corpus, files_in, open_corpus
+from elman.text.corpora import CORPORA, Corpus, open_corpus
 from elman.text.example_splits import Splitter
 from elman.text.file_shapes import looks_like
+from elman.text.files import local_files
 from elman.text.reader import Document, read_document
 from elman.text.tables import TextTable
 from elman.text.task_config import PairConfig
@@ -191,7 +192,7 @@ def _is_lists(data: str) -> bool:
     if not os.path.isdir(data):
         return False
     try:
-        files = files_in(Path(data))
+        files = local_files(Path(data))
     except OSError:
         return False  # opening the corpus reports it
     words = ("train", "valid", "val", "dev", "test")
@@ -204,7 +205,7 @@ def _is_lists(data: str) -> bool:
 def _languages(data: str) -> tuple[PairConfig, list[str]]:
     """The two languages of parallel files; English and German first if there are more."""
     path = Path(data)
-    files = files_in(path if path.is_dir() else path.parent)
+    files = local_files(path if path.is_dir() else path.parent)
     if not path.is_dir():
         files = [file for file in files if file.name.startswith(path.name)]
     endings = sorted({stem_and_ending(file)[1] for file in files} - {""})
@@ -219,7 +220,7 @@ def _languages(data: str) -> tuple[PairConfig, list[str]]:
 
 def _read_lists(folder: Path) -> Dataset:
     """A folder of lists: the name of each file is the label of its lines."""
-    documents = {path.stem: read_document(path) for path in files_in(folder)}
+    documents = {path.stem: read_document(path) for path in local_files(folder)}
     lines = [
         (line.strip(), label)
         for label, document in documents.items()

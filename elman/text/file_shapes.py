@@ -92,10 +92,14 @@ def _sample(text: str) -> str:
 
 def _is_json_lines(sample: str) -> bool:
     lines = [line for line in sample.split("\n")[:_ROWS] if line.strip()]
-    if not lines or not all(line.lstrip().startswith("{") for line in lines):
+    return bool(lines) and sum(map(_is_object, lines)) >= _ALIKE * len(lines)
+
+
+def _is_object(line: str) -> bool:
+    if not line.lstrip().startswith("{"):
         return False
     try:
-        return all(isinstance(json.loads(line), dict) for line in lines)
+        return isinstance(json.loads(line), dict)
     except (json.JSONDecodeError, RecursionError):
         return False
 

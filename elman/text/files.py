@@ -20,6 +20,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -98,7 +99,7 @@ def opened(location: str) -> Iterator[BinaryIO]:
 @contextmanager
 def _opened_raw(location: str) -> Iterator[BinaryIO]:
     if location == STANDARD_INPUT:
-        yield sys.stdin.buffer
+        yield io.BytesIO(_standard_input(sys.stdin.buffer))
     elif is_remote(location):
         system, path = _file_system(location)
         with _named_errors(location), system.open(path, "rb") as file:
@@ -106,6 +107,12 @@ def _opened_raw(location: str) -> Iterator[BinaryIO]:
     else:
         with _open_local(location) as file:
             yield file
+
+
+@lru_cache(maxsize=1)
+def _standard_input(stream: Any) -> bytes:
+    """Everything from standard input; a command that reads its data twice needs it twice."""
+    return bytes(stream.read())
 
 
 def _open_local(location: str) -> BinaryIO:

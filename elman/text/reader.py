@@ -23,6 +23,7 @@ _PARQUET = b"PAR1"  # the first bytes of a Parquet file
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BLOCK = 1 << 20  # bytes that are decoded at a time, then the rest of the line
 _LONGEST_LINE = 1 << 28  # bytes; a block holds whole lines
+_NOTHING_PIPED = "there is no text on standard input; pipe some in"
 _LARGEST_WHOLE = 1 << 32  # bytes of a file that is read whole
 
 
@@ -134,9 +135,10 @@ def read_document(path: str | os.PathLike[str]) -> Document:
 
 def read_standard_input(data: bytes | None = None) -> Document:
     """The text from standard input, or from these bytes."""
+    if data is not None:
+        return _whole("-", io.BytesIO(data), _NOTHING_PIPED)
     with files.opened(files.STANDARD_INPUT) as stream:
-        given = stream if data is None else io.BytesIO(data)
-        return _whole("-", given, "there is no text on standard input; pipe some in")
+        return _whole("-", stream, _NOTHING_PIPED)
 
 
 def _whole(name: str, stream: BinaryIO, if_empty: str) -> Document:

@@ -72,8 +72,6 @@ def _name(data: str, sources: list[Source]) -> str:
 
 def _split(data: str, sources: list[Source], way: str, notes: list[str]) -> Corpus:
     """A text without splits, split in order or by its content."""
-    if any(one.location == files.STANDARD_INPUT for one in sources) and way != ORDERED:
-        raise InputError(f"text.split={way}: needs a file; standard input can be read only once")
     name = _name(data, sources)
     whole = document_of(name, sources)
     if way == ORDERED and not whole.is_large:
@@ -180,8 +178,6 @@ class _Opener:
         form = records.format_of(location)
         if form in records.BINARY:
             return self._table(location, form, records.column_names(location, form))
-        if location == files.STANDARD_INPUT:
-            return Source(location)
         if self._plain and not self._columns:
             return Source(location)
         beginning = Document(location, _beginning(location))
@@ -189,8 +185,8 @@ class _Opener:
             return self._table(location, form or records.guess_format(beginning.text), [])
         if self._plain:
             return Source(location)
-        if looks_like(beginning) == records.JSON_LINES and (known := _fields(beginning.text)):
-            return self._table(location, records.JSON_LINES, known)
+        if form == records.JSON_LINES or looks_like(beginning) == records.JSON_LINES:
+            return self._table(location, records.JSON_LINES, _fields(beginning))
         refuse_other_shapes(beginning)
         return Source(location)
 
@@ -221,7 +217,16 @@ def _beginning(location: str) -> str:
     return text
 
 
-def _fields(text: str) -> list[str]:
-    """The fields of JSON lines that hold text."""
-    first = next(line for line in text.split("\n") if line.strip())
-    return [name for name, value in json.loads(first).items() if isinstance(value, str)]
+def _fields(beginning: Document) -> list[str]:
+    """The fields of the first object of JSON lines that hold text."""
+    for line in beginning.text.split("\n"):
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(entry, dict):
+            return [name for name, value in entry.items() if isinstance(value, str)]
+    raise InputError(
+        f'{beginning.name}: has no JSON object; write one per line, like {{"text": "…"}}, or read '
+        "the file as it is with --set text.plain=true"
+    )

@@ -115,6 +115,8 @@ class Source:
         known.count += 1
 
     def _check(self, any_text: bool) -> None:
+        if not any_text and self.location == files.STANDARD_INPUT:
+            raise InputError("there is no text on standard input; pipe some in")
         if not any_text:
             raise InputError(f"{self.location}: contains no text; give a file with text")
 

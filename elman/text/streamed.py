@@ -143,8 +143,6 @@ def document_of(
         blocks.append(block)
         size += len(block)
         if size > IN_MEMORY:
-            if any(source.location == files.STANDARD_INPUT for source in sources):
-                continue  # cannot be read twice
             return streamed
     if not size:
         raise InputError(f"{name}: this split has no text; give more, or other splits")

@@ -20,7 +20,7 @@ from elman.evaluation.measures import Progress
 from elman.state import State
 from elman.tasks.language_modelling.continuation import Continuation
 from elman.tasks.language_modelling.trained import TrainedModel
-from elman.tasks.question import Answer, Question, aligned_lines, asked
+from elman.tasks.question import STDIN, Answer, Question, aligned_lines, asked
 
 _PENALTIES = ("frequency_penalty", "presence_penalty", "repetition_penalty")
 SHAPING = {*(transform.option for transform in TRANSFORMS.values()), *_PENALTIES}
@@ -34,6 +34,7 @@ class Prompted:
     prompt: str | list[int] = asked(
         "The text to continue, or its token ids. Default: the start of a line.",
         default="",
+        kind=STDIN,
         limit="prompt_tokens",
     )
     allow_unknown: bool = asked("Allow <unk> in the output.", default=False)
