@@ -82,6 +82,11 @@ def _split(data: str, sources: list[Source], way: str, notes: list[str]) -> Corp
         part: document_of(f"{name} ({part})", sources, selection)
         for part, selection in selections(sources, way).items()
     }
+    empty = [part for part, document in documents.items() if not document.beginning(1)]
+    if "train" in empty:
+        raise InputError(f"{name}: text.split={way} leaves no text for training; give more text")
+    documents = {part: one for part, one in documents.items() if part not in empty}
+    notes = [*notes, *(f"no text is left for {part}" for part in empty)]
     ways = {ORDERED: "in this order", TIME: "by time, the latest for test"}
     how = ways.get(way, f"by a hash of each line or row ({way})")
     note = f"no splits: 90 % of it are train, 5 % valid and 5 % test, {how}"

@@ -144,8 +144,6 @@ def document_of(
         size += len(block)
         if size > IN_MEMORY:
             return streamed
-    if not size:
-        raise InputError(f"{name}: this split has no text; give more, or other splits")
     return Document(name, "".join(blocks), streamed.notes)
 
 
