@@ -123,7 +123,8 @@ class Classification(SentenceTask):
             raise InputError("no training text has a label; text.rename leaves all of them out")
         if len(labels) == 1:
             raise InputError(
-                f"every training text has the label {labels[0]!r}; give at least two labels"
+                f"only one class: every training text has the label {labels[0]!r}; give at least "
+                "two labels"
             )
         refuse_labels_like_texts(examples)
         texts = _texts_of(examples)

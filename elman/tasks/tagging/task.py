@@ -82,7 +82,11 @@ class TrainedTagger(TrainedSentenceTask):
 
     def split_lines(self, text: str) -> list[list[str]]:
         """The words of each line, with punctuation and clitics split as in the training data."""
-        return [self.task.form.split(line) for line in text.removesuffix("\n").split("\n")]
+        return [self.split_text(line) for line in text.removesuffix("\n").split("\n")]
+
+    def split_text(self, text: str) -> list[str]:
+        """The words of a raw text."""
+        return self.task.form.split(text)
 
     def _as_written(self, tags: Sequence[str]) -> list[str]:
         return convert_scheme(tags, self.facts["task"]["scheme"]) if self._converts() else [*tags]
