@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from films import SMALL, draw_texts
+from films import draw_texts
 from number_texts import NumberClassifier
 
 import elman
 from elman.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("without_curves")
-FIT = {setting.partition("=")[0].replace(".", "__"): setting.partition("=")[2] for setting in SMALL}
-FILMS = {name: float(value) for name, value in FIT.items()}
+RECIPE = NumberClassifier.default_recipe
 
 
 def films(count: int, seed: int = 0) -> tuple[list[str], list[str]]:
@@ -27,7 +26,7 @@ def films(count: int, seed: int = 0) -> tuple[list[str], list[str]]:
 
 
 def small(**settings: Any) -> elman.Classifier:
-    return elman.Classifier(threads=1, **{**FILMS, **settings})
+    return elman.Classifier(RECIPE, threads=1, **{"training__epochs": 30, **settings})
 
 
 @pytest.fixture(scope="module")
@@ -95,12 +94,12 @@ def test_a_search_takes_numbers_of_numpy() -> None:
     pipelines = pytest.importorskip("sklearn.pipeline")
     search = selection.GridSearchCV(
         pipelines.Pipeline([("classify", small())]),
-        {"classify__training__epochs": np.array([0.2, 6.0])},
+        {"classify__training__epochs": np.array([0.2, 30.0])},
         cv=2,
         error_score="raise",
     )
     search.fit(*films(60))
-    assert search.best_params_ == {"classify__training__epochs": 6.0}
+    assert search.best_params_ == {"classify__training__epochs": 30.0}
 
 
 def test_settings_that_are_tables_and_none() -> None:
@@ -139,7 +138,7 @@ def test_pickle_is_left_to_python(classifier: elman.Classifier) -> None:
 )
 def test_labels_keep_their_type(names: Any, tmp_path: Path) -> None:
     texts, labels = films(40)
-    y = [names[label == "good"] for label in labels]
+    y = [names[int(label == "good")] for label in labels]
     given = np.array(y, dtype=names.dtype) if hasattr(names, "dtype") else y
     fitted = small().fit(texts, given)
     fitted.save(tmp_path / "run")
@@ -234,12 +233,9 @@ def test_wrong_sentences_are_refused(X: Any, y: Any, problem: str) -> None:
 def test_words_of_one_character_may_be_words() -> None:
     """Chinese is often tagged character by character."""
     X, y = [["我", "爱", "北", "京"]] * 8, [["O", "O", "B", "I"]] * 8
-    tagger = elman.Tagger(small_tagger(), threads=1, training__epochs=0.1)
+    recipe = str(Path(RECIPE).with_name("small-tagger.toml"))
+    tagger = elman.Tagger(recipe, threads=1, training__epochs=0.1)
     assert tagger.fit(X, y).predict(X[:1]).shape == (1,)
-
-
-def small_tagger() -> str:
-    return str(Path(NumberClassifier.default_recipe).with_name("small-tagger.toml"))
 
 
 def test_wrong_sources_are_refused() -> None:

@@ -45,7 +45,6 @@ MODEL = {
     "check_dont_overwrite_parameters": _ANSWERS,
     "check_estimators_fit_returns_self": _ANSWERS,
     "check_readonly_memmap_input": _ANSWERS,
-    "check_estimators_unfitted": _ANSWERS,
     "check_n_features_in_after_fitting": _ANSWERS,
     "check_positive_only_tag_during_fit": _ANSWERS,
 }

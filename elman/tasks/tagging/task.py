@@ -33,10 +33,15 @@ from elman.text.tag_schemes import (
     scheme_of,
     tags_in,
 )
+from elman.text.treebank_cuts import TreebankCuts
 from elman.text.word_list import WordList
 
 _IOB1 = (
     "spans start with I-, as in IOB1: input and output use BIO instead, where they start with B-"
+)
+_NO_RAW_TEXT = (
+    "has no SpaceAfter=No, so the raw text is unknown; raw text to tag is split by rules from the "
+    "vocabulary"
 )
 
 
@@ -85,8 +90,9 @@ class TrainedTagger(TrainedSentenceTask):
         return [self.split_text(line) for line in text.removesuffix("\n").split("\n")]
 
     def split_text(self, text: str) -> list[str]:
-        """The words of a raw text."""
-        return self.task.form.split(text)
+        """The words of a raw text: by the cuts of its treebank, or by rules from its words."""
+        cuts = self.task.cuts
+        return self.task.form.split(text) if cuts is None else cuts.split(text)
 
     def _as_written(self, tags: Sequence[str]) -> list[str]:
         return convert_scheme(tags, self.facts["task"]["scheme"]) if self._converts() else [*tags]
@@ -127,9 +133,13 @@ class Tagging(SentenceTask):
         words: WordList,
         tags: Sequence[str],
         features: Sequence[WordList] = (),
+        cuts: TreebankCuts | None = None,
     ) -> None:
-        """`features`: the values of each column that is read beside the words."""
+        """`features`: the values of each column that is read beside the words; `cuts`: how the
+        training data splits raw text, if it has raw text.
+        """
         super().__init__(config, words)
+        self.cuts = cuts
         self.tags = list(tags)
         self.features = list(features)
         self._numbers = {tag: number for number, tag in enumerate(self.tags)}
@@ -143,6 +153,11 @@ class Tagging(SentenceTask):
     @classmethod
     def read(cls, document: Document, config: RunConfig) -> list[TaggedSentence]:
         sentences = read_tagged(document, config.text.column, config.text.features)
+        if document.name.endswith((".conllu", ".conllu.gz")) and not any(
+            sentence.chunks for sentence in sentences
+        ):
+            note = f"{document.name}: {_NO_RAW_TEXT}"
+            document.notes += [] if note in document.notes else [note]
         tags = [sentence.tags for sentence in sentences]
         check_scheme(document.name, tags)
         if is_scheme(tag for row in tags for tag in row) and is_iob1(tags):
@@ -165,7 +180,9 @@ class Tagging(SentenceTask):
             [[beside[place] for beside in example.features] for example in examples]
             for place in range(len(config.text.features))
         ]
-        return cls(config, words, tags, [WordList.learn(column) for column in columns])
+        raw = [example.chunks for example in examples if example.chunks]
+        cuts = TreebankCuts.learn(raw) if raw else None
+        return cls(config, words, tags, [WordList.learn(column) for column in columns], cuts)
 
     def index(self, sentences: Sequence[Sequence[Any]]) -> IndexedSentences:
         """Sentences of words, or of words with their features."""
@@ -225,12 +242,15 @@ class Tagging(SentenceTask):
 
     def to_data(self) -> dict[str, Any]:
         features = [values.to_data() for values in self.features]
-        return {"words": self.words.to_data(), "tags": self.tags, "features": features}
+        data = {"words": self.words.to_data(), "tags": self.tags, "features": features}
+        return data if self.cuts is None else {**data, "cuts": self.cuts.to_data()}
 
     @classmethod
     def from_data(cls, data: dict[str, Any], config: RunConfig) -> Self:
         features = [WordList.from_data(values) for values in data.get("features", [])]
-        return cls(config, WordList.from_data(data["words"]), texts(data["tags"], "tags"), features)
+        cuts = TreebankCuts.from_data(data["cuts"]) if "cuts" in data else None
+        words, tags = WordList.from_data(data["words"]), texts(data["tags"], "tags")
+        return cls(config, words, tags, features, cuts)
 
 
 def _as_learned(tags: Sequence[str], config: RunConfig) -> Sequence[str]:
