@@ -153,11 +153,6 @@ class Tagging(SentenceTask):
     @classmethod
     def read(cls, document: Document, config: RunConfig) -> list[TaggedSentence]:
         sentences = read_tagged(document, config.text.column, config.text.features)
-        if document.name.endswith((".conllu", ".conllu.gz")) and not any(
-            sentence.chunks for sentence in sentences
-        ):
-            note = f"{document.name}: {_NO_RAW_TEXT}"
-            document.notes += [] if note in document.notes else [note]
         tags = [sentence.tags for sentence in sentences]
         check_scheme(document.name, tags)
         if is_scheme(tag for row in tags for tag in row) and is_iob1(tags):
@@ -166,6 +161,17 @@ class Tagging(SentenceTask):
                 document.notes.append(note)
             return [replace(one, tags=tuple(convert_scheme(one.tags, "bio"))) for one in sentences]
         return sentences
+
+    @classmethod
+    def columns(
+        cls, document: Document, examples: Sequence[TaggedSentence], config: RunConfig
+    ) -> dict[str, str]:
+        """Taggers store none; a note says if the training file does not have its raw text."""
+        treebank = document.name.removesuffix(".gz").endswith(".conllu")
+        note = f"{document.name}: {_NO_RAW_TEXT}"
+        if treebank and note not in document.notes and not any(one.chunks for one in examples):
+            document.notes.append(note)
+        return {}
 
     @classmethod
     def sample(cls, example: TaggedSentence) -> dict[str, str]:
