@@ -33,7 +33,7 @@ def small(**settings: Any) -> elman.Classifier:
 def classifier() -> elman.Classifier:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("elman.tasks.training_run.draw_curves", lambda records, path: None)
-        return small().fit(*films(60))
+        return small().fit(*films(160))
 
 
 # scikit-learn -------------------------------------------------------------------------------------
@@ -79,7 +79,7 @@ def test_only_the_classifier_is_a_classifier() -> None:
 def test_cross_validation_is_stratified() -> None:
     """Without strata, labels in order would leave one label for training."""
     selection = pytest.importorskip("sklearn.model_selection")
-    texts, labels = films(60)
+    texts, labels = films(160)
     order = np.argsort(labels)
     scores = selection.cross_val_score(
         small(), [texts[n] for n in order], [labels[n] for n in order], cv=2, error_score="raise"
