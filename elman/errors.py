@@ -20,6 +20,10 @@ class InputError(ElmanError):
     exit_code = 2
 
 
+class ArgumentError(InputError, ValueError):
+    """An unusable argument of a call in Python, where a ValueError is expected."""
+
+
 class DiskFull(ElmanError):
     """The disk is full; everything saved before is intact."""
 

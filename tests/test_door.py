@@ -69,6 +69,8 @@ def test_the_door_from_the_docstring(tmp_path) -> None:
 
 
 USED = """
+import numpy as np
+
 import elman
 from elman import LanguageModel, Trained, TrainedModel, Translator
 
@@ -87,10 +89,10 @@ score: float = texts.score(["boys walk ."]) + texts.perplexity("boys walk .")
 words: list[str] = [one.token for one in texts.suggest("boys", top=3)]
 from_file: LanguageModel = LanguageModel.load("run").fit("grammar")
 translator: Translator = Translator().fit(["a dog"], ["ein Hund"])
-outputs: list[str] = translator.predict(["a dog"])
+outputs: np.ndarray = translator.predict(["a dog"])
 bleu: float = translator.score(["a dog"], ["ein Hund"])
-tags: list[list[str]] = elman.Tagger.load("run").predict([["boys", "walk"]])
-labels: list[str] = elman.Classifier().fit(["good"], ["yes"]).predict(["good"])
+tags: np.ndarray = elman.Tagger.load("run").predict([["boys", "walk"]])
+labels: np.ndarray = elman.Classifier().fit(["good"], ["yes"]).predict(["good"])
 """
 # Each wrong line, with a part of the message that it gets.
 WRONG = {

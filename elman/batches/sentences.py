@@ -111,6 +111,7 @@ class ExampleBatch:
     targets: torch.Tensor  # (B, T) tags, (B,) labels, (B, 1, 2) spans: first and last word
     counts: tuple[int, ...]  # the number of targets of each example
     rate_factor: float = 1.0
+    weights: torch.Tensor | None = None  # (B,) of each example in the loss; None: all 1
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -123,12 +124,14 @@ class ExampleBatch:
     def to(self, device: torch.device) -> ExampleBatch:
         """The same on a device."""
         inputs = tuple(part.to(device) for part in self.inputs)
-        return replace(self, inputs=inputs, targets=self.targets.to(device))
+        weights = None if self.weights is None else self.weights.to(device)
+        return replace(self, inputs=inputs, targets=self.targets.to(device), weights=weights)
 
     def rows(self, rows: slice) -> ExampleBatch:
         """Some of the examples."""
         inputs = tuple(part.rows(rows) for part in self.inputs)
-        return ExampleBatch(inputs, self.targets[rows], self.counts[rows])
+        weights = None if self.weights is None else self.weights[rows]
+        return ExampleBatch(inputs, self.targets[rows], self.counts[rows], weights=weights)
 
 
 class Examples(Buckets):
@@ -141,10 +144,14 @@ class Examples(Buckets):
         *,
         batch_size: int,
         seed: int | None = 0,
+        weights: np.ndarray | None = None,
     ) -> None:
-        """`targets`: one array per example; `seed` None: sorted by length."""
+        """`targets`: one array per example; `seed` None: sorted by length; `weights`: of each
+        example in the loss, None if all are 1.
+        """
         self._inputs = inputs
         self._targets = targets
+        self._weights = None if weights is None else weights.astype(np.float32)
         super().__init__(np.max([part.lengths for part in inputs], axis=0), batch_size, seed)
         self.tokens_per_epoch = sum(_things(target) for target in targets)
 
@@ -154,6 +161,7 @@ class Examples(Buckets):
             tuple(part.batch(rows) for part in self._inputs),
             torch.from_numpy(_padded(targets)),
             tuple(_things(target) for target in targets),
+            weights=None if self._weights is None else torch.from_numpy(self._weights[rows]),
         )
 
 

@@ -80,14 +80,15 @@ class Classifier(SentenceModel):
         )
 
     def loss(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:
-        """Nats of the correct labels. Labels unseen in training add no loss; `errors` has them."""
+        """Nats of the correct labels, each times the weight of its example.
+
+        Labels unseen in training add no loss; `errors` counts them.
+        """
         parts = self._parts(batch.inputs)
-        unseen = parts[0].shape[1]  # its number
-        nats = cross_entropy(_sum(parts), batch.targets, reduction="sum", ignore_index=unseen)
+        nats = _nats(_sum(parts), batch)
         penalty = self.encoder.penalty()
         if len(parts) > 1:  # each also learns alone, or one would leave the other no gradient
-            alone = [cross_entropy(part, batch.targets, ignore_index=unseen) for part in parts]
-            penalty = penalty + _sum(alone)
+            penalty = penalty + _sum([_nats(part, batch, mean=True) for part in parts])
         return Loss(nats, batch.tokens, penalty), ()
 
     def errors(self, batch: ExampleBatch) -> int:
@@ -95,6 +96,14 @@ class Classifier(SentenceModel):
         with torch.no_grad():
             wrong = self.score(batch.inputs).argmax(1) != batch.targets
         return int(wrong.sum())
+
+    def judge(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:
+        """Errors, each times the weight of its example."""
+        if batch.weights is None:
+            return super().judge(batch, carried)
+        with torch.no_grad():
+            wrong = self.score(batch.inputs).argmax(1) != batch.targets
+        return Loss(batch.weights[wrong].double().sum(), batch.tokens), ()
 
     def multiplications(self, step_tokens: int, *, learning: bool = True) -> int:
         """Multiply-adds per example: the encoder reads all words, the scores are computed once."""
@@ -118,6 +127,16 @@ class Classifier(SentenceModel):
         vector = dropout(vector, self.config.dropout_pooled, self.training)
         linear = [part(text) for part, text in zip(self.ngrams, texts, strict=False)]
         return [self.scores(vector), *([_sum(linear)] if linear else [])]
+
+
+def _nats(scores: torch.Tensor, batch: ExampleBatch, *, mean: bool = False) -> torch.Tensor:
+    unseen = scores.shape[1]  # the number of a label unseen in training
+    reduction = "mean" if mean else "sum"
+    if batch.weights is None:
+        return cross_entropy(scores, batch.targets, reduction=reduction, ignore_index=unseen)
+    each = cross_entropy(scores, batch.targets, reduction="none", ignore_index=unseen)
+    total = (each * batch.weights).sum()
+    return total / len(batch) if mean else total
 
 
 def _sum(parts: Sequence[torch.Tensor]) -> torch.Tensor:

@@ -3,9 +3,9 @@
     tagger = elman.Tagger(model__hidden_size=50, training__epochs=5)
     tagger.fit(sentences, tags).predict([["John", "lives", "in", "Rome"]])
 
-Takes examples as lists, trains the model of a recipe, returns answers as lists; scikit-learn itself
-is not required. Settings are those of `--set`, with two underscores for the dot:
-model__hidden_size=50. The trained model is `trained_`, with all methods of a loaded run.
+Takes examples as lists or arrays, trains the model of a recipe, returns answers as arrays;
+scikit-learn itself is not required. Settings are those of `--set`, with two underscores for the
+dot: model__hidden_size=50. The trained model is `trained_`, with all methods of a loaded run.
 
 The folder of a task contains its estimator. `SupervisedEstimator` is the base class for examples
 with answers: subclasses define how lists become examples (`_examples`) and the answers (`predict`).
@@ -20,8 +20,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from elman.errors import InputError
+import numpy as np
+
+from elman.errors import ArgumentError, InputError
 from elman.recipes import RunConfig, load_recipe
+from elman.tasks.arguments import check_lengths, check_list, not_fitted
 from elman.tasks.saved_runs import check_kind, task_of
 from elman.tasks.task import Order
 from elman.tasks.task import load as load_run
@@ -32,9 +35,10 @@ from elman.training.machine import Machine
 class Estimator:
     """An estimator; `fit` trains it."""
 
-    recipe: ClassVar[str]  # the default recipe
+    default_recipe: ClassVar[str]
     trained_class: ClassVar[type[Trained]]  # the class of its trained models
     needs_answers: ClassVar[bool] = True  # whether `fit` takes y
+    _estimator_type: ClassVar[str | None] = None  # scikit-learn before 1.6 reads it
     trained_: Any  # the trained model, after `fit`
 
     def __init__(
@@ -46,47 +50,44 @@ class Estimator:
         **settings: Any,
     ) -> None:
         """A recipe by name or path, and settings like training__epochs=5."""
-        self._parameters: dict[str, Any] = {
-            "recipe": self.recipe if recipe is None else recipe,
-            "seed": seed,
-            "threads": threads,
-        }
-        self._settings: dict[str, Any] = {}
+        self.recipe = recipe
+        self.seed = seed
+        self.threads = threads
         self.set_params(**settings)
 
     # Required by scikit-learn ---------------------------------------------------------------------
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters of the estimator."""
-        return {**self._parameters, **self._settings}
+        return {name: value for name, value in vars(self).items() if _is_parameter(name)}
 
     def set_params(self, **parameters: Any) -> Self:
         """Set parameters for the next `fit`."""
         for name, value in parameters.items():
-            if name in self._parameters:
-                self._parameters[name] = value
-            elif "__" in name:
-                self._settings[name] = value
-            else:
-                raise InputError(
+            if not _is_parameter(name):
+                raise ArgumentError(
                     f"unknown setting {name!r}; write section__field, like training__epochs=5"
                 )
+            setattr(self, name, value)
         return self
 
     def __sklearn_tags__(self) -> Any:
         kinds = import_module("sklearn.utils")  # installed, because scikit-learn calls this method
+        classifies = self._estimator_type == "classifier"
         return kinds.Tags(
-            estimator_type=None,
+            estimator_type=self._estimator_type,
             target_tags=kinds.TargetTags(required=self.needs_answers),
             input_tags=kinds.InputTags(two_d_array=False, string=True),
+            classifier_tags=kinds.ClassifierTags() if classifies else None,
         )
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "trained_")
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
-        return f"{type(self).__name__}({given})"
+        parameters = self.get_params().items()
+        given = [f"{name}={value!r}" for name, value in parameters if value != _DEFAULTS.get(name)]
+        return f"{type(self).__name__}({', '.join(given)})"
 
     # Run folders ----------------------------------------------------------------------------------
 
@@ -109,43 +110,71 @@ class Estimator:
 
     def _fitted(self) -> Any:
         if not hasattr(self, "trained_"):
-            raise InputError(f"this {type(self).__name__} is not trained yet; call fit first")
+            raise not_fitted(type(self).__name__)
         return self.trained_
 
     def _config(self) -> RunConfig:
-        """The settings of a training; values are written as JSON, which TOML can read."""
+        """The settings of a training."""
         overrides = [
-            f"{name.replace('__', '.')}={json.dumps(value)}"
-            for name, value in self._settings.items()
+            f"{name.replace('__', '.')}={_as_toml(value)}"
+            for name, value in self.get_params().items()
+            if name not in _DEFAULTS
         ]
-        given = self._parameters
-        config = load_recipe(given["recipe"], overrides, given["seed"])
+        recipe = self.default_recipe if self.recipe is None else self.recipe
+        config = load_recipe(recipe, overrides, self.seed)
         check_kind(f"recipe {config.recipe}", config.kind, self.trained_class)
         return config
 
     def _order(self) -> Order:
-        return Order(Machine(threads=self._parameters["threads"]))
+        return Order(Machine(threads=self.threads))
+
+
+_DEFAULTS = {"recipe": None, "seed": 0, "threads": None}
+
+
+def _is_parameter(name: str) -> bool:
+    section, _, field = name.partition("__")
+    return name in _DEFAULTS or bool(section and field)
+
+
+def _as_toml(value: Any) -> str:
+    """A value as a setting is written; numbers of NumPy are numbers."""
+    if isinstance(value, dict):
+        pairs = [f"{json.dumps(str(name))} = {_as_toml(one)}" for name, one in value.items()]
+        return "{" + ", ".join(pairs) + "}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_as_toml, value))}]"
+    value = value.item() if hasattr(value, "item") else value
+    return json.dumps(value, default=str) if value is not None else "none"
 
 
 class SupervisedEstimator(Estimator, ABC):
     """An estimator that learns from examples with answers."""
+
+    inputs: ClassVar[str] = "texts"  # the items of X, for messages
+    answers: ClassVar[str] = "answers"
 
     def fit(self, X: Sequence[Any], y: Sequence[Any], validation: Any = None) -> Self:
         """Train; `validation`: a pair of examples and answers. Default: a random tenth of X.
 
         A `DataWarning` before training reports labels that occur only in validation.
         """
+        valid = None if validation is None else self._paired(*validation)
+        return self._train(self._paired(X, y), valid)
+
+    def _train(self, train: list[Any], valid: list[Any] | None) -> Self:
+        """Train on examples of the task."""
         from elman.tasks.gradient_task import fit_lesson  # imports torch; counting does not need it
 
         config = self._config()
         task: Any = task_of(config.kind)
-        train = self._paired(X, y)
-        if validation is None:
+        if valid is None:
             train, valid = task.splitter(config).hold_out(train)
-        else:
-            valid = self._paired(*validation)
         source: dict[str, Any] = {"name": "examples", "sha256": {}, "notes": []}
-        lesson = task.lesson_of(train, valid, source, config)
+        try:
+            lesson = task.lesson_of(train, valid, source, config)
+        except InputError as error:  # about X and y
+            raise ArgumentError(str(error)) from None
         self.trained_ = fit_lesson(lesson, self._order())
         return self
 
@@ -158,16 +187,18 @@ class SupervisedEstimator(Estimator, ABC):
         return self._fitted().measure(self._paired(X, y))
 
     @abstractmethod
-    def predict(self, X: Sequence[Any]) -> list[Any]:
+    def predict(self, X: Sequence[Any]) -> np.ndarray:
         """Predict an answer for each example."""
 
     @abstractmethod
     def _examples(self, X: Sequence[Any], y: Sequence[Any]) -> list[Any]:
         """Make the examples of the task; X and y have the same length."""
 
-    def _paired(self, X: Sequence[Any], y: Sequence[Any]) -> list[Any]:
-        if len(X) != len(y):
-            raise InputError(f"{len(X):,} examples have {len(y):,} answers; give one for each")
-        if not len(X):
-            raise InputError("there are no examples; give some")
+    def _paired(self, X: Any, y: Any) -> list[Any]:
+        if y is None:
+            raise ArgumentError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
+        X, y = check_list(X, "X", self.inputs), check_list(y, "y", self.answers)
+        check_lengths(X, y)
         return self._examples(X, y)

@@ -57,6 +57,7 @@ class GradientTask(Task):
     """A task whose model is trained in steps."""
 
     needed_facts: tuple[str, ...]  # on the data of a training, told at its end
+    weighs_classes = False  # whether it uses training.class_weights
 
     # What a task says -----------------------------------------------------------------------------
 
@@ -294,6 +295,10 @@ def build_trainer(
     """
     processes, task = processes or Processes(), lesson.task
     training, seed = task.config.training, task.config.seed
+    if training.class_weights and not task.weighs_classes:
+        raise InputError(
+            "training.class_weights: only a classifier has weights of labels; leave it out"
+        )
     refuse_too_large(task.outline(lesson.train), training)
     model = task.fresh_model(lesson.train)
     if before is not None:

@@ -61,7 +61,7 @@ class LabelledConfig(SentenceConfig):
             str(label): convert(new, str, f"text.rename.{label}")
             for label, new in self.rename.items()
         }
-        self.columns = check_columns(self.columns, ("text", "text2", "label"))
+        self.columns = check_columns(self.columns, ("text", "text2", "label", "weight"))
 
 
 @dataclass(kw_only=True)

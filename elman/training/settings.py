@@ -5,19 +5,21 @@ This is the section `training` of a recipe, with its checks; the trainer and its
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from operator import le
 from typing import Any
 
-from elman.config import check_types
+from elman.config import check_types, convert
 from elman.errors import InputError, choose
 from elman.training.averaging import AVERAGES
 from elman.training.optimizers import OPTIMIZERS
 from elman.training.regimes import check_options
 from elman.training.schedules import SCHEDULES
 
+BALANCED = "balanced"  # class weights so that every label counts alike
 _POSITIVE = ("epochs", "batch_size", "window", "learning_rate", "validate_every")
 _NOT_NEGATIVE = (
     "clip",
@@ -48,6 +50,7 @@ class TrainingConfig:
     window: int = 35  # tokens of a window: the length of truncated back-propagation
     window_jitter: float = 0.0  # standard deviation of random window lengths; 0: all alike
     loss_per: str = "token"  # token: mean over all; row: summed over time, mean over rows (Zaremba)
+    class_weights: str | dict[str, Any] = ""  # classifier: balanced, or a table {label = 2.0}
     learn_after: str = ""  # train only on tokens after this one in a line; "": on all tokens
     regime: str = "teacher-forcing"  # elman list regimes
     regime_options: dict[str, Any] = field(default_factory=dict)  # like final = 0.5
@@ -83,6 +86,7 @@ class TrainingConfig:
         SCHEDULES.check(self.schedule)
         AVERAGES.check(self.average)
         choose(dict.fromkeys(("token", "row")), self.loss_per, "training.loss_per")
+        self.class_weights = _check_class_weights(self.class_weights)
         require(self, "training", _POSITIVE, lambda value: value > 0, "must be above 0")
         require(self, "training", _NOT_NEGATIVE, lambda value: value >= 0, "must not be negative")
         require_part(self, "training", "momentum", "average_decay", "warm_up")
@@ -102,6 +106,23 @@ class TrainingConfig:
             )
         if self.nesterov and (self.momentum == 0 or self.dampening != 0):
             raise InputError("training.nesterov=true: needs momentum above 0 and dampening=0")
+
+
+def _check_class_weights(given: str | dict[str, Any]) -> str | dict[str, float]:
+    if isinstance(given, str):
+        if given not in ("", BALANCED):
+            raise InputError(
+                f"training.class_weights={given}: must be {BALANCED}, or a table {{label = 2.0}}"
+            )
+        return given
+    weights = {
+        str(label): convert(weight, float, f"training.class_weights.{label}")
+        for label, weight in given.items()
+    }
+    for label, weight in weights.items():
+        if not 0 < weight < math.inf:
+            raise InputError(f"training.class_weights.{label}={weight}: must be above 0")
+    return weights
 
 
 def require(

@@ -32,10 +32,10 @@ def test_it_learns_and_answers(tagger: elman.Tagger, tmp_path: Path) -> None:
     sentences, tags = lists(20, 1)
     assert tagger.score(sentences, tags) > 0.98
     assert tagger.predict([["Ann", "Bobson", "sees", "."], []])[0] == ["B-PER", "I-PER", "O", "O"]
-    assert tagger.classes_ == ["B-LOC", "B-PER", "I-PER", "O"]
+    assert tagger.classes_.tolist() == ["B-LOC", "B-PER", "I-PER", "O"]
     assert tagger.measure(sentences, tags).entities.all.f1 > 0.98
     tagger.trained_.save(tmp_path / "run")
-    assert elman.load(tmp_path / "run").tag(sentences) == tagger.predict(sentences)
+    assert elman.load(tmp_path / "run").tag(sentences) == tagger.predict(sentences).tolist()
     assert tagger.trained_.config.training.epochs == 3
     assert tagger.trained_.facts["data"]["examples"] == 144  # a tenth is held out
 
@@ -121,7 +121,7 @@ def test_a_pipeline_and_a_search_work(tagger: elman.Tagger) -> None:
     pipeline.set_params(tagger__training__epochs=2)
     assert tagger.get_params()["training__epochs"] == 2
     pipeline.fit(sentences, tags)
-    assert pipeline.predict([["Ann", "sees", "."]]) == [["B-PER", "O", "O"]]
+    assert pipeline.predict([["Ann", "sees", "."]]).tolist() == [["B-PER", "O", "O"]]
     assert pipeline.score(sentences, tags) > 0.9
     search = selection.GridSearchCV(
         tagger, {"training__epochs": [0.1, 2]}, cv=selection.KFold(2), refit=False

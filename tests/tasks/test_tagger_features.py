@@ -137,7 +137,7 @@ def test_the_estimator_takes_words_with_features() -> None:
         "training__learning_rate": 0.02,
     }
     tagger = elman.Tagger(**settings)
-    assert tagger.fit(X, y).predict([[("c", "N"), ("a", "V")]]) == [["B-X", "O"]]
+    assert tagger.fit(X, y).predict([[("c", "N"), ("a", "V")]]).tolist() == [["B-X", "O"]]
     with pytest.raises(InputError, match="'a': has 0 features"):
         tagger.fit([["a"]], [["O"]])
 

@@ -22,7 +22,8 @@ FIRST = (
     *("utterance", "phrase", "tweet", "comment", "message", "content", "query"),
 )
 SECOND = ("hypothesis", "sentence2", "passage", "answer", "text2")
-_KNOWN = {"text": FIRST, "text2": SECOND, "label": LABELS}
+WEIGHTS = ("weight", "sample_weight")
+_KNOWN = {"text": FIRST, "text2": SECOND, "label": LABELS, "weight": WEIGHTS}
 _NAME = re.compile(r"[^\W\d][\w-]*( [\w-]+)?")  # a word or two, as headers have them
 _IDENTIFIER = re.compile(r"\w*\d+\w*")
 _FEWEST_ROWS = 4  # with fewer rows the content of columns is not used
@@ -43,10 +44,12 @@ class Layout:
     names: list[str]  # of the columns; "1", "2" … where there is no header
     header: bool  # whether the first row names the columns
     unused: str = ""  # why a column is not read
+    weight: tuple[int, ...] = ()  # of the example in training, () if there is none
 
     def columns(self) -> dict[str, str]:
         """Each role with the name or number of its column."""
-        places = {"text": self.text, "text2": self.text2, "label": self.label}
+        texts = {"text": self.text, "text2": self.text2}
+        places = {**texts, "label": self.label, "weight": self.weight}
         return {role: self.names[found[0]] for role, found in places.items() if found}
 
     def describe(self, labels: int) -> str:
@@ -77,6 +80,7 @@ def find_layout(table: TextTable, columns: dict[str, str], *, labelled: bool = T
 def fits(table: TextTable, columns: dict[str, str]) -> bool:
     """Whether a table has the columns of an earlier table."""
     names = table.names or [str(cell).strip() for cell in table.rows[0][1]]
+    columns = {role: column for role, column in columns.items() if role != "weight"}
     if all(column in names for column in columns.values()):
         return True
     known = _known_places(names)
@@ -103,13 +107,14 @@ def _known_places(names: Sequence[str]) -> dict[str, tuple[int, ...]]:
 
 def _layout(places: dict[str, tuple[int, ...]], names: list[str], *, header: bool) -> Layout:
     one = {role: found[:1] for role, found in places.items()}
-    return Layout(one["text"], one["text2"], one["label"], names, header)
+    return Layout(one["text"], one["text2"], one["label"], names, header, weight=one["weight"])
 
 
 def _of_json(table: TextTable, known: dict[str, tuple[int, ...]]) -> Layout:
     """Keys may differ from line to line; without common names, two keys are told apart."""
     if known["text"] or known["label"] or table.width != 2:
-        return Layout(known["text"], known["text2"], known["label"], table.names, True)
+        places = (known["text"], known["text2"], known["label"])
+        return Layout(*places, table.names, True, weight=known["weight"])
     return _told_apart(table.rows, table.names, header=True)
 
 
@@ -118,6 +123,7 @@ def _named_by_user(table: TextTable, columns: dict[str, str], labelled: bool) ->
     names = table.names or first
     find = _finder(names)
     header = bool(table.names)
+    columns = _without_missing_weight(columns, names, table.width)
     if all(find(column) is not None for column in columns.values()):
         places = {role: find(column) for role, column in columns.items()}
         header = True
@@ -137,6 +143,16 @@ def _named_by_user(table: TextTable, columns: dict[str, str], labelled: bool) ->
         role: (place,) for role, place in places.items() if place is not None
     }
     return _completed(table, found, names, header, labelled)
+
+
+def _without_missing_weight(
+    columns: dict[str, str], names: Sequence[str], width: int
+) -> dict[str, str]:
+    """Weights are for training; tables for validation and test may lack the column."""
+    weight = columns.get("weight", "")
+    if _finder(names)(weight) is not None or _is_number(weight, width):
+        return columns
+    return {role: column for role, column in columns.items() if role != "weight"}
 
 
 def _completed(
@@ -161,7 +177,7 @@ def _completed(
             )
         found[role] = ((well_known or free)[0],)
         free.remove(found[role][0])
-    return _layout({"text2": (), "label": (), **found}, names, header=header)
+    return _layout({"text2": (), "label": (), "weight": (), **found}, names, header=header)
 
 
 def _finder(names: Sequence[str]) -> Callable[[str], int | None]:
@@ -193,6 +209,11 @@ def _by_content(table: TextTable, first: list[str], known: dict[str, tuple[int, 
     if width == 1:
         raise InputError(
             f"{table.document.name}: has one column; give a text and its label on every line"
+        )
+    if known["weight"] and width > 2 and _all_names(first):
+        raise InputError(
+            f"{table.document.name}: has a column of weights, but its text or label has no common "
+            f"name ({', '.join(first)}); name all three: --columns text=…,label=…,weight=…"
         )
     half_known = bool(known["text"] or known["label"]) and _all_names(first)
     if width > 3:

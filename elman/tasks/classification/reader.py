@@ -23,6 +23,7 @@ from typing import Any
 
 from elman.errors import InputError
 from elman.tasks.classification.columns import FIRST, LABELS, Layout, find_layout, fits
+from elman.tasks.classification.weights import read_weight
 from elman.text import guess_tokenizer
 from elman.text.raw_words import split_raw
 from elman.text.reader import Document
@@ -43,6 +44,7 @@ class Example:
     texts: tuple[str, ...]
     label: str = ""
     phrases: tuple[Example, ...] = ()  # of a tree, every node under the root
+    weight: float = 1.0  # in training
 
 
 def read_labelled(
@@ -106,7 +108,8 @@ def read_unlabelled(
         raise InputError(f"{document.name}: is not a table; leave out --columns")
     if separator is not None and (columns or separator != "\t"):
         table = read_table(document, separator, with_empty=True)
-        text_only = {role: name for role, name in (columns or {}).items() if role != "label"}
+        unread = ("label", "weight")
+        text_only = {role: name for role, name in (columns or {}).items() if role not in unread}
         layout = find_layout(table, text_only, labelled=False)
         return [Example(_required_texts(table, *row, layout)) for row in _body(table, layout)]
     lines = document.text.removesuffix("\n").split("\n")
@@ -120,10 +123,16 @@ def _body(table: TextTable, layout: Layout) -> list[tuple[int, list[Any]]]:
 def _read_table(table: TextTable, layout: Layout) -> list[Example]:
     examples = [_example(table, line, row, layout) for line, row in _body(table, layout)]
     labels = len({example.label for example in examples})
-    note = f"{table.document.name}: {layout.describe(labels)}"
-    if examples and note not in table.document.notes:
-        table.document.notes.append(note)
-    return examples
+    notes = [layout.describe(labels)] if examples else []
+    weighted = [example for example in examples if example.weight > 0]
+    if examples and not weighted:
+        raise InputError(f"{table.document.name}: every text has the weight 0; give some more")
+    if unused := len(examples) - len(weighted):
+        notes.append(f"texts with the weight 0, which are left out: {unused:,}")
+    for note in (f"{table.document.name}: {note}" for note in notes):
+        if note not in table.document.notes:
+            table.document.notes.append(note)
+    return weighted
 
 
 def _example(table: TextTable, line: int, row: list[Any], layout: Layout) -> Example:
@@ -137,7 +146,8 @@ def _example(table: TextTable, line: int, row: list[Any], layout: Layout) -> Exa
         raise InputError(f"{where}: the label is empty; write one, or leave the line out")
     if not all(text.strip() for text in texts):
         raise InputError(f"{where}: the text is empty; write one, or leave the line out")
-    return Example(texts, str(label).strip())
+    weight = read_weight(_first_of(row, layout.weight), where) if layout.weight else 1.0
+    return Example(texts, str(label).strip(), weight=weight)
 
 
 def _required_texts(table: TextTable, line: int, row: list[Any], layout: Layout) -> tuple[str, ...]:

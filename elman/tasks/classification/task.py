@@ -32,10 +32,12 @@ from elman.tasks.classification.reader import (
     split_text,
 )
 from elman.tasks.classification.trained import TrainedClassifier
+from elman.tasks.classification.weights import balanced_weights, example_weights, named_weights
 from elman.tasks.sentence_task import SentenceTask, learn_words
 from elman.text.example_splits import Splitter
 from elman.text.reader import Document
 from elman.text.word_list import WordList
+from elman.training.settings import BALANCED
 
 _FEWEST_TEXTS = 10  # with fewer, nothing follows from the number of labels
 _MOST_LABELS = 0.6  # labels per text
@@ -47,6 +49,7 @@ class Classification(SentenceTask):
 
     unit = "texts"
     judged = "texts"
+    weighs_classes = True
     recipe = "classifier"
     trained_class = TrainedClassifier
 
@@ -88,6 +91,11 @@ class Classification(SentenceTask):
         cls, document: Document, examples: Sequence[Example], config: RunConfig
     ) -> dict[str, str]:
         columns = columns_of(document, config.text.columns)
+        if "weight" in config.text.columns and "weight" not in columns:
+            raise InputError(
+                f"{document.name}: has no column {config.text.columns['weight']!r} for the weight; "
+                "name one that it has"
+            )
         taken = f"column {columns['label']}" if columns else "the beginning of every line"
         refuse_labels_like_texts(examples, f"{document.name}: ", f", taken from {taken}")
         return columns
@@ -115,7 +123,8 @@ class Classification(SentenceTask):
             raise InputError("no training text has a label; text.rename leaves all of them out")
         if len(labels) == 1:
             raise InputError(
-                f"every training text has the label {labels[0]!r}; give at least two labels"
+                f"only one class: every training text has the label {labels[0]!r}; give at least "
+                "two labels"
             )
         refuse_labels_like_texts(examples)
         texts = _texts_of(examples)
@@ -134,7 +143,16 @@ class Classification(SentenceTask):
         unknown = len(self.labels)  # a label that training never saw is always wrong
         targets = [np.array(self._numbers.get(example.label, unknown)) for example in examples]
         inputs = [self.index(part) for part in self.split([e.texts for e in examples])]
-        return Examples(inputs, targets, batch_size=batch_size, seed=seed)
+        # Class weights are for training. Validation is the error rate of the examples as they are.
+        classes = {} if seed is None else self._class_weights(examples)
+        weights = example_weights(examples, classes)
+        return Examples(inputs, targets, batch_size=batch_size, seed=seed, weights=weights)
+
+    def _class_weights(self, examples: Sequence[Example]) -> dict[str, float]:
+        setting = self.config.training.class_weights
+        if not isinstance(setting, str):
+            return named_weights(setting, self.labels)
+        return balanced_weights(examples) if setting == BALANCED else {}
 
     def notes(self, examples: Sequence[Example]) -> list[str]:
         return unseen_notes(self.unseen(examples), "text", "label")
@@ -197,11 +215,13 @@ class Classification(SentenceTask):
         return model
 
     def facts(self, examples: Sequence[Example]) -> dict[str, Any]:
-        return {
+        found = {
             "labels": dict(Counter(sorted(example.label for example in examples))),
             "texts": self.texts,
             "tokenized": self.tokenized,
         }
+        weights = self._class_weights(examples)
+        return {**found, "class_weights": weights} if weights else found
 
     def to_data(self) -> dict[str, Any]:
         return {
@@ -240,7 +260,7 @@ def refuse_labels_like_texts(examples: Sequence[Example], where: str = "", taken
 def _renamed(example: Example, rename: dict[str, str]) -> Example:
     label = rename.get(example.label, example.label)
     phrases = tuple(_renamed(phrase, rename) for phrase in example.phrases)
-    return Example(example.texts, label, phrases)
+    return replace(example, label=label, phrases=phrases)
 
 
 def _texts_of(examples: Sequence[Example]) -> int:

@@ -110,7 +110,7 @@ class TrainedClassifier(TrainedSentenceTask):
     def text_columns(self, document: Document, named: dict[str, str]) -> dict[str, str]:
         """The text columns of a table: `named`, or those of the training table."""
         given = named or self.config.text.columns or self.facts["data"].get("columns", {})
-        texts = {role: column for role, column in given.items() if role != "label"}
+        texts = {role: column for role, column in given.items() if role.startswith("text")}
         return texts if named or (texts and has_columns(document, texts)) else {}
 
     def _classified(self, probabilities: np.ndarray) -> Classified:

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from elman.errors import InputError
+from elman.errors import ArgumentError
 from elman.evaluation.measures import Reading
+from elman.tasks.arguments import check_list, check_text, refuse_characters
 from elman.tasks.estimator import Estimator
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.saved_runs import task_of
@@ -33,7 +34,7 @@ class LanguageModel(Estimator):
     Texts are given as a list; each has one or more lines.
     """
 
-    recipe = "ngram"
+    default_recipe = "ngram"
     trained_class = TrainedModel
     needs_answers = False
     trained_: TrainedModel
@@ -108,16 +109,16 @@ def _language_model(trained: Any) -> TrainedModel:
 
 def _refuse_answers(y: object) -> None:
     if y is not None:
-        raise InputError("a language model learns from texts alone; leave out y")
+        raise ArgumentError("a language model learns from texts alone; leave out y")
 
 
 def _open(X: Sequence[str] | str | Path, validation: Sequence[str] | None) -> str | Corpus:
     """The name of a corpus, or the given texts as one."""
     if isinstance(X, str | os.PathLike):
         if "\n" in str(X):
-            raise InputError("X is a text; put texts into a list: fit([text])")
+            raise ArgumentError("X is a text; put texts into a list: fit([text])")
         if validation is not None:
-            raise InputError(
+            raise ArgumentError(
                 f"{X}: a corpus has its own validation text; leave out validation, or give lists"
             )
         return str(X)
@@ -136,14 +137,14 @@ def _open(X: Sequence[str] | str | Path, validation: Sequence[str] | None) -> st
 def _joined(texts: Sequence[object], name: str) -> str:
     """One text made of several; each ends its line."""
     if isinstance(texts, str):
-        raise InputError(f"{name} is a single text; put it into a list: [text]")
+        raise ArgumentError(f"{name} is a single text; put it into a list: [text]")
     lines = []
-    for number, text in enumerate(texts):
-        if not isinstance(text, str):
-            kind = type(text).__name__
-            raise InputError(f"{name}[{number}] is of type {kind}, not a text; give strings")
+    for number, text in enumerate(check_list(texts, name, "texts")):
+        check_text(text, f"{name}[{number}]")
         lines.append(text.removesuffix("\n") + "\n")
+    characters = (line[:-1] for line in lines)
+    refuse_characters(characters, name, "give a list of texts: [text], not list(text)")
     joined = "".join(lines)
     if not joined.strip():
-        raise InputError(f"{name} contains no text; give some")
+        raise ArgumentError(f"{name} contains no text; give some")
     return joined

@@ -1,11 +1,18 @@
 """The estimator of taggers: words in, tags out."""
 
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
+
+from elman.errors import ArgumentError, InputError
+from elman.tasks.arguments import as_objects, check_list, check_text, refuse_characters
 from elman.tasks.estimator import SupervisedEstimator
 from elman.tasks.tagging.reader import TaggedSentence, Word
 from elman.tasks.tagging.task import TrainedTagger, refuse_features, refuse_lengths
 from elman.text.tag_schemes import check_scheme
+
+_AS_LIST = "give every sentence as a list of words, like text.split()"
 
 
 class Tagger(SupervisedEstimator):
@@ -14,25 +21,72 @@ class Tagger(SupervisedEstimator):
     With text__features, a word is a tuple of itself and its features: ("Rome", "NNP").
     """
 
-    recipe = "tagger"
+    default_recipe = "tagger"
     trained_class = TrainedTagger
     trained_: TrainedTagger
+    inputs = "sentences"
+    answers = "lists of tags"
 
-    def predict(self, X: Sequence[Sequence[Word]]) -> list[list[str]]:
-        tagged: list[list[str]] = self._fitted().tag(X)
-        return tagged
+    def predict(self, X: Sequence[Sequence[Word]]) -> np.ndarray:
+        """The tags of every sentence, an array of lists; `words` splits raw text."""
+        trained = self._fitted()
+        given = check_list(X, "X", self.inputs)
+        _check_words(given)
+        return as_objects(_checked(trained.tag, given))
+
+    def words(self, texts: Sequence[str]) -> list[list[str]]:
+        """The words of raw texts, one sentence each, split as in the training data."""
+        trained = self._fitted()
+        given = check_list(texts, "texts", "texts")
+        for number, text in enumerate(given):
+            check_text(text, f"texts[{number}]")
+        return [trained.split_text(text) for text in given]
 
     @property
-    def classes_(self) -> list[str]:
-        """The tags."""
-        return sorted(self._fitted().known_tags())
+    def classes_(self) -> np.ndarray:
+        """The tags, sorted."""
+        return np.array(sorted(self._fitted().known_tags()))
 
     def _examples(
         self, X: Sequence[Sequence[Word]], y: Sequence[Sequence[str]]
     ) -> list[TaggedSentence]:
+        _check_words(X)
+        _check_tags(y)
         for words, tags in zip(X, y, strict=True):
-            refuse_lengths(words, tags)
-        refuse_features(X, self._config().text.features)
+            _checked(refuse_lengths, words, tags)
+        _checked(refuse_features, X, self._config().text.features)
         sentences = [TaggedSentence.of(words, tags) for words, tags in zip(X, y, strict=True)]
-        check_scheme("y", [sentence.tags for sentence in sentences])
+        _checked(check_scheme, "y", [sentence.tags for sentence in sentences])
         return sentences
+
+
+def _check_words(X: Sequence[Any]) -> None:
+    """Refuse texts in place of words, missing and empty words, and characters."""
+    for number, sentence in enumerate(X):
+        if isinstance(sentence, str):
+            raise ArgumentError(f"X[{number}] is a single text; {_AS_LIST}")
+        for place, word in enumerate(check_list(sentence, f"X[{number}]", "words")):
+            where = f"X[{number}][{place}]"
+            for part in word if isinstance(word, tuple) else (word,):
+                check_text(part, where, "a word")
+            form = word[0] if isinstance(word, tuple) else word
+            if form == "":
+                raise ArgumentError(f"{where} is an empty word; leave it and its tag out")
+    plain = (word for sentence in X for word in sentence if isinstance(word, str))
+    refuse_characters(plain, "X", _AS_LIST)
+
+
+def _check_tags(y: Sequence[Any]) -> None:
+    for number, tags in enumerate(y):
+        if isinstance(tags, str):
+            raise ArgumentError(f"y[{number}] is a single text; give a list of tags")
+        for place, tag in enumerate(check_list(tags, f"y[{number}]", "tags")):
+            check_text(tag, f"y[{number}][{place}]", "a tag")
+
+
+def _checked(function: Any, *arguments: Any) -> Any:
+    """Call a function whose complaints are about the arguments of the user."""
+    try:
+        return function(*arguments)
+    except InputError as error:
+        raise ArgumentError(str(error)) from None

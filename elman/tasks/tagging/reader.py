@@ -19,12 +19,15 @@ from dataclasses import dataclass
 
 from elman.errors import InputError, nearest
 from elman.text.reader import Document
+from elman.text.treebank_cuts import Chunk
 
 Word = str | tuple[str, ...]  # a word, or a word and the features beside it
 Rows = list[tuple[int, list[str]]]  # lines of words with their numbers, in columns
 _CONLLU = {"form": 1, "lemma": 2, "upos": 3, "xpos": 4, "feats": 5, "deprel": 7}
 _CONLLU_COLUMNS = 10
 FORM = _CONLLU["form"]
+_MISC = 9  # the column of SpaceAfter=No
+_ATTACHED = "SpaceAfter=No"
 _NONE = "_"  # what CoNLL-U writes where nothing is known
 _NEW_DOCUMENT = "-DOCSTART-"  # in CoNLL-2003, a line that is no sentence
 _BESIDE = re.compile(r"\d+[-.]\d+")  # number of a multiword token or an empty node
@@ -37,6 +40,7 @@ class TaggedSentence:
     words: tuple[str, ...]
     tags: tuple[str, ...] = ()
     features: tuple[tuple[str, ...], ...] = ()  # of every word, where columns are named
+    chunks: tuple[Chunk, ...] = ()  # raw text between white space, where the file has it
 
     @classmethod
     def of(cls, given: Sequence[Word], tags: Sequence[str]) -> TaggedSentence:
@@ -58,7 +62,8 @@ def read_tagged(
     """The sentences of a document; columns: upos, xpos or a number, the first being 1."""
     name = document.name
     sentences = []
-    for conllu, width, rows in sentences_in(document):
+    every = zip(sentences_in(document), raw_chunks(document), strict=True)
+    for (conllu, width, rows), chunks in every:
         place = place_of_tags(name, column, width, conllu)
         beside = places_of_features(name, features, width, conllu)
         if place in beside:
@@ -68,7 +73,8 @@ def read_tagged(
         tags = _column(name, rows, place, "tag")
         read = [_column(name, rows, one, "feature") for one in beside]
         if words and words[0] != _NEW_DOCUMENT:
-            sentences.append(TaggedSentence(words, tags, tuple(zip(*read, strict=True))))
+            values = tuple(zip(*read, strict=True))
+            sentences.append(TaggedSentence(words, tags, values, chunks))
     _refuse_nothing(name, sentences)
     _refuse_texts(name, sentences)
     return sentences
@@ -140,6 +146,42 @@ def blocks(document: Document) -> Iterator[tuple[int, list[list[str]]]]:
             rows.append(line.split("\t") if tabs else line.split())
     if rows:
         yield first, rows
+
+
+def raw_chunks(document: Document) -> Iterator[tuple[Chunk, ...]]:
+    """The raw text of each sentence: what stands between white space, and its words.
+
+    Empty for files without SpaceAfter=No, which do not tell how the text was written.
+    """
+    known = _ATTACHED in document.text
+    for _, rows in blocks(document):
+        yield _chunks(rows) if known and is_conllu(rows) else ()
+
+
+def _chunks(rows: list[list[str]]) -> tuple[Chunk, ...]:
+    """A multiword token (3-4) has the text of its words, and their space."""
+    found: list[Chunk] = []
+    text, words, until = "", [], 0  # until: the last word of a multiword token
+    attached = False
+    for row in rows:
+        number = row[0]
+        if "." in number or len(row) <= _MISC:
+            continue  # an empty node was never written
+        if "-" in number:
+            until = int(number.partition("-")[2])
+            text, attached = text + row[FORM], _is_attached(row)
+            continue
+        words.append(row[FORM])
+        if int(number) > until:
+            text, attached = text + row[FORM], _is_attached(row)
+        if int(number) >= until and not attached:
+            found.append((text, tuple(words)))
+            text, words = "", []
+    return (*found, (text, tuple(words))) if words else tuple(found)
+
+
+def _is_attached(row: list[str]) -> bool:
+    return _ATTACHED in row[_MISC].split("|")
 
 
 def is_conllu(rows: list[list[str]]) -> bool:

@@ -34,10 +34,15 @@ from elman.text.tag_schemes import (
     scheme_of,
     tags_in,
 )
+from elman.text.treebank_cuts import TreebankCuts
 from elman.text.word_list import WordList
 
 _IOB1 = (
     "spans start with I-, as in IOB1: input and output use BIO instead, where they start with B-"
+)
+_NO_RAW_TEXT = (
+    "has no SpaceAfter=No, so the raw text is unknown; raw text to tag is split by rules from the "
+    "vocabulary"
 )
 
 
@@ -83,7 +88,12 @@ class TrainedTagger(TrainedSentenceTask):
 
     def split_lines(self, text: str) -> list[list[str]]:
         """The words of each line, with punctuation and clitics split as in the training data."""
-        return [self.task.form.split(line) for line in text.removesuffix("\n").split("\n")]
+        return [self.split_text(line) for line in text.removesuffix("\n").split("\n")]
+
+    def split_text(self, text: str) -> list[str]:
+        """The words of a raw text: by the cuts of its treebank, or by rules from its words."""
+        cuts = self.task.cuts
+        return self.task.form.split(text) if cuts is None else cuts.split(text)
 
     def _as_written(self, tags: Sequence[str]) -> list[str]:
         return convert_scheme(tags, self.facts["task"]["scheme"]) if self._converts() else [*tags]
@@ -139,9 +149,13 @@ class Tagging(SentenceTask):
         words: WordList,
         tags: Sequence[str],
         features: Sequence[WordList] = (),
+        cuts: TreebankCuts | None = None,
     ) -> None:
-        """`features`: the values of each column that is read beside the words."""
+        """`features`: the values of each column that is read beside the words; `cuts`: how the
+        training data splits raw text, if it has raw text.
+        """
         super().__init__(config, words)
+        self.cuts = cuts
         self.tags = list(tags)
         self.features = list(features)
         self._numbers = {tag: number for number, tag in enumerate(self.tags)}
@@ -165,6 +179,17 @@ class Tagging(SentenceTask):
         return sentences
 
     @classmethod
+    def columns(
+        cls, document: Document, examples: Sequence[TaggedSentence], config: RunConfig
+    ) -> dict[str, str]:
+        """Taggers store none; a note says if the training file does not have its raw text."""
+        treebank = document.name.removesuffix(".gz").endswith(".conllu")
+        note = f"{document.name}: {_NO_RAW_TEXT}"
+        if treebank and note not in document.notes and not any(one.chunks for one in examples):
+            document.notes.append(note)
+        return {}
+
+    @classmethod
     def sample(cls, example: TaggedSentence) -> dict[str, str]:
         return {} if example.features else {"text": " ".join(example.words)}
 
@@ -177,7 +202,9 @@ class Tagging(SentenceTask):
             [[beside[place] for beside in example.features] for example in examples]
             for place in range(len(config.text.features))
         ]
-        return cls(config, words, tags, [WordList.learn(column) for column in columns])
+        raw = [example.chunks for example in examples if example.chunks]
+        cuts = TreebankCuts.learn(raw) if raw else None
+        return cls(config, words, tags, [WordList.learn(column) for column in columns], cuts)
 
     def index(self, sentences: Sequence[Sequence[Any]]) -> IndexedSentences:
         """Sentences of words, or of words with their features."""
@@ -237,12 +264,15 @@ class Tagging(SentenceTask):
 
     def to_data(self) -> dict[str, Any]:
         features = [values.to_data() for values in self.features]
-        return {"words": self.words.to_data(), "tags": self.tags, "features": features}
+        data = {"words": self.words.to_data(), "tags": self.tags, "features": features}
+        return data if self.cuts is None else {**data, "cuts": self.cuts.to_data()}
 
     @classmethod
     def from_data(cls, data: dict[str, Any], config: RunConfig) -> Self:
         features = [WordList.from_data(values) for values in data.get("features", [])]
-        return cls(config, WordList.from_data(data["words"]), texts(data["tags"], "tags"), features)
+        cuts = TreebankCuts.from_data(data["cuts"]) if "cuts" in data else None
+        words, tags = WordList.from_data(data["words"]), texts(data["tags"], "tags")
+        return cls(config, words, tags, features, cuts)
 
 
 def _as_learned(tags: Sequence[str], config: RunConfig) -> Sequence[str]:

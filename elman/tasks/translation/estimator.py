@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from elman.errors import InputError
+from elman.errors import ArgumentError
+from elman.tasks.arguments import as_objects, check_list, check_text, refuse_characters
 from elman.tasks.estimator import SupervisedEstimator
 from elman.tasks.translation.measures import TranslationMeasures
 from elman.tasks.translation.pairs import Pair
@@ -17,14 +18,22 @@ class Translator(SupervisedEstimator):
     With a recipe that reads vectors, like `captioner`, a source is an array (S, F).
     """
 
-    recipe = "translator"
+    default_recipe = "translator"
     trained_class = TrainedTranslator
     trained_: TrainedTranslator
 
-    def predict(self, X: Sequence[str | np.ndarray]) -> list[str]:
+    inputs = "sources"
+    answers = "targets"
+
+    def predict(self, X: Sequence[str | np.ndarray]) -> np.ndarray:
         """The best output of every source by beam search; an empty source gives an empty text."""
-        translated: list[str] = self._fitted().translate(X)
-        return translated
+        trained = self._fitted()
+        given = check_list(X, "X", self.inputs)
+        for number, source in enumerate(given):
+            if not isinstance(source, np.ndarray):
+                check_text(source, f"X[{number}]")
+        _refuse_characters(given, "X")
+        return as_objects(trained.translate(given))
 
     def score(self, X: Sequence[str | np.ndarray], y: Sequence[str]) -> float:
         """BLEU, from 0 to 100; `measure` also returns its signature."""
@@ -40,14 +49,20 @@ class Translator(SupervisedEstimator):
             if not isinstance(source, np.ndarray):
                 _check_text(f"X[{number}]", source)
             _check_text(f"y[{number}]", target)
+        _refuse_characters(X, "X")
+        _refuse_characters(y, "y")
         return [Pair(source, target) for source, target in zip(X, y, strict=True)]
 
 
 def _check_text(name: str, text: object) -> None:
     """Refuse anything that cannot be one side of a pair."""
-    if not isinstance(text, str):
-        raise InputError(f"{name} is of type {type(text).__name__}, not a text; give strings")
-    if not text.strip():
-        raise InputError(f"{name} is an empty text; leave out the pair")
-    if "\n" in text:
-        raise InputError(f"{name} has a line end; give one line each")
+    check_text(text, name)
+    if not str(text).strip():
+        raise ArgumentError(f"{name} is an empty text; leave out the pair")
+    if "\n" in str(text):
+        raise ArgumentError(f"{name} has a line end; give one line each")
+
+
+def _refuse_characters(texts: Sequence[str | np.ndarray], name: str) -> None:
+    plain = (text for text in texts if isinstance(text, str))
+    refuse_characters(plain, name, "give a list of texts: [text], not list(text)")

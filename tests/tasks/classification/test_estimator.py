@@ -21,7 +21,7 @@ def test_an_estimator_fits_predicts_and_scores() -> None:
     share = sum(a == b for a, b in zip(right, guessed, strict=True)) / 40
     assert classifier.score(others, right) == pytest.approx(share)
     assert share > 0.9
-    assert classifier.classes_ == ["bad", "good"]
+    assert classifier.classes_.tolist() == ["bad", "good"]
     for row, label in zip(classifier.predict_proba(others), guessed, strict=True):
         assert sum(row) == pytest.approx(1)
         assert classifier.classes_[int(np.argmax(row))] == label

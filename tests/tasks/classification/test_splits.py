@@ -98,7 +98,7 @@ def test_fit_holds_out_of_every_label() -> None:
     texts = [f"a film {number} ." for number in range(60)]
     labels = [f"label{number // 6}" for number in range(60)]
     classifier = elman.Classifier(model__hidden_size=4, training__epochs=0.1, threads=1)
-    assert classifier.fit(texts, labels).classes_ == sorted({*labels})
+    assert classifier.fit(texts, labels).classes_.tolist() == sorted({*labels})
 
 
 def test_labels_that_are_nearly_as_many_as_texts_are_refused(tmp_path: Path) -> None:

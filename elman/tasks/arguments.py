@@ -1,0 +1,93 @@
+"""Checks of the arguments of estimators: lists of texts, sentences and answers in memory.
+
+Takes X, y and weights as users and scikit-learn give them (lists, arrays, columns of a table),
+returns lists; refuses anything else with the position of the problem. Called by the estimators.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from elman.errors import ArgumentError, InputError
+
+_FEWEST_CHARACTERS = 4  # fewer single characters may be words
+
+
+def check_list(given: Any, name: str, items: str) -> Any:
+    """A list, tuple, array or column; `items`: what it should contain, for messages."""
+    if isinstance(given, str | bytes):
+        raise ArgumentError(f"{name} is a single text; give a list of {items}")
+    if hasattr(given, "columns"):  # a table of pandas or polars: its items are column names
+        raise ArgumentError(f"{name} is a whole table; give one of its columns")
+    if hasattr(given, "toarray"):
+        raise ArgumentError(f"{name} is a sparse matrix; give a list of {items}")
+    if hasattr(given, "__array__"):
+        given = np.asarray(given)
+    if getattr(given, "ndim", 1) == 0 or not isinstance(given, Iterable) or isinstance(given, dict):
+        raise ArgumentError(f"{name} is of type {type(given).__name__}; give a list of {items}")
+    return given if hasattr(given, "__len__") and hasattr(given, "__getitem__") else list(given)
+
+
+def check_lengths(X: Sequence[Any], y: Sequence[Any]) -> None:
+    """Refuse empty lists, and lists of different lengths."""
+    if len(X) != len(y):
+        raise ArgumentError(f"{len(X):,} examples have {len(y):,} answers; give one for each")
+    if not len(X):
+        raise ArgumentError("there are no examples; give some")
+
+
+def check_text(given: Any, where: str, what: str = "a text") -> None:
+    """Refuse missing values and other types than strings."""
+    if isinstance(given, str):
+        return
+    if is_missing(given):
+        value = "NaN" if isinstance(given, float | np.floating) else given
+        raise ArgumentError(f"{where} is missing ({value}); leave it out, or give {what}")
+    kind = type(given).__name__
+    raise ArgumentError(f"{where} is of type {kind}, not {what}; give strings")
+
+
+def is_missing(given: Any) -> bool:
+    """Whether a value is None, NaN or NA."""
+    if given is None or type(given).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(given, float | np.floating) and bool(np.isnan(given))
+
+
+def refuse_characters(words: Iterable[str], name: str, advice: str) -> None:
+    """Refuse the characters of a text in place of texts or words.
+
+    Other scripts than ASCII may have words of one character.
+    """
+    count = 0
+    for word in words:
+        if len(word) != 1 or not word.isascii():
+            return
+        count += 1
+    if count >= _FEWEST_CHARACTERS:
+        raise ArgumentError(f"{name} contains only single characters; {advice}")
+
+
+def as_objects(items: Sequence[Any]) -> np.ndarray:
+    """A one-dimensional array of any objects, also of lists."""
+    found = np.empty(len(items), dtype=object)
+    found[:] = [*items]
+    return found
+
+
+def not_fitted(name: str) -> InputError:
+    """The error of an estimator that is not trained; scikit-learn recognises it.
+
+    scikit-learn is never imported for that: if it is not loaded, nobody expects its error.
+    """
+    message = f"this {name} is not trained yet; call fit first"
+    known = sys.modules.get("sklearn.exceptions")
+    if known is None:
+        return ArgumentError(message)
+    kind = type("NotFittedError", (ArgumentError, known.NotFittedError), {})
+    error: InputError = kind(message)
+    return error
