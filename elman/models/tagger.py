@@ -133,6 +133,12 @@ class Tagger(SentenceModel):
         """The most probable tags, (B, T)."""
         return self.output.best(self._score(sentences), sentences.lengths)
 
+    @torch.no_grad()
+    def log_marginals(self, sentences: Sentences, temperature: float = 1.0) -> torch.Tensor:
+        """Log probabilities of the tags of each word, (B, T, K)."""
+        scores = self._score(sentences).double()
+        return self.output.log_marginals(scores, sentences.lengths, temperature)
+
     def _score(self, sentences: Sentences) -> torch.Tensor:
         return _sum(self._parts(sentences))
 

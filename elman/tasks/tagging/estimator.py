@@ -22,6 +22,11 @@ class Tagger(SupervisedEstimator):
         tagged: list[list[str]] = self._fitted().tag(X)
         return tagged
 
+    def predict_marginals(self, X: Sequence[Sequence[Word]]) -> list[list[dict[str, float]]]:
+        """The probability of every tag, by word and sentence, the likeliest first."""
+        found: list[list[dict[str, float]]] = self._fitted().probabilities(X)
+        return found
+
     @property
     def classes_(self) -> list[str]:
         """The tags."""

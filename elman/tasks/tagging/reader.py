@@ -25,6 +25,7 @@ Rows = list[tuple[int, list[str]]]  # lines of words with their numbers, in colu
 _CONLLU = {"form": 1, "lemma": 2, "upos": 3, "xpos": 4, "feats": 5, "deprel": 7}
 _CONLLU_COLUMNS = 10
 FORM = _CONLLU["form"]
+MISC = _CONLLU_COLUMNS - 1
 _NONE = "_"  # what CoNLL-U writes where nothing is known
 _NEW_DOCUMENT = "-DOCSTART-"  # in CoNLL-2003, a line that is no sentence
 _BESIDE = re.compile(r"\d+[-.]\d+")  # number of a multiword token or an empty node

@@ -32,6 +32,7 @@ from elman.text.tag_schemes import (
     is_scheme,
     scheme_of,
     tags_in,
+    to_bio,
 )
 from elman.text.word_list import WordList
 
@@ -74,6 +75,50 @@ class TrainedTagger(TrainedSentenceTask):
                 tagged[row] = self._as_written(tags)
             progress(len(rows), len(given))
         return tagged
+
+    def probabilities(
+        self,
+        sentences: Iterable[Sequence[Word]],
+        *,
+        batch_size: int = 32,
+        progress: Progress = silent,
+    ) -> list[list[dict[str, float]]]:
+        """For every word the probability of each tag, the likeliest first.
+
+        The softmax of the word, or the marginals of the CRF: the sum over all taggings of the other
+        words. Tags trained as BIOES are summed to BIO if the files use BIO. If training uses BIO
+        and the files BIOES, the tags are those of BIO.
+        """
+        given = [list(sentence) for sentence in sentences]
+        found = self.log_marginals(given, batch_size=batch_size, progress=progress)
+        names = [self.as_marginal(tag) for tag in self.task.tags]
+        return [[_ranked(names, row) for row in np.exp(rows)] for rows in found]
+
+    def log_marginals(
+        self,
+        sentences: Sequence[Sequence[Word]],
+        *,
+        batch_size: int = 32,
+        progress: Progress = silent,
+    ) -> list[np.ndarray]:
+        """Log probabilities of the tags of training, (words, tags) per sentence."""
+        refuse_features(sentences, self.config.text.features)
+        found = [np.zeros((0, len(self.task.tags))) for _ in sentences]
+        for rows, batch in self.in_batches([sentences], batch_size):
+            marginals = self.model.log_marginals(batch[0]).numpy()
+            for row, values in zip(rows, marginals, strict=True):
+                found[row] = values[: len(sentences[row])]
+            progress(len(rows), len(sentences))
+        return found
+
+    def as_marginal(self, tag: str) -> str:
+        """The name of a tag in `probabilities`."""
+        return to_bio(tag) if self._sums_to_bio else tag
+
+    @property
+    def _sums_to_bio(self) -> bool:
+        """Whether training and files use different schemes, so that probabilities are of BIO."""
+        return self._converts() and self.config.text.scheme != self.facts["task"]["scheme"]
 
     def validation_line(self, judged_by: str, value: float | None, tokens: int) -> str:
         if judged_by == "span_error" and value is not None:
@@ -227,6 +272,14 @@ class Tagging(SentenceTask):
     def from_data(cls, data: dict[str, Any], config: RunConfig) -> Self:
         features = [WordList.from_data(values) for values in data.get("features", [])]
         return cls(config, WordList.from_data(data["words"]), texts(data["tags"], "tags"), features)
+
+
+def _ranked(names: Sequence[str], probabilities: np.ndarray) -> dict[str, float]:
+    """The sum by name, the largest first."""
+    summed: dict[str, float] = {}
+    for name, probability in zip(names, probabilities.tolist(), strict=True):
+        summed[name] = summed.get(name, 0.0) + probability
+    return dict(sorted(summed.items(), key=lambda one: -one[1]))
 
 
 def _as_learned(tags: Sequence[str], config: RunConfig) -> Sequence[str]:

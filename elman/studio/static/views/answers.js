@@ -7,8 +7,10 @@ import { titled } from "./form.js";
 export const ANSWERS = { tag: tagged, classify: classified, answer: answered, translate: translated, explain: explained };
 
 function tagged({ sentences }) {
-  return sentences.map(({ words, tags, spans }) => make("div", {},
-    make("p", { class: "tagged" }, words.map((word, place) => make("span", { class: tags[place] === "O" ? "outside" : null }, make("b", {}, word), make("small", {}, tags[place])))),
+  const likeliest = (shares) => Object.entries(shares ?? {}).slice(0, 5).map(([tag, share]) => `${tag} ${percent(share)}`);
+  return sentences.map(({ words, tags, spans, probabilities }) => make("div", {},
+    make("p", { class: "tagged" }, words.map((word, place) => make("span", { class: tags[place] === "O" ? "outside" : null }, make("b", {}, word), make("small", {}, tags[place]),
+      probabilities ? make("small", { title: likeliest(probabilities[place]).join(", ") }, likeliest(probabilities[place])[0]) : null))),
     spans?.length ? make("ul", { class: "spans" }, spans.map((span) => make("li", {}, make("b", {}, span.text), ` ${span.kind}`))) : null));
 }
 
