@@ -131,15 +131,10 @@ class Tagger(SentenceModel):
     @torch.no_grad()
     def best(self, sentences: Sentences) -> torch.Tensor:
         """The most probable tags, (B, T)."""
-        return self.output.best(self._score(sentences), sentences.lengths)
+        return self.output.best(self.score(sentences), sentences.lengths)
 
-    @torch.no_grad()
-    def log_marginals(self, sentences: Sentences, temperature: float = 1.0) -> torch.Tensor:
-        """Log probabilities of the tags of each word, (B, T, K)."""
-        scores = self._score(sentences).double()
-        return self.output.log_marginals(scores, sentences.lengths, temperature)
-
-    def _score(self, sentences: Sentences) -> torch.Tensor:
+    def score(self, sentences: Sentences) -> torch.Tensor:
+        """Scores of the tags before the output, (B, T, K)."""
         return _sum(self._parts(sentences))
 
     def _parts(self, sentences: Sentences) -> list[torch.Tensor]:

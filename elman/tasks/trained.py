@@ -23,6 +23,7 @@ class Trained:
 
     about: ClassVar[str] = "a trained model"  # its description in messages
     confuses: ClassVar[bool] = False  # whether its measures include confusions
+    calibrates: ClassVar[bool] = False  # whether its measures include a calibration
     task: Any  # a Task; subclasses name the class
     model: Any
 
@@ -86,6 +87,11 @@ class Trained:
     def notes_on(self, data: str, split: str | None = None) -> list[str]:
         """Notes on the data of an evaluation."""
         return []
+
+    @property
+    def temperature(self) -> float:
+        """The temperature of its probabilities, fitted on validation; 1 if none was fitted."""
+        return float(self.facts.get("calibration", {}).get("temperature", 1.0))
 
     def describe_model(self) -> dict[str, Any]:
         """A description of the model, as plain data."""

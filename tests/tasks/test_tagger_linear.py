@@ -33,7 +33,7 @@ def test_scores_are_the_sum_of_both_parts(data: Path) -> None:
     with torch.no_grad():
         network, linear = trained.model._parts(sentences)
         assert linear.abs().max() > 0
-        torch.testing.assert_close(trained.model._score(sentences), network + linear)
+        torch.testing.assert_close(trained.model.score(sentences), network + linear)
 
 
 def test_a_run_is_resumed_bit_for_bit_and_loaded(data: Path, tmp_path: Path) -> None:

@@ -131,10 +131,19 @@ class Classification(SentenceTask):
             raise InputError(
                 "no text to validate on has a label; text.rename leaves all of them out"
             )
-        unknown = len(self.labels)  # a label that training never saw is always wrong
-        targets = [np.array(self._numbers.get(example.label, unknown)) for example in examples]
+        targets = [*self.numbers(examples)]
         inputs = [self.index(part) for part in self.split([e.texts for e in examples])]
         return Examples(inputs, targets, batch_size=batch_size, seed=seed)
+
+    def numbers(self, examples: Sequence[Example]) -> np.ndarray:
+        """The labels by number; a label that training never saw has the next number: wrong."""
+        unknown = len(self.labels)
+        return np.array([self._numbers.get(e.label, unknown) for e in examples], dtype=np.int64)
+
+    def calibrate(
+        self, model: Classifier, valid: Sequence[Example], facts: dict[str, Any]
+    ) -> dict[str, Any]:
+        return TrainedClassifier(self, model, facts).fit_calibration(valid)
 
     def notes(self, examples: Sequence[Example]) -> list[str]:
         return unseen_notes(self.unseen(examples), "text", "label")

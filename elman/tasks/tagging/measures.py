@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+from elman.evaluation.calibration import Calibration
 from elman.evaluation.measures import (
     LabelMeasures,
     Score,
@@ -65,6 +66,7 @@ class TaggingMeasures(TaskMeasures):
     sentences: int
     whole_sentences: float  # share of sentences without an error
     unseen_tags: dict[str, int]  # tags that training never saw, and how many words have them
+    calibration: Calibration | None = None  # of the probabilities of tags
 
     def rows(self) -> list[tuple[str, Any]]:
         return [
@@ -73,6 +75,7 @@ class TaggingMeasures(TaskMeasures):
             ("accuracy of unknown words", self.unknown_accuracy),
             ("sentences all right", self.whole_sentences),
             ("macro F1 of tags", self.tags.macro_f1),
+            *(self.calibration.rows() if self.calibration else []),
             ("words", self.tags.count),
             ("of them unknown", self.unknown_words),
             ("sentences", self.sentences),
@@ -87,6 +90,9 @@ class TaggingMeasures(TaskMeasures):
 
     def scores(self) -> dict[str, Score]:
         return self.tags.labels if self.entities is None else self.entities.kinds
+
+    def footnotes(self) -> list[str]:
+        return self.calibration.footnotes() if self.calibration else []
 
     def mistakes(self) -> list[tuple[str, str, int]]:
         return self.tags.mistakes()
@@ -103,6 +109,7 @@ class TaggingMeasures(TaskMeasures):
             "sentences": self.sentences,
             "whole_sentences": self.whole_sentences,
             "unseen_tags": self.unseen_tags,
+            "calibration": self.calibration.to_data() if self.calibration else None,
         }
 
 
@@ -112,6 +119,7 @@ def measure_tagging(
     *,
     unknown: Sequence[bool],
     known_tags: Collection[str],
+    calibration: Calibration | None = None,
 ) -> TaggingMeasures:
     """Measures of whole sentences; `unknown`: of every word of all of them, one after the other."""
     all_right, all_guessed = [*chain.from_iterable(right)], [*chain.from_iterable(guessed)]
@@ -130,4 +138,5 @@ def measure_tagging(
         sentences=len(right),
         whole_sentences=whole / max(len(right), 1),
         unseen_tags=dict(unseen.most_common()),
+        calibration=calibration,
     )
