@@ -53,6 +53,7 @@ class Classifier(SentenceModel):
     task: ClassVar[str] = "classification"
     text_class: ClassVar[type] = LabelledConfig
     config_class: ClassVar[type] = ClassifierConfig
+    unit: ClassVar[str] = "texts"
 
     def __init__(
         self,

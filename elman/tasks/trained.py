@@ -4,6 +4,7 @@ Takes data and questions, returns measures and answers. Every task has its own s
 additional methods (`TrainedModel`, `TrainedTagger`, `TrainedTranslator` …).
 """
 
+import math
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from elman.recipes import RunConfig
 from elman.runs.folder import write_run
 from elman.tasks import TASKS
 from elman.tasks.question import Answer, Question, make_request
+from elman.training.history import criterion
 
 
 class Trained:
@@ -130,7 +132,8 @@ class Trained:
 
     def validation_line(self, judged_by: str, value: float | None, tokens: int) -> str:
         """The line about the validation result."""
-        return f"validation {judged_by} {value:.4f} of {tokens:,}"
+        name, shown = criterion(judged_by, math.nan if value is None else value)
+        return f"validation {name} {shown:.4f}, {tokens:,} {self.task.judged}"
 
     def next_command(self, run: str) -> str:
         """A command to try next with the run."""

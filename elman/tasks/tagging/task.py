@@ -120,11 +120,6 @@ class TrainedTagger(TrainedSentenceTask):
         """Whether training and files use different schemes, so that probabilities are of BIO."""
         return self._converts() and self.config.text.scheme != self.facts["task"]["scheme"]
 
-    def validation_line(self, judged_by: str, value: float | None, tokens: int) -> str:
-        if judged_by == "span_error" and value is not None:
-            return f"validation F1 {1 - value:.4f} of spans, {tokens:,} words"
-        return super().validation_line(judged_by, value, tokens)
-
     def split_lines(self, text: str) -> list[list[str]]:
         """The words of each line, with punctuation and clitics split as in the training data."""
         return [self.task.form.split(line) for line in text.removesuffix("\n").split("\n")]
