@@ -94,7 +94,7 @@ def evaluate(
             options["progress"] = progress
         measures: TaskMeasures = trained.evaluate(data, split=split, **options)
     if picture is not None:
-        draw_reliability(vars(measures)["calibration"], picture, trained.task.judged)
+        draw_reliability(vars(measures)["calibration"], picture)
     for message in [*trained.notes_on(data, split), *measures.notes()]:
         note(message)
     if json:

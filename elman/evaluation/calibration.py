@@ -73,6 +73,7 @@ class Calibration:
     temperature: float
     reliability: Reliability  # of the probabilities that users see
     uncalibrated: Reliability  # with temperature 1
+    unit: str = "predictions"  # what the bins count: texts, words, labels
 
     def rows(self) -> list[tuple[str, Any]]:
         rows: list[tuple[str, Any]] = [("calibration error", self.reliability.error)]
@@ -106,10 +107,13 @@ class Predictions:
     correct: np.ndarray  # whether each is right
 
 
-def fit_calibration(predict: Callable[[float], Predictions], examples: int) -> dict[str, Any]:
+def fit_calibration(
+    predict: Callable[[float], Predictions], examples: int, *, separated: bool = False
+) -> dict[str, Any]:
     """Fit a temperature on validation; return facts about it for the run.
 
-    `predict`: the predictions at a temperature; `examples`: the number of validation examples.
+    `predict`: the predictions at a temperature; `examples`: the number of validation examples;
+    `separated`: whether there are no errors, if that is not clear from the predictions.
     With fewer than 100, or without any error, the temperature stays 1: any smaller temperature
     would raise the likelihood of predictions that are all correct.
     """
@@ -117,7 +121,7 @@ def fit_calibration(predict: Callable[[float], Predictions], examples: int) -> d
     if examples < FEWEST:
         return facts
     before = predict(1.0)
-    if before.correct.all():
+    if separated or before.correct.all():
         return facts
     temperature = search(lambda value: predict(value).nats)
     after = predict(temperature)
@@ -145,11 +149,13 @@ def search(nats: Callable[[float], float]) -> float:
     return math.exp((low + high) / 2)
 
 
-def calibrate(predict: Callable[[float], Predictions], temperature: float) -> Calibration:
+def calibrate(
+    predict: Callable[[float], Predictions], temperature: float, unit: str = "predictions"
+) -> Calibration:
     """Measure the calibration of a run with this temperature."""
     found = [predict(value) for value in dict.fromkeys((temperature, 1.0))]
     measured = [measure_reliability(one.confidences, one.correct) for one in found]
-    return Calibration(temperature, measured[0], measured[-1])
+    return Calibration(temperature, measured[0], measured[-1], unit)
 
 
 def log_softmax(scores: np.ndarray) -> np.ndarray:

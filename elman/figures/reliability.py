@@ -13,14 +13,14 @@ from elman.evaluation.calibration import BINS, Calibration, Reliability
 from elman.figures.files import new_figure, save_figure
 
 
-def draw_reliability(calibration: Calibration, path: Path, unit: str) -> None:
-    """One panel, or two if a temperature was fitted: before and after; `unit`: texts, words."""
+def draw_reliability(calibration: Calibration, path: Path) -> None:
+    """One panel, or two if a temperature was fitted: before and after."""
     panels = [("temperature 1", calibration.uncalibrated)]
     if calibration.temperature != 1:
         panels.append((f"temperature {calibration.temperature:.3g}", calibration.reliability))
     figure, _ = new_figure(4.6 * len(panels), 4.4, columns=len(panels))
     for one, (title, reliability) in zip(figure.axes, panels, strict=True):
-        _draw(one, reliability, unit)
+        _draw(one, reliability, calibration.unit)
         one.set_title(f"{title}: calibration error {reliability.error:.4f}", fontsize=10)
     save_figure(figure, path)
 
@@ -37,7 +37,7 @@ def _draw(axes: Any, reliability: Reliability, unit: str) -> None:
     )
     axes.plot([0, 1], [0, 1], color="#555555", linestyle="--", linewidth=1, label="calibrated")
     axes.set(xlim=(0, 1), ylim=(0, 1.02))
-    axes.set_xlabel("probability of the prediction")
+    axes.set_xlabel("predicted probability")
     axes.set_ylabel("share")
     axes.grid(alpha=0.3)
     axes.legend(fontsize=8, loc="upper left")

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import torch
 from torch import nn
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from elman.batches.sentences import ExampleBatch, Sentences
 from elman.errors import InputError
@@ -34,6 +34,7 @@ class ClassifierConfig(EncoderConfig):
 
     pooling: str = "max"  # elman list poolings
     dropout_pooled: float = 0.3  # dropout of the sentence vector
+    threshold: float = 0.5  # several labels per text: probability of a predicted label; 0: fitted
     ngrams: int = 0  # size of the hash table of the linear n-gram classifier; 0: none
     dropout_ngrams: float = 0.5  # dropout of the n-grams of a sentence
 
@@ -41,6 +42,8 @@ class ClassifierConfig(EncoderConfig):
         super().__post_init__()
         POOLINGS.check(self.pooling)
         check_rate(self.dropout_pooled, "dropout_pooled")
+        if not 0 <= self.threshold < 1:
+            raise InputError(f"model.threshold={self.threshold}: must be from 0 to below 1")
         check_rate(self.dropout_ngrams, "dropout_ngrams")
         if self.ngrams < 0:
             raise InputError(f"model.ngrams={self.ngrams}: must not be negative")
@@ -63,12 +66,18 @@ class Classifier(SentenceModel):
         texts: int = 1,
         words: float = 1.0,
         language_model: Any = None,
+        *,
+        several: bool = False,
     ) -> None:
         """`texts`: 1, or 2 for pairs; `words`: mean number of words of a training example;
-        `language_model`: further word features, as for the tagger.
+        `language_model`: further word features, as for the tagger; `several`: any number of labels
+        per text, each with its own probability (a sigmoid).
         """
         super().__init__()
         self.config = config
+        self.several = several
+        if several:
+            self.judged_by = "label_error"
         self.words = words
         self.encoder = SentenceEncoder(config, counts, language_model)
         size = self.encoder.size
@@ -82,6 +91,8 @@ class Classifier(SentenceModel):
 
     def loss(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:
         """Nats of the correct labels. Labels unseen in training add no loss; `errors` has them."""
+        if self.several:
+            return self._loss_of_several(batch), ()
         parts = self._parts(batch.inputs)
         unseen = parts[0].shape[1]  # its number
         nats = cross_entropy(_sum(parts), batch.targets, reduction="sum", ignore_index=unseen)
@@ -90,6 +101,31 @@ class Classifier(SentenceModel):
             alone = [cross_entropy(part, batch.targets, ignore_index=unseen) for part in parts]
             penalty = penalty + _sum(alone)
         return Loss(nats, batch.tokens, penalty), ()
+
+    def _loss_of_several(self, batch: ExampleBatch) -> Loss:
+        """Binary cross-entropy, summed over the labels."""
+        parts = self._parts(batch.inputs)
+        right = batch.targets[:, 0, :-1]
+        nats = binary_cross_entropy_with_logits(_sum(parts), right, reduction="sum")
+        penalty = self.encoder.penalty()
+        if len(parts) > 1:
+            alone = [binary_cross_entropy_with_logits(p, right, reduction="sum") for p in parts]
+            penalty = penalty + _sum(alone) / batch.tokens
+        return Loss(nats, batch.tokens, penalty)
+
+    @torch.no_grad()
+    def judge(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:
+        """Wrong labels; of several, missed and false ones among all true and predicted, 1 - F1.
+
+        The last target of a text counts its labels that training never saw.
+        """
+        if not self.several:
+            return super().judge(batch, carried)
+        right, unseen = batch.targets[:, 0, :-1].bool(), batch.targets[:, 0, -1].sum()
+        found = self.score(batch.inputs) > 0
+        wrong = (right ^ found).sum() + unseen
+        counted = int(right.sum() + found.sum() + unseen)
+        return Loss(wrong.double(), counted), ()
 
     def errors(self, batch: ExampleBatch) -> int:
         """The number of wrong labels."""

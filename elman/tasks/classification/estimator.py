@@ -24,7 +24,12 @@ class Classifier(SupervisedEstimator):
         return [[one.probabilities[label] for label in self.classes_] for one in found]
 
     def _classified(self, X: Sequence[str | Sequence[str]]) -> list[Classified]:
-        found = self._fitted().classify_lines(X)
+        fitted = self._fitted()
+        if fitted.task.several:
+            raise InputError(
+                "this classifier gives several labels per text; call trained_.label(X)"
+            )
+        found = fitted.classify_lines(X)
         for number, one in enumerate(found):
             if one is None:
                 raise InputError(f"X[{number}] is an empty text; leave it out")
@@ -36,6 +41,13 @@ class Classifier(SupervisedEstimator):
         return list(self._fitted().task.labels)
 
     def _examples(self, X: Sequence[str | Sequence[str]], y: Sequence[str]) -> list[Example]:
+        given_labels: Sequence[object] = y
+        for number, label in enumerate(given_labels):
+            if isinstance(label, list | tuple | set | frozenset):
+                raise InputError(
+                    f"y[{number}] has several labels; this estimator takes one label per text. "
+                    "For several, train on a file: elman train classifier --data FILE.jsonl"
+                )
         examples = [
             Example((given,) if isinstance(given, str) else tuple(given), str(label))
             for given, label in zip(X, y, strict=True)

@@ -117,7 +117,7 @@ class TrainedClassifier(TrainedSentenceTask):
         self, texts: Iterable[Text], *, batch_size: int = 32, progress: Progress = silent
     ) -> list[Classified | None]:
         """Classify texts that may be empty, like lines of a file; an empty text gives None."""
-        parts = self.task.split([_as_texts(text) for text in texts])
+        parts = self.task.split([as_texts(text) for text in texts])
         scores = self._scores(parts, batch_size, progress)
         probabilities = np.exp(log_softmax(scores / self.temperature))
         return [
@@ -139,7 +139,7 @@ class TrainedClassifier(TrainedSentenceTask):
 
     def explain(self, text: Text, *, batch_size: int = 32) -> list[Contribution]:
         """The contribution of each word of a text, or pair, to its most probable label."""
-        given = [words for (words,) in self.task.split([_as_texts(text)])]
+        given = [words for (words,) in self.task.split([as_texts(text)])]
         if not all(given):
             raise InputError("the text is empty; give some words to explain")
         places = [
@@ -183,7 +183,7 @@ class TrainedClassifier(TrainedSentenceTask):
         guessed = [self.task.labels[number] for number in scores.argmax(1)]
         measures = measure_labels([example.label for example in examples], guessed)
         predict = predict_labels(scores, self.task.numbers(examples))
-        calibration = calibrate(predict, self.temperature)
+        calibration = calibrate(predict, self.temperature, "texts")
         return ClassificationMeasures(measures, self.task.unseen(examples), calibration)
 
     def fit_calibration(self, examples: Sequence[Example]) -> dict[str, Any]:
@@ -193,7 +193,8 @@ class TrainedClassifier(TrainedSentenceTask):
         return fit_calibration(predict_labels(scores, self.task.numbers(examples)), len(examples))
 
 
-def _as_texts(text: Text) -> tuple[str, ...]:
+def as_texts(text: Text) -> tuple[str, ...]:
+    """Both texts of a pair, or the only one."""
     return (text,) if isinstance(text, str) else tuple(text)
 
 

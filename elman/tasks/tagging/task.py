@@ -140,7 +140,7 @@ class TrainedTagger(TrainedSentenceTask):
             found.guessed,
             unknown=(self.task.words.ids(words) == 0).tolist(),
             known_tags=self.known_tags(),
-            calibration=calibrate(found.predict, self.temperature),
+            calibration=calibrate(found.predict, self.temperature, "words"),
         )
 
     def fit_calibration(self, examples: Sequence[TaggedSentence]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ function tagged({ sentences }) {
 }
 
 function classified({ results }) {
+  if (results.some((result) => "labels" in result)) return results.filter(({ labels }) => labels !== null).flatMap(severalLabels);
   return results.filter(({ label }) => label !== null).flatMap(({ label, probability, probabilities, words }) => {
     const shares = Object.entries(probabilities).sort((a, b) => b[1] - a[1]);
     return [make("p", { class: "sum" }, make("b", {}, String(label)), ` with ${percent(probability)}`),
@@ -22,6 +23,13 @@ function classified({ results }) {
       words?.length ? colouredText({ title: `Contribution of each word to “${label}”`, label: "contribution", diverging: true,
         words: words.map(({ word, contribution }) => ({ text: `${word} `, value: contribution })) }) : null].filter(Boolean);
   });
+}
+
+/* Texts with any number of labels: each label has its own probability. */
+function severalLabels({ labels, probabilities }) {
+  const shares = Object.entries(probabilities);
+  return [make("p", { class: "sum" }, labels.length ? labels.flatMap((label, place) => [place ? ", " : "", make("b", {}, label)]) : "no label"),
+    bars({ title: "", names: shares.map(([name]) => name), series: [{ name: "probability", values: shares.map(([, share]) => share) }], max: 1, format: percent })];
 }
 
 function answered({ answers }, { passage }) {
