@@ -109,7 +109,7 @@ def still_improving(records: list[Record], judged_by: str) -> bool:
 def criterion(judged_by: str, value: float) -> tuple[str, float]:
     """The name and value of a validation criterion for people: an error of spans is shown as F1."""
     if judged_by in _AS_F1:
-        return _AS_F1[judged_by], 1 - value
+        return _AS_F1[judged_by], max(0.0, 1 - value)  # an error decided by ties is above 1
     return {"error": "error rate"}.get(judged_by, judged_by.replace("_", " ")), value
 
 

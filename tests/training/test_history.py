@@ -17,6 +17,7 @@ from elman.training.history import (
     CURVES,
     HISTORY,
     History,
+    criterion,
     curves_figure,
     draw_curves,
     read_history,
@@ -115,6 +116,7 @@ def test_axes_name_the_measure(name: str, label: str, drawn: float) -> None:
     assert middle.get_ylabel() == label
     assert middle.lines[0].get_ydata() == pytest.approx([drawn])
     assert below.get_xlabel() == "epochs"
+    assert criterion("span_error", 1.0001) == ("F1 of spans", 0)
     above, _ = curves_figure([train, {"epoch": 1.0, "valid_perplexity": 9.0}], [train]).axes
     assert above.get_ylabel() == "perplexity"
 
