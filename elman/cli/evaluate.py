@@ -10,6 +10,8 @@ from elman.cli.arguments import Adapters, Columns, Data, Json, Reset, Run, Split
 from elman.cli.output import counted, note, print_json, print_table
 from elman.errors import InputError
 from elman.evaluation.measures import TaskMeasures
+from elman.figures.files import check_file
+from elman.figures.reliability import draw_reliability
 from elman.tasks.task import load
 from elman.tasks.trained import Trained
 from elman.text.tables import parse_columns
@@ -36,6 +38,11 @@ class MeasureFlags:
     "With --after: count only up to the next occurrence of this token."
     confusion: bool = False
     "For taggers and classifiers: also print the confusions, most frequent first."
+    reliability: str | None = None
+    (
+        "For taggers and classifiers: draw the accuracy of predictions by their probability to "
+        "this file (.png or .svg)."
+    )
     beam: WholeNumber | None = None
     "For translation runs: the beam width; 1 is greedy search. Default: 5."
     tokenize: str | None = None
@@ -74,7 +81,8 @@ def evaluate(
     options = (flags or MeasureFlags()).given()
     trained: Any = load(run)
     _refuse(run, trained, [*options, *["with"] * bool(with_)])
-    confusion = options.pop("confusion", False)
+    confusion, drawn = options.pop("confusion", False), options.pop("reliability", None)
+    picture = None if drawn is None else check_file(drawn, "the reliability diagram")
     if columns is not None:
         trained = trained.with_columns(parse_columns(columns))
     if with_:
@@ -85,6 +93,8 @@ def evaluate(
         if "progress" in _taken(trained):
             options["progress"] = progress
         measures: TaskMeasures = trained.evaluate(data, split=split, **options)
+    if picture is not None:
+        draw_reliability(vars(measures)["calibration"], picture)
     for message in [*trained.notes_on(data, split), *measures.notes()]:
         note(message)
     if json:
@@ -101,7 +111,8 @@ def _taken(trained: Trained) -> set[str]:
     taken = {name for method in methods for name in signature(method).parameters}
     if hasattr(trained, "with_adapters"):
         taken.add("with")
-    return taken | {"confusion"} if trained.confuses else taken
+    further = {"confusion": trained.confuses, "reliability": trained.calibrates}
+    return taken | {name for name, applies in further.items() if applies}
 
 
 def _refuse(run: str, trained: Trained, given: list[str]) -> None:

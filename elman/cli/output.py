@@ -19,6 +19,7 @@ from rich.progress import Progress
 
 from elman.json_safe import json_safe
 from elman.tasks.question import aligned_lines
+from elman.training.history import criterion
 from elman.training.machine import Machine
 
 if TYPE_CHECKING:
@@ -167,15 +168,17 @@ def _warn(record: dict[str, Any]) -> None:
 
 
 def _progress_line(progress: TrainingProgress) -> str:
-    learned, judged_by = f"perplexity {_figure(progress.perplexity)}", ""
+    learned, validation = f"perplexity {_figure(progress.perplexity)}", ""
     if progress.judged_by != "perplexity":
-        learned, judged_by = f"loss {math.log(progress.perplexity):.4f}", f"{progress.judged_by} "
-    validation = ""
+        learned = f"loss {math.log(progress.perplexity):.4f}"
     if progress.validation is not None:
-        validation = f" · validation {judged_by}{_figure(progress.validation)}"
+        name, value = criterion(progress.judged_by, progress.validation)
+        name = "" if name == "perplexity" else f"{name} "
+        validation = f" · validation {name}{_figure(value)}"
+    speed, left = f"{progress.tokens_per_second:,.0f}", duration(progress.seconds_left)
     return (
         f"epoch {progress.epochs:.2f} of {progress.of_epochs:.4g} · {learned}{validation} · "
-        f"{progress.tokens_per_second:,.0f} tokens/s · {duration(progress.seconds_left)} left"
+        f"{speed} {progress.unit}/s · {left} left"
     )
 
 

@@ -10,6 +10,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from elman.cells.engine import real_tokens
+from elman.errors import InputError
 from elman.registry import Registry
 
 
@@ -30,6 +31,15 @@ class TagOutput(nn.Module, ABC):
     def best(self, scores: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """The most probable tags (B, T); arbitrary beyond the lengths."""
 
+    def log_marginals(
+        self, scores: torch.Tensor, lengths: torch.Tensor, temperature: float = 1.0
+    ) -> torch.Tensor:
+        """Log probabilities of the tags of each word, (B, T, K), over all taggings of the others.
+
+        `temperature` divides all scores; the best tags stay the same. Arbitrary beyond the lengths.
+        """
+        raise InputError(f"the tag output {type(self).__name__} gives no probabilities of tags")
+
 
 class TagSoftmax(TagOutput):
     """Independent tags: P(y_t = k) = softmax(scores)_k."""
@@ -44,6 +54,11 @@ class TagSoftmax(TagOutput):
     def best(self, scores: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         return scores.argmax(2)
 
+    def log_marginals(
+        self, scores: torch.Tensor, lengths: torch.Tensor, temperature: float = 1.0
+    ) -> torch.Tensor:
+        return (scores / temperature).log_softmax(2)
+
 
 class ConditionalField(TagOutput):
     """A linear-chain conditional random field over the tags of a sentence.
@@ -51,8 +66,9 @@ class ConditionalField(TagOutput):
         s(y) = a[y_1] + Σ_t scores[t, y_t] + Σ_t A[y_{t-1}, y_t] + b[y_T]
         P(y) = exp s(y) / Σ_{y'} exp s(y')
 
-    The forward algorithm sums over all taggings, the Viterbi algorithm finds the best; both process
-    all rows of a batch word by word. A row that has ended keeps its values.
+    The forward algorithm sums over all taggings, the Viterbi algorithm finds the best, and forward
+    and backward sums together give the probability of each tag. All of them process all rows of a
+    batch word by word. A row that has ended keeps its values.
     """
 
     about = "all tags of a sentence jointly (linear-chain CRF, Lafferty et al. 2001)"
@@ -104,6 +120,21 @@ class ConditionalField(TagOutput):
         for before in reversed(came_from):
             tags.append(before.gather(1, tags[-1][:, None]).squeeze(1))
         return torch.stack(tags[::-1], dim=1)
+
+    def log_marginals(
+        self, scores: torch.Tensor, lengths: torch.Tensor, temperature: float = 1.0
+    ) -> torch.Tensor:
+        real, scores = real_tokens(scores, lengths), scores / temperature
+        between, last = self.between / temperature, self.last / temperature
+        before = [self.first / temperature + scores[:, 0]]  # (B, K) per word: over all prefixes
+        for time in range(1, scores.shape[1]):
+            further = (before[-1].unsqueeze(2) + between).logsumexp(1) + scores[:, time]
+            before.append(further.where(real[:, time, None], before[-1]))
+        after = [last.expand_as(before[-1])]  # (B, K) per word, from the last: over all suffixes
+        for time in range(scores.shape[1] - 1, 0, -1):
+            further = (between + (scores[:, time] + after[-1]).unsqueeze(1)).logsumexp(2)
+            after.append(further.where(real[:, time, None], after[-1]))
+        return (torch.stack(before, 1) + torch.stack(after[::-1], 1)).log_softmax(2)
 
 
 TAG_OUTPUTS = Registry(

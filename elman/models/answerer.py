@@ -125,6 +125,7 @@ class Answerer(SentenceModel):
     task: ClassVar[str] = "answering"
     text_class: ClassVar[type] = SentenceConfig
     config_class: ClassVar[type] = AnswererConfig
+    unit: ClassVar[str] = "questions"
 
     def __init__(
         self, config: AnswererConfig, counts: torch.Tensor, language_model: Any = None

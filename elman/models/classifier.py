@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import torch
 from torch import nn
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from elman.batches.sentences import ExampleBatch, Sentences
 from elman.errors import InputError
@@ -34,6 +34,7 @@ class ClassifierConfig(EncoderConfig):
 
     pooling: str = "max"  # elman list poolings
     dropout_pooled: float = 0.3  # dropout of the sentence vector
+    threshold: float = 0.5  # several labels per text: probability of a predicted label; 0: fitted
     ngrams: int = 0  # size of the hash table of the linear n-gram classifier; 0: none
     dropout_ngrams: float = 0.5  # dropout of the n-grams of a sentence
 
@@ -41,6 +42,8 @@ class ClassifierConfig(EncoderConfig):
         super().__post_init__()
         POOLINGS.check(self.pooling)
         check_rate(self.dropout_pooled, "dropout_pooled")
+        if not 0 <= self.threshold < 1:
+            raise InputError(f"model.threshold={self.threshold}: must be from 0 to below 1")
         check_rate(self.dropout_ngrams, "dropout_ngrams")
         if self.ngrams < 0:
             raise InputError(f"model.ngrams={self.ngrams}: must not be negative")
@@ -53,6 +56,7 @@ class Classifier(SentenceModel):
     task: ClassVar[str] = "classification"
     text_class: ClassVar[type] = LabelledConfig
     config_class: ClassVar[type] = ClassifierConfig
+    unit: ClassVar[str] = "texts"
 
     def __init__(
         self,
@@ -62,12 +66,18 @@ class Classifier(SentenceModel):
         texts: int = 1,
         words: float = 1.0,
         language_model: Any = None,
+        *,
+        several: bool = False,
     ) -> None:
         """`texts`: 1, or 2 for pairs; `words`: mean number of words of a training example;
-        `language_model`: further word features, as for the tagger.
+        `language_model`: further word features, as for the tagger; `several`: any number of labels
+        per text, each with its own probability (a sigmoid).
         """
         super().__init__()
         self.config = config
+        self.several = several
+        if several:
+            self.judged_by = "label_error"
         self.words = words
         self.encoder = SentenceEncoder(config, counts, language_model)
         size = self.encoder.size
@@ -84,6 +94,8 @@ class Classifier(SentenceModel):
 
         Labels unseen in training add no loss; `errors` counts them.
         """
+        if self.several:
+            return self._loss_of_several(batch), ()
         parts = self._parts(batch.inputs)
         nats = _nats(_sum(parts), batch)
         penalty = self.encoder.penalty()
@@ -91,18 +103,45 @@ class Classifier(SentenceModel):
             penalty = penalty + _sum([_nats(part, batch, mean=True) for part in parts])
         return Loss(nats, batch.tokens, penalty), ()
 
+    def _loss_of_several(self, batch: ExampleBatch) -> Loss:
+        """Binary cross-entropy, summed over the labels."""
+        parts = self._parts(batch.inputs)
+        right = batch.targets[:, 0, :-1]
+
+        def nats(scores: torch.Tensor) -> torch.Tensor:
+            found = binary_cross_entropy_with_logits(scores, right, reduction="none").sum(1)
+            return (found if batch.weights is None else found * batch.weights).sum()
+
+        penalty = self.encoder.penalty()
+        if len(parts) > 1:
+            penalty = penalty + _sum([nats(part) for part in parts]) / batch.tokens
+        return Loss(nats(_sum(parts)), batch.tokens, penalty)
+
+    @torch.no_grad()
+    def judge(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:
+        """Wrong labels; of several, missed and false ones among all true and predicted, 1 - F1.
+
+        The last target of a text counts its labels that training never saw.
+        """
+        if not self.several:
+            return self._judge_one(batch)
+        right, unseen = batch.targets[:, 0, :-1].bool(), batch.targets[:, 0, -1].sum()
+        found = self.score(batch.inputs) > 0
+        wrong = (right ^ found).sum() + unseen
+        counted = int(right.sum() + found.sum() + unseen)
+        return Loss(wrong.double(), counted), ()
+
     def errors(self, batch: ExampleBatch) -> int:
         """The number of wrong labels."""
         with torch.no_grad():
             wrong = self.score(batch.inputs).argmax(1) != batch.targets
         return int(wrong.sum())
 
-    def judge(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:
+    def _judge_one(self, batch: ExampleBatch) -> tuple[Loss, tuple[()]]:
         """Errors, each times the weight of its example."""
         if batch.weights is None:
-            return super().judge(batch, carried)
-        with torch.no_grad():
-            wrong = self.score(batch.inputs).argmax(1) != batch.targets
+            return super().judge(batch)
+        wrong = self.score(batch.inputs).argmax(1) != batch.targets
         return Loss(batch.weights[wrong].double().sum(), batch.tokens), ()
 
     def multiplications(self, step_tokens: int, *, learning: bool = True) -> int:

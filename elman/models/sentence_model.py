@@ -27,6 +27,7 @@ class SentenceModel(Kept, ABC):
     config_class: ClassVar[type]
     text_class: ClassVar[type] = SentenceConfig  # the settings of the section text
     judged_by: str = "error"  # the error rate in validation
+    unit: ClassVar[str] = "words"  # what its losses and errors count
 
     @abstractmethod
     def loss(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:

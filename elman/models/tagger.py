@@ -131,9 +131,10 @@ class Tagger(SentenceModel):
     @torch.no_grad()
     def best(self, sentences: Sentences) -> torch.Tensor:
         """The most probable tags, (B, T)."""
-        return self.output.best(self._score(sentences), sentences.lengths)
+        return self.output.best(self.score(sentences), sentences.lengths)
 
-    def _score(self, sentences: Sentences) -> torch.Tensor:
+    def score(self, sentences: Sentences) -> torch.Tensor:
+        """Scores of the tags before the output, (B, T, K)."""
         return _sum(self._parts(sentences))
 
     def _parts(self, sentences: Sentences) -> list[torch.Tensor]:

@@ -27,7 +27,7 @@ from elman.tasks.saved_runs import task_of
 from elman.training.history import HISTORY, read_history
 
 _DEPTHS = ("*", "*/*")  # a single run, or a run in the folder of a series
-_MEASURES = ("perplexity", "error", "span_error")  # of a validation; lower is better
+_MEASURES = ("perplexity", "error", "span_error", "label_error")  # of a validation; lower is better
 
 
 @dataclass(frozen=True)

@@ -125,6 +125,10 @@ class GradientTask(Task):
 
     # Training -------------------------------------------------------------------------------------
 
+    def calibrate(self, model: Any, valid: Any, facts: dict[str, Any]) -> dict[str, Any]:
+        """Facts about the calibration of a trained model on validation; {} if there is none."""
+        return {}
+
     def training_lines(self, facts: dict[str, Any]) -> list[str | MeasureTable]:
         training = facts["training"]
         early = ""
@@ -323,7 +327,10 @@ def _training_run(
     trainer: Trainer, lesson: Lesson, facts: dict[str, Any], machine: Machine, out: Path | None
 ) -> TrainingRun:
     task = lesson.task
-    return TrainingRun(trainer, task.config, {task.part: task.kept()}, facts, machine, out)
+    run = TrainingRun(trainer, task.config, {task.part: task.kept()}, facts, machine, out)
+    if lesson.valid is not None:
+        run.calibrate = lambda model: task.calibrate(model, lesson.valid, run.facts)
+    return run
 
 
 def _first_words(processes: Processes, lesson: Lesson) -> dict[str, Any]:

@@ -71,6 +71,7 @@ def measure_plan(config: RunConfig, data: str, trainer: Trainer, notes: list[str
         seconds=tokens * training.epochs / speed + validated / validation_speed,
         threads=torch.get_num_threads(),
         notes=notes,
+        unit=getattr(model, "unit", "tokens"),
     )
 
 

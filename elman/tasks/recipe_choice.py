@@ -129,7 +129,7 @@ def _of_table(document: Document) -> str:
         raise InputError(
             f"{error}; --budget cannot choose a recipe for this table; {_NAME_IT}"
         ) from None
-    labels = len({example.label for example in examples})
+    labels = len({label for example in examples for label in example.all_labels})
     if labels <= max(2, MOST_REPEATED * len(examples)):
         return "classifier"
     if table.width == 2:

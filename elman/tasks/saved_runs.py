@@ -9,6 +9,7 @@ nothing is imported or installed because a run folder names it.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterator
@@ -63,12 +64,21 @@ def check_facts(facts: Any) -> dict[str, Any]:
     for name, value in section(found.get("training", {}), "training").items():
         if not isinstance(value, bool):
             number(value, f"training {name}")
+    _check_calibration(section(found.get("calibration", {}), "calibration"))
     number(found.get("seconds", 0.0), "seconds")
     section(found.get("task", {}), "task")
     for sample in found.get("samples", []):
         for name, value in section(sample, "samples").items():
             text(value, f"sample {name}")
     return found
+
+
+def _check_calibration(calibration: dict[str, Any]) -> None:
+    for name, value in calibration.items():
+        number(value, f"calibration {name}")
+    temperature = calibration.get("temperature", 1.0)
+    if not 0 < temperature < math.inf:
+        raise ValueError(f"calibration temperature is {temperature}, not a positive number")
 
 
 def require_facts(path: Path, facts: dict[str, Any], *names: str) -> None:

@@ -20,6 +20,8 @@ import torch
 from elman.batches.sentences import IndexedSentences, SentenceReader, Sentences
 from elman.config import as_data, build
 from elman.errors import InputError
+from elman.evaluation.calibration import calibration_lines
+from elman.evaluation.measures import MeasureTable
 from elman.models.bidirectional import BidirectionalConfig, BidirectionalModel
 from elman.recipes import RunConfig, saved_config
 from elman.runs.folder import read_run
@@ -141,6 +143,9 @@ class SentenceTask(ExampleTask):
 
 class TrainedSentenceTask(TrainedTask):
     """A trained model of sentences of words."""
+
+    def summary(self) -> list[str | MeasureTable]:
+        return [*super().summary(), *calibration_lines(self.facts, self.task.unit)]
 
     def in_batches(
         self, texts: Sequence[Sequence[Sequence[Any]]], batch_size: int

@@ -67,6 +67,7 @@ class Plan:
     threads: int
     notes: list[str] = field(default_factory=list)  # on the data
     settings: list[str] = field(default_factory=list)  # chosen for a budget
+    unit: str = "tokens"  # what `tokens` counts: also words, texts, questions
 
 
 @dataclass

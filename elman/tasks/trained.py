@@ -6,6 +6,7 @@ additional methods (`TrainedModel`, `TrainedTagger`, `TrainedTranslator` …).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
@@ -20,6 +21,7 @@ from elman.runs.folder import write_run
 from elman.tasks import TASKS
 from elman.tasks.comparison import ScoredRun
 from elman.tasks.question import Answer, Question, make_request
+from elman.training.history import criterion
 
 
 class Trained:
@@ -27,6 +29,7 @@ class Trained:
 
     about: ClassVar[str] = "a trained model"  # its description in messages
     confuses: ClassVar[bool] = False  # whether its measures include confusions
+    calibrates: ClassVar[bool] = False  # whether its measures include a calibration
     task: Any  # a Task; subclasses name the class
     model: Any
 
@@ -104,6 +107,11 @@ class Trained:
         """Notes on the data of an evaluation."""
         return []
 
+    @property
+    def temperature(self) -> float:
+        """The temperature of its probabilities, fitted on validation; 1 if none was fitted."""
+        return float(self.facts.get("calibration", {}).get("temperature", 1.0))
+
     def describe_model(self) -> dict[str, Any]:
         """A description of the model, as plain data."""
         facts: dict[str, Any] = self.model.facts()
@@ -141,7 +149,8 @@ class Trained:
 
     def validation_line(self, judged_by: str, value: float | None, tokens: int) -> str:
         """The line about the validation result."""
-        return f"validation {judged_by} {value:.4f} of {tokens:,}"
+        name, shown = criterion(judged_by, math.nan if value is None else value)
+        return f"validation {name} {shown:.4f}, {tokens:,} {self.task.judged}"
 
     def next_command(self, run: str) -> str:
         """A command to try next with the run."""

@@ -7,6 +7,7 @@ checkpoint on disk.
 
 import math
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -52,7 +53,9 @@ class TrainingRun:
         self.processes = machine.processes
         self.out = out
         self._folder = out if self.processes.rank == 0 else None  # that this process writes to
+        self.calibrate: Callable[[Any], dict[str, Any]] = lambda model: {}  # after the last step
         self.facts["model"] = trainer.model.facts()
+        self.facts.pop("calibration", None)  # of the weights before a run was continued
         keep_plugins(self.facts, config)
         self._lock: Lock | None = None  # of the folder
         self._claim: Claim | None = None  # of a run that is not in its place yet
@@ -132,6 +135,14 @@ class TrainingRun:
         model.load_state_dict(self.trainer.best)
         model.cpu().eval()
         self._update_facts()
+        self._calibrate(model)
+
+    def _calibrate(self, model: Any) -> None:
+        """Add the calibration of the best weights to the facts of the run."""
+        if found := self.calibrate(model):
+            self.facts["calibration"] = found
+            if self._folder is not None:
+                update_run(self._folder, {"facts.json": self.facts}, self._lock)
 
     def _train(self, records: int) -> None:
         if self._folder is not None:

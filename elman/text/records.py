@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from elman.errors import InputError, nearest
 from elman.text import files
+from elman.text.file_shapes import csv_separator
 from elman.text.reader import Reading
 
 JSON_LINES, CSV, TSV, PARQUET, ARROW = "JSON lines", "CSV", "TSV", "Parquet", "Arrow"
@@ -59,6 +60,7 @@ def read_rows(location: str, form: str, columns: Sequence[str], reading: Reading
     if form in BINARY:
         yield from _binary_rows(location, form, columns)
         return
+    separator = _separator(location) if form == CSV else ""
     with files.opened(location) as stream:
         lines = _lines(reading.blocks(stream))
         if form == JSON_LINES:
@@ -66,7 +68,7 @@ def read_rows(location: str, form: str, columns: Sequence[str], reading: Reading
         elif form == TSV:
             yield from _cell_rows(location, ((line.split("\t"), n) for n, line in lines), columns)
         else:
-            yield from _cell_rows(location, _csv_cells(location, lines), columns)
+            yield from _cell_rows(location, _csv_cells(location, lines, separator), columns)
 
 
 def _lines(blocks: Iterable[str]) -> Iterator[tuple[int, str]]:
@@ -99,9 +101,12 @@ def _json_rows(lines: Iterable[tuple[int, str]], columns: Sequence[str]) -> Iter
             yield Row(number, tuple(entry[column] for column in columns))
 
 
-def _csv_cells(location: str, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[list[str], int]]:
+def _csv_cells(
+    location: str, lines: Iterable[tuple[int, str]], separator: str
+) -> Iterator[tuple[list[str], int]]:
     csv.field_size_limit(_LONGEST_CELL)
-    reader = csv.reader((f"{line}\n" for _, line in lines), strict=True)
+    numbered = (f"{line}\n" for _, line in lines)
+    reader = csv.reader(numbered, delimiter=separator, strict=True)
     try:
         yield from ((row, reader.line_num) for row in reader)
     except csv.Error as error:
@@ -109,6 +114,13 @@ def _csv_cells(location: str, lines: Iterable[tuple[int, str]]) -> Iterator[tupl
             f"{location}, line {reader.line_num}: a quoted cell is not closed or goes on after "
             f'its quotes ({error}); write " inside quotes twice'
         ) from None
+
+
+def _separator(location: str) -> str:
+    """The separator of a CSV file: a comma or a semicolon."""
+    with files.opened(location) as stream:
+        beginning = next(Reading(location).blocks(stream), "")
+    return csv_separator(beginning, fewest=1) or ","
 
 
 def _cell_rows(

@@ -54,6 +54,8 @@ def open_running_text(
         return open_corpus(data, labelled=labelled)
     opener = _Opener(dict(columns or {}), plain or checked, strict)
     found = find_files(data)
+    if others := _not_read(data, found):
+        opener.notes.append(f"not read, since their names say no split: {', '.join(others)}")
     sources = {name: [opener.source(one) for one in some] for name, some in found.items()}
     if "" in sources:
         return _split(data, sources[""], split, opener.notes)
@@ -133,19 +135,24 @@ def _files_of_folder(folder: Path) -> dict[str, list[str]]:
 
 
 def _by_split(data: str, found: list[str]) -> dict[str, list[str]]:
-    """Files by the split that their names say; files that name none are one text."""
-    if not found:
-        raise InputError(f"{data}: has no files; give a text file, or a folder with some")
+    """Files by the split that their names say; files of one kind that name none are one text."""
     splits = {split: [one for one in found if names_split(Path(one), split)] for split in SPLITS}
-    if not any(splits.values()):
+    if any(splits.values()):
+        return splits
+    if found and len({Path(files.bare_name(one)).suffix for one in found}) == 1:
         return {"": found}
-    if extra := [one for one in found if not any(one in some for some in splits.values())]:
-        names = ", ".join(os.path.basename(one) for one in extra[:5])
-        raise InputError(
-            f"{data}: some files name a split and others do not ({names}); move them away, or "
-            "give a glob like 'folder/train*'"
-        )
-    return splits
+    raise InputError(
+        f"{data}: no file is named train, valid or test; name the files so "
+        "(ptb.train.txt, train.txt, …) or give one text file"
+    )
+
+
+def _not_read(data: str, found: dict[str, list[str]]) -> list[str]:
+    """The files of a folder that belong to no split."""
+    if "" in found or not os.path.isdir(data):
+        return []
+    read = {file for some in found.values() for file in some}
+    return [one.name for one in files.local_files(Path(data)) if str(one) not in read]
 
 
 def _datasets(folder: Path) -> dict[str, list[str]]:
@@ -188,6 +195,8 @@ class _Opener:
         beginning = Document(location, _beginning(location))
         if self._columns and (form or is_table(beginning)):
             return self._table(location, form or records.guess_format(beginning.text), [])
+        if self._columns:
+            self.notes.append(f"{location}: is plain text; columns are for tables")
         if self._plain:
             return Source(location)
         if form == records.JSON_LINES or looks_like(beginning) == records.JSON_LINES:

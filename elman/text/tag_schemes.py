@@ -17,6 +17,7 @@ from elman.errors import InputError
 
 _PREFIXES = "BIES"
 SCHEMES = ("bio", "bioes")
+_IN_BIO = {"S": "B", "E": "I"}
 
 
 @dataclass(frozen=True, order=True)
@@ -104,6 +105,12 @@ def tags_in(tags: Iterable[str], scheme: str) -> set[str]:
         for old, _, kind in split
         for prefix in become.get(old, old)
     }
+
+
+def to_bio(tag: str) -> str:
+    """The BIO tag of a word with this BIOES tag."""
+    prefix, mark, kind = tag.partition("-")
+    return f"{_IN_BIO.get(prefix, prefix)}{mark}{kind}"
 
 
 def check_scheme(name: str, sentences: Sequence[Sequence[str]]) -> None:

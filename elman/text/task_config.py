@@ -54,6 +54,7 @@ class LabelledConfig(SentenceConfig):
     phrases: bool = False  # for trees: train on every phrase, not only on whole sentences
     rename: dict[str, str] = field(default_factory=dict)  # label to new label; "" drops the label
     columns: dict[str, str] = field(default_factory=dict)  # for tables: {text = "…", label = "…"}
+    label_separator: str = ""  # several labels in a cell of a table, like a|b; "": one label
 
     def __post_init__(self) -> None:
         super().__post_init__()

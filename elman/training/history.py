@@ -7,6 +7,7 @@ Takes records (plain data), gives `history.jsonl`, which grows during the traini
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -21,6 +22,7 @@ CURVES = "curves.png"
 
 Record = dict[str, Any]
 
+_AS_F1 = {"span_error": "F1 of spans", "label_error": "micro F1 of labels"}  # 1 - error
 _HIGHEST = 1e100  # the largest value for a logarithmic axis
 
 
@@ -104,35 +106,23 @@ def still_improving(records: list[Record], judged_by: str) -> bool:
     return bool(before) and found[-1] <= min(found) and found[-1] <= 0.99 * min(before)
 
 
-def draw_curves(records: list[Record], path: Path) -> None:
-    """Plot perplexity, learning rate and gradient norm over the epochs, if that is possible."""
-    from matplotlib.figure import Figure
+def criterion(judged_by: str, value: float) -> tuple[str, float]:
+    """The name and value of a validation criterion for people: an error of spans is shown as F1."""
+    if judged_by in _AS_F1:
+        return _AS_F1[judged_by], max(0.0, 1 - value)  # an error decided by ties is above 1
+    return {"error": "error rate"}.get(judged_by, judged_by.replace("_", " ")), value
 
+
+def draw_curves(records: list[Record], path: Path) -> None:
+    """Plot training, validation, learning rate and gradient norm over the epochs, if possible.
+
+    Perplexities share one panel. Other criteria, like an error rate, have a panel of their own, and
+    the training is shown as negative log-likelihood.
+    """
     train = [record for record in records if "train_perplexity" in record]
-    names = [name for record in records for name in record if name.startswith("valid_")]
-    judged_by = names[0].removeprefix("valid_") if names else "perplexity"
-    valid = [record for record in records if f"valid_{judged_by}" in record]
     if not train:
         return
-    figure = Figure(figsize=(8, 6), layout="constrained")
-    above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2, 1])
-    _plot(above, train, "train_perplexity", label="training", color="tab:blue", linewidth=0.8)
-    label = {"perplexity": "validation", "error": "validation, share of errors"}.get(
-        judged_by, f"validation, {judged_by.replace('_', ' ')}"
-    )
-    _plot(above, valid, f"valid_{judged_by}", label=label, color="tab:orange", marker="o")
-    above.set_yscale("log")
-    above.yaxis.set_major_formatter("{x:g}")
-    above.yaxis.set_minor_formatter("{x:g}")
-    above.set_ylabel("perplexity")
-    above.legend()
-    above.grid(alpha=0.3, which="both")
-    _plot(below, train, "gradient_norm", label="gradient norm", color="tab:green", linewidth=0.8)
-    _plot(below, train, "learning_rate", label="learning rate", color="tab:red")
-    below.set_yscale("log")
-    below.set_xlabel("epochs")
-    below.legend()
-    below.grid(alpha=0.3)
+    figure = curves_figure(records, train)
     temporary = path.with_name(f".{path.name}.partial")
     try:
         figure.savefig(temporary, format="png", dpi=110)
@@ -140,6 +130,54 @@ def draw_curves(records: list[Record], path: Path) -> None:
     except OSError:  # for example a full disk; the records allow drawing it later
         with suppress(OSError):
             temporary.unlink()
+
+
+def curves_figure(records: list[Record], train: list[Record]) -> Any:
+    """The figure of `draw_curves`; `train`: the records of training steps."""
+    from matplotlib.figure import Figure
+
+    names = [name for record in records for name in record if name.startswith("valid_")]
+    judged_by = names[0].removeprefix("valid_") if names else "perplexity"
+    valid = [record for record in records if f"valid_{judged_by}" in record]
+    figure = Figure(figsize=(8, 6), layout="constrained")
+    if judged_by == "perplexity":
+        above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2, 1])
+        _plot_perplexity(above, train, valid)
+    else:
+        above, middle, below = figure.subplots(3, 1, sharex=True, height_ratios=[3, 3, 2])
+        _plot_criterion(above, middle, train, valid, judged_by)
+    _plot(below, train, "gradient_norm", label="gradient norm", color="tab:green", linewidth=0.8)
+    _plot(below, train, "learning_rate", label="learning rate", color="tab:red")
+    below.set_yscale("log")
+    below.set_xlabel("epochs")
+    for axes in figure.axes:
+        axes.legend()
+        axes.grid(alpha=0.3, which="both" if axes is above else "major")
+    return figure
+
+
+def _plot_perplexity(axes: Any, train: list[Record], valid: list[Record]) -> None:
+    _plot(axes, train, "train_perplexity", label="training", color="tab:blue", linewidth=0.8)
+    _plot(axes, valid, "valid_perplexity", label="validation", color="tab:orange", marker="o")
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter("{x:g}")
+    axes.set_ylabel("perplexity")
+
+
+def _plot_criterion(
+    above: Any, middle: Any, train: list[Record], valid: list[Record], judged_by: str
+) -> None:
+    shown = [record for record in train if 0 < record["train_perplexity"] < _HIGHEST]
+    nats = [math.log(record["train_perplexity"]) for record in shown]
+    epochs = [record["epoch"] for record in shown]
+    above.plot(epochs, nats, label="training", color="tab:blue", linewidth=0.8)
+    above.set_ylabel("negative log-likelihood\n(nats)")
+    above.set_ylim(bottom=0)
+    values = [criterion(judged_by, record[f"valid_{judged_by}"]) for record in valid]
+    epochs = [record["epoch"] for record in valid]
+    middle.plot(epochs, [v for _, v in values], label="validation", color="tab:orange", marker="o")
+    middle.set_ylabel(values[0][0])
 
 
 def _plot(axes: Any, records: list[Record], name: str, **style: Any) -> None:

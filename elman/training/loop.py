@@ -53,6 +53,7 @@ class TrainingProgress:
     validation: float | None  # perplexity, or the criterion of the model
     judged_by: str
     seconds_left: float
+    unit: str = "tokens"  # what its speed counts
 
 
 class Loop:
@@ -158,6 +159,7 @@ class Loop:
                 validation=self._last_validation,
                 judged_by=getattr(trainer.model, "judged_by", "perplexity"),
                 seconds_left=tokens_left / max(speed, 1e-9),
+                unit=getattr(trainer.model, "unit", "tokens"),
             )
         )
 

@@ -35,7 +35,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "value.toml").write_text("model = 3\n")
     (folder / "foreign").mkdir()
     (folder / "foreign" / "a.txt").write_text("a")
-    (folder / "foreign" / "b.txt").write_text("b")
+    (folder / "foreign" / "b.toml").write_text("b")
     here = Path.cwd()
     os.chdir(folder)
     try:

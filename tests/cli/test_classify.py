@@ -42,6 +42,18 @@ def test_a_text(says: Any, runs: Path) -> None:
     assert 0.5 < float(probability) <= 1
 
 
+def test_the_reliability_of_probabilities(call: Any, runs: Path, tmp_path: Path) -> None:
+    asked = ("evaluate", f"{runs}/run-films", "--data", f"{runs}/films", "--reliability")
+    result = call(*asked, str(tmp_path / "picture.png"))
+    assert result.code == 0
+    assert "calibration error" in result.out
+    assert "expected calibration error, 15 bins" in result.out
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    refused = call(*asked, str(tmp_path / "picture.pdf"))
+    assert refused.code == 2
+    assert "must end in .png or .svg" in refused.err
+
+
 def test_a_file_with_all_labels(says: Any, runs: Path, tmp_path: Path) -> None:
     file = tmp_path / "texts.txt"
     file.write_text("a fine film .\na dull film .\n")
@@ -163,7 +175,6 @@ def test_columns_of_evaluated_tables_may_be_named(call: Any, runs: Path, tmp_pat
     assert result.code == 0
     assert "4 columns, text = words, label = mood, 2 labels" in result.err
     assert call("evaluate", run, "--data", str(file)).code == 2
-    assert (
-        "--columns: a language model does not read tables"
-        in call("evaluate", "words", "--data", "data", "--columns", "text=a").err
-    )
+    refused = call("evaluate", "words", "--data", str(file), "--columns", "text=wrods")
+    assert refused.code == 2
+    assert "has no column 'wrods'; it has id, words, mood, year" in refused.err

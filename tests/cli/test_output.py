@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -110,8 +110,9 @@ def test_a_terminal_gets_a_live_line(
     [
         ("perplexity", 88.0, "perplexity 100.00 · validation 88.00 · "),
         ("perplexity", None, "perplexity 100.00 · 5 tokens/s"),
-        ("error", 0.125, "loss 4.6052 · validation error 0.1250 · "),  # ln 100 = 4.6052
-        ("error", 0.0, "loss 4.6052 · validation error 0.0000 · "),
+        ("error", 0.125, "loss 4.6052 · validation error rate 0.1250 · "),  # ln 100 = 4.6052
+        ("error", 0.0, "loss 4.6052 · validation error rate 0.0000 · "),
+        ("span_error", 0.25, "loss 4.6052 · validation F1 of spans 0.7500 · "),
     ],
 )
 def test_progress_names_what_a_model_is_judged_by(
@@ -127,3 +128,4 @@ def test_progress_names_what_a_model_is_judged_by(
         seconds_left=1,
     )
     assert shown in _progress_line(moment)
+    assert "5 texts/s" in _progress_line(replace(moment, unit="texts"))

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from tagged import train_tagger, write_tagged
 
@@ -59,6 +60,48 @@ def test_files_in_columns_keep_theirs(says: Any, place: Path) -> None:
     rows = [line.split() for line in lines if line]
     assert {len(row) for row in rows} == {3}
     assert [row[1] for row in rows] == [row[2] for row in rows]  # it has learned them
+
+
+def test_probabilities_follow_the_tags(says: Any, gives: Any) -> None:
+    rows = [
+        line.split("\t") for line in says("tag", "ner", "lines.txt", "--probabilities").split("\n")
+    ]
+    sentences = gives("tag", "ner", "lines.txt", "--probabilities")["sentences"]
+    first = sentences[0]
+    for row, word, tag, shares in zip(
+        rows, first["words"], first["tags"], first["probabilities"], strict=False
+    ):
+        assert row == [word, tag, f"{shares[tag]:.4f}"]
+        assert sum(shares.values()) == pytest.approx(1, abs=1e-9)
+        assert [*shares.values()] == sorted(shares.values(), reverse=True)
+    assert sentences[1]["probabilities"] == []
+    assert "probabilities" not in gives("tag", "ner", "lines.txt")["sentences"][0]
+
+
+def test_probabilities_in_files_with_columns(says: Any, place: Path) -> None:
+    lines = says("tag", "ner", "data/test.txt", "--columns", "--probabilities").splitlines()
+    rows = [line.split() for line in lines if line]
+    assert {len(row) for row in rows} == {4}
+    assert all(0 < float(row[3]) <= 1 for row in rows)
+    (place / "one.conllu").write_text(
+        "1\tAnn\tAnn\tX\t_\t_\t0\troot\t_\t_\n"
+        "2\tsees\tsee\tX\t_\t_\t1\tdep\t_\tSpaceAfter=No|TagProbability=0.1\n\n"
+    )
+    first, second, _ = says("tag", "ner", "one.conllu", "--columns", "--probabilities").split(
+        "\n", 2
+    )
+    assert re.search(r"\tB-PER\t.*\t_\tTagProbability=[01]\.\d{4}$", first)
+    assert re.search(r"\tSpaceAfter=No\|TagProbability=0\.[2-9]\d{3}$", second)
+
+
+def test_bioes_is_summed_to_bio(place: Path) -> None:
+    trained = train_tagger(place / "data", None, "text.scheme=bioes")
+    (found,) = trained.probabilities([["Ann", "Bobson", "sees"]])
+    assert set(found[0]) == {"O", "B-PER", "I-PER", "B-LOC"}
+    scored = trained._score([["Ann", "Bobson", "sees"]])
+    learned = np.exp(scored.log_marginals(1.0)[0][0])
+    by_tag = dict(zip(trained.task.tags, learned.tolist(), strict=True))
+    assert found[0]["B-PER"] == pytest.approx(by_tag["B-PER"] + by_tag["S-PER"])
 
 
 def test_a_file_in_columns_taken_for_lines_is_noted(call: Any) -> None:

@@ -237,7 +237,9 @@ def test_columns_of_a_table_are_named_and_understood(
     understood = "films.csv: 4 columns, text = words, label = mood, 2 labels\n"
     assert result.err.count(understood) == 1
     assert understood in call("plan", "classifier", *given).err
-    for command in (["plan", "quick"], ["train", "tagger", "--out", str(tmp_path / "none")]):
-        refused = call(*command, *given)
-        assert refused.code == 2
-        assert "--columns is for tables of labelled texts or pairs; the model" in refused.err
+    refused = call("train", "tagger", "--out", str(tmp_path / "none"), *given)
+    assert refused.code == 2
+    assert "--columns is for tables; the model 'tagger' reads none" in refused.err
+    refused = call("plan", "quick", *given)
+    assert refused.code == 2
+    assert "columns: unknown role 'label' for such a table; known: text, time" in refused.err

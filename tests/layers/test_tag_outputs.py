@@ -1,6 +1,7 @@
 """Outputs of a tagger: against enumeration of all taggings; rows are independent."""
 
 import itertools
+import math
 
 import pytest
 import torch
@@ -44,6 +45,32 @@ def test_the_field_is_the_sum_over_all_taggings(field: ConditionalField, length:
         padded = torch.tensor([[*tags, *[0] * (T - length)]])
         probabilities.append(float((-field.loss(scores, padded, lengths)).exp()))
     assert sum(probabilities) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("temperature", [1.0, 2.5])
+@pytest.mark.parametrize("length", [1, 2, T])
+def test_marginals_of_the_field_are_sums_over_taggings(
+    field: ConditionalField, length: int, temperature: float
+) -> None:
+    scores = torch.randn(1, T, K, dtype=torch.float64)
+    weights = {t: math.exp(by_hand(field, scores[0], t) / temperature) for t in taggings(length)}
+    total = sum(weights.values())
+    found = field.log_marginals(scores, torch.tensor([length]), temperature)[0, :length].exp()
+    for place, tag in itertools.product(range(length), range(K)):
+        with_tag = sum(weight for tags, weight in weights.items() if tags[place] == tag)
+        assert float(found[place, tag]) == pytest.approx(with_tag / total, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", TAG_OUTPUTS)
+def test_marginals_sum_to_one_and_rows_are_independent(name: str) -> None:
+    output = TAG_OUTPUTS[name](K).double()
+    lengths = torch.tensor([3, 1, 5, 2])
+    scores = torch.randn(4, 5, K, dtype=torch.float64)
+    together = output.log_marginals(scores, lengths)
+    torch.testing.assert_close(together.exp().sum(2), torch.ones(4, 5, dtype=torch.float64))
+    for row, length in enumerate(lengths.tolist()):
+        alone = output.log_marginals(scores[row : row + 1, :length], lengths[row : row + 1])
+        torch.testing.assert_close(alone[0], together[row, :length])
 
 
 @pytest.mark.parametrize("name", TAG_OUTPUTS)

@@ -162,7 +162,7 @@ def test_labels_keep_their_type(names: Any, tmp_path: Path) -> None:
         ([1.0, float("nan")] * 10, r"y\[1\] is missing: y contains NaN or None"),
         ([0.5, 1.5] * 10, r"Unknown label type: y\[0\]=0.5 is not a whole number"),
         ([1, "1"] * 10, "y mixes labels of the types int, str"),
-        ([["a"], ["b"]] * 10, r"Unknown label type: y\[0\] is of type list"),
+        ([["a"], ["b"]] * 10, r"Unknown label type: y\[0\] has several labels"),
         (["a"] * 20, "only one class: every training text has the label 'a'"),
         (["a", "b"] * 9, "20 examples have 18 answers"),
         ("ab" * 10, "y is a single text; give a list of labels"),

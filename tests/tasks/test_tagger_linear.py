@@ -33,7 +33,7 @@ def test_scores_are_the_sum_of_both_parts(data: Path) -> None:
     with torch.no_grad():
         network, linear = trained.model._parts(sentences)
         assert linear.abs().max() > 0
-        torch.testing.assert_close(trained.model._score(sentences), network + linear)
+        torch.testing.assert_close(trained.model.score(sentences), network + linear)
 
 
 def test_a_run_is_resumed_bit_for_bit_and_loaded(data: Path, tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_validation_by_spans_is_one_minus_f1(data: Path) -> None:
     assert 0 < measured.entities.all.f1 < 1
     error = trained.facts["validation"]["span_error"]
     assert error == pytest.approx(1 - measured.entities.all.f1, abs=1e-4)
-    assert f"validation F1 {1 - error:.4f} of spans" in "\n".join(map(str, trained.summary()))
+    assert f"validation F1 of spans {1 - error:.4f}, " in "\n".join(map(str, trained.summary()))
 
 
 def test_tags_that_mark_no_spans_are_validated_as_tags(tmp_path: Path) -> None:

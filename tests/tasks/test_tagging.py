@@ -13,6 +13,7 @@ from tagged import tagged_sentences, train_tagger, write_tagged
 
 import elman
 from elman.errors import DataWarning, InputError
+from elman.tasks.tagging.probabilities import ScoredSentences
 from elman.tasks.tagging.reader import TaggedSentence, read_tagged
 from elman.tasks.tagging.task import TrainedTagger
 from elman.tasks.task import load
@@ -78,8 +79,8 @@ def test_scores_do_not_depend_on_padding(trained: Any) -> None:
     index = trained.task.index([short, long])
     trained.model.eval()
     with torch.no_grad():
-        alone = trained.model._score(index.batch(np.array([0])))
-        beside = trained.model._score(index.batch(np.array([1, 0])))
+        alone = trained.model.score(index.batch(np.array([0])))
+        beside = trained.model.score(index.batch(np.array([1, 0])))
     torch.testing.assert_close(beside[1, :3], alone[0], rtol=1e-5, atol=1e-5)
 
 
@@ -104,7 +105,8 @@ def test_measures_by_hand(plain: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         TaggedSentence(("Zed", "."), ("B-NEW", "O")),
     ]
     guesses = [["B-PER", "O", "B-LOC"], ["B-PER", "O"]]
-    monkeypatch.setattr(plain, "tag", lambda sentences: guesses)
+    numbers = [[plain.task.tags.index(tag) for tag in tags] for tags in guesses]
+    monkeypatch.setattr(ScoredSentences, "best", lambda self: numbers)
     found = plain.measure(given)
     assert found.tags.accuracy == 4 / 5
     assert (found.unknown_words, found.unknown_accuracy) == (2, 0.5)

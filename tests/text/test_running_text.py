@@ -182,8 +182,16 @@ def test_a_dataset_of_hugging_face(size: str, tmp_path: Path) -> None:
     assert "".join(one.values()) == found["train"]
 
 
-def test_files_with_and_without_a_split_are_not_mixed(tmp_path: Path) -> None:
+def test_files_beside_the_splits_are_named(tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text(TEXT)
     (tmp_path / "extra.txt").write_text(TEXT)
-    with pytest.raises(InputError, match=r"some files name a split and others do not \(extra\.txt"):
+    corpus = open_running_text(str(tmp_path), plain=True)
+    assert [*corpus.documents] == ["train"]
+    assert "not read, since their names say no split: extra.txt" in corpus.notes
+
+
+def test_a_folder_of_other_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+    (tmp_path / "b.toml").write_text(TEXT)
+    with pytest.raises(InputError, match="no file is named train, valid or test"):
         open_running_text(str(tmp_path))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from elman.training.history import (
     CURVES,
     HISTORY,
     History,
+    criterion,
+    curves_figure,
     draw_curves,
     read_history,
     still_improving,
@@ -98,6 +101,24 @@ def test_the_curves_are_a_picture(tmp_path: Path) -> None:
     draw_curves(RECORDS[-1:], tmp_path / CURVES)  # nothing above zero
     draw_curves([RECORDS[0] | {"train_perplexity": 1e300}, RECORDS[3]], tmp_path / CURVES)
     assert [path.name for path in tmp_path.iterdir()] == [CURVES]
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "drawn"),
+    [("valid_error", "error rate", 0.2), ("valid_span_error", "F1 of spans", 0.8)],
+)
+def test_axes_name_the_measure(name: str, label: str, drawn: float) -> None:
+    train = {"epoch": 1.0, "train_perplexity": math.exp(2), "gradient_norm": 1, "learning_rate": 1}
+    figure = curves_figure([train, {"epoch": 1.0, name: 0.2}], [train])
+    above, middle, below = figure.axes
+    assert "negative log-likelihood" in above.get_ylabel()
+    assert above.lines[0].get_ydata() == pytest.approx([2.0])
+    assert middle.get_ylabel() == label
+    assert middle.lines[0].get_ydata() == pytest.approx([drawn])
+    assert below.get_xlabel() == "epochs"
+    assert criterion("span_error", 1.0001) == ("F1 of spans", 0)
+    above, _ = curves_figure([train, {"epoch": 1.0, "valid_perplexity": 9.0}], [train]).axes
+    assert above.get_ylabel() == "perplexity"
 
 
 def test_without_records_there_is_no_picture(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from elman.errors import InputError
 from elman.text.tables import TextTable
 
 LABELS = (
-    *("label", "class", "category", "sentiment", "gold_label", "target"),
+    *("label", "labels", "class", "category", "sentiment", "gold_label", "target"),
     *("intent", "emotion", "topic", "polarity", "rating", "stars"),
 )
 FIRST = (

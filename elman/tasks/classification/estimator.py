@@ -77,6 +77,10 @@ class Classifier(SupervisedEstimator):
 
     def _classified(self, X: Texts) -> list[Classified]:
         trained = self._fitted()
+        if trained.task.several:
+            raise ArgumentError(
+                "this classifier gives several labels per text; call trained_.label(X)"
+            )
         texts = _read_texts(X)
         found = []
         for number, one in enumerate(trained.classify_lines(texts)):
@@ -86,6 +90,12 @@ class Classifier(SupervisedEstimator):
         return found
 
     def _examples(self, X: Texts, y: Sequence[Any]) -> list[Example]:
+        for number, label in enumerate(y):
+            if isinstance(label, list | tuple | set | frozenset):
+                raise ArgumentError(
+                    f"Unknown label type: y[{number}] has several labels; give one per text. "
+                    "For several, train on a file: elman train classifier --data FILE.jsonl"
+                )
         examples = [
             Example(given, label)
             for given, label in zip(_read_texts(X), Labels.read(y).texts, strict=True)

@@ -7,6 +7,11 @@ from typing import Any, Self
 from elman.errors import InputError
 from elman.evaluation.measures import Progress
 from elman.tasks.classification.reader import read_unlabelled
+from elman.tasks.classification.several import (
+    SEPARATOR,
+    MultiLabelledTexts,
+    TrainedMultiLabel,
+)
 from elman.tasks.classification.trained import Classified, Contribution, TrainedClassifier
 from elman.tasks.embed import EMBED
 from elman.tasks.question import (
@@ -26,7 +31,8 @@ from elman.text.tables import parse_columns
 class Classify:
     """Classify texts: the best label of each, with its probability.
 
-    Every input line gives one output line. An empty line gets no label.
+    Every input line gives one output line. An empty line gets no label. A classifier of texts with
+    several labels prints all labels above its threshold.
 
     For example:
       elman classify runs/films --text "a funny and stirring film"
@@ -137,8 +143,10 @@ def _word_lines(words: list[Contribution]) -> list[str]:
     return aligned_lines([*(["text"] if pairs else []), "word", "nats for the label"], rows)
 
 
-def classify(trained: TrainedClassifier, request: Classify, progress: Progress) -> ClassifiedTexts:
+def classify(trained: TrainedClassifier, request: Classify, progress: Progress) -> Answer:
     """Classify every text."""
+    if isinstance(trained, TrainedMultiLabel):
+        return _classify_several(trained, request, progress)
     if request.all and request.explain:
         raise InputError("--all and --explain print different tables; give only one of them")
     texts, size = request.texts, request.batch_size
@@ -152,6 +160,18 @@ def classify(trained: TrainedClassifier, request: Classify, progress: Progress) 
             words.append([] if one is None else trained.explain(text, batch_size=size))
             progress(1, len(texts))
     return ClassifiedTexts(texts, found, trained.task.labels, words, request.all)
+
+
+def _classify_several(
+    trained: TrainedMultiLabel, request: Classify, progress: Progress
+) -> MultiLabelledTexts:
+    if request.explain:
+        raise InputError("--explain does not apply to texts with several labels; leave it out")
+    found = trained.label_lines(request.texts, batch_size=request.batch_size, progress=progress)
+    if not any(one is not None for one in found):
+        raise InputError("there is no text to classify; give some text")
+    separator = trained.config.text.label_separator or SEPARATOR
+    return MultiLabelledTexts(request.texts, found, trained.task.labels, separator, request.all)
 
 
 QUESTIONS = {"classify": Question(Classify, classify), "embed": EMBED}

@@ -45,20 +45,38 @@ class Example:
     label: str = ""
     phrases: tuple[Example, ...] = ()  # of a tree, every node under the root
     weight: float = 1.0  # in training
+    labels: tuple[str, ...] | None = None  # where a text may have several or none; else None
+
+    @property
+    def all_labels(self) -> tuple[str, ...]:
+        """Its label, or all of several."""
+        if self.labels is not None:
+            return self.labels
+        return (self.label,) if self.label else ()
 
 
 def read_labelled(
-    document: Document, *, phrases: bool = False, columns: dict[str, str] | None = None
+    document: Document,
+    *,
+    phrases: bool = False,
+    columns: dict[str, str] | None = None,
+    label_separator: str = "",
 ) -> list[Example]:
     """Read the examples of a document in any supported format.
 
     `phrases`: also read the phrases of trees; `columns`: the columns of text and label, such as
-    {"text": "utterance", "label": "intent"}. The notes of the document report how it was read.
+    {"text": "utterance", "label": "intent"}; `label_separator`: between several labels of a cell.
+    The notes of the document report how it was read.
     """
     separator = table_separator(document)
     if separator is not None:
         table = read_table(document, separator)
-        examples = _read_table(table, find_layout(table, columns or {}))
+        examples = _read_table(table, find_layout(table, columns or {}), label_separator)
+    elif label_separator:
+        raise InputError(
+            f"{document.name}: is not a table; text.label_separator needs a .tsv, .csv or .jsonl "
+            "file"
+        )
     elif columns:
         raise InputError(
             f"{document.name}: is not a table and has no columns; leave out --columns, or give a "
@@ -86,7 +104,7 @@ def columns_of(document: Document, columns: dict[str, str]) -> dict[str, str]:
 
 def labelled(examples: Sequence[Example]) -> list[Example]:
     """The examples that are not left out."""
-    return [example for example in examples if example.label]
+    return [example for example in examples if example.label or example.labels is not None]
 
 
 def has_columns(document: Document, columns: dict[str, str]) -> bool:
@@ -120,9 +138,16 @@ def _body(table: TextTable, layout: Layout) -> list[tuple[int, list[Any]]]:
     return table.rows[1:] if layout.header and not table.names else table.rows
 
 
-def _read_table(table: TextTable, layout: Layout) -> list[Example]:
-    examples = [_example(table, line, row, layout) for line, row in _body(table, layout)]
-    labels = len({example.label for example in examples})
+def _read_table(table: TextTable, layout: Layout, separator: str) -> list[Example]:
+    body = _body(table, layout)
+    several = bool(separator) or any(
+        isinstance(_first_of(row, layout.label), list) for _, row in body
+    )
+    if several:
+        examples = [_several(table, line, row, layout, separator) for line, row in body]
+    else:
+        examples = [_example(table, line, row, layout) for line, row in body]
+    labels = len({label for example in examples for label in example.all_labels})
     notes = [layout.describe(labels)] if examples else []
     weighted = [example for example in examples if example.weight > 0]
     if examples and not weighted:
@@ -138,16 +163,42 @@ def _read_table(table: TextTable, layout: Layout) -> list[Example]:
 def _example(table: TextTable, line: int, row: list[Any], layout: Layout) -> Example:
     """Make an example from the cells of a row."""
     where = table.where(line)
-    texts = _required_texts(table, line, row, layout)
+    texts, label = _texts_and_label(table, line, row, layout)
+    if str(label).strip() == "":
+        raise InputError(f"{where}: the label is empty; write one, or leave the line out")
+    return Example(texts, str(label).strip(), weight=_weight(table, line, row, layout))
+
+
+def _several(
+    table: TextTable, line: int, row: list[Any], layout: Layout, separator: str
+) -> Example:
+    """Make an example with any number of labels: a list of JSON, or a cell with a separator."""
+    texts, given = _texts_and_label(table, line, row, layout)
+    if not isinstance(given, list):
+        given = str(given).split(separator) if separator else [given]
+    if any(isinstance(label, dict | list) or label is None for label in given):
+        raise InputError(f"{table.where(line)}: the labels must be a list of texts")
+    labels = [str(label).strip() for label in given]
+    chosen = tuple(dict.fromkeys(label for label in labels if label))
+    return Example(texts, labels=chosen, weight=_weight(table, line, row, layout))
+
+
+def _weight(table: TextTable, line: int, row: list[Any], layout: Layout) -> float:
+    if not layout.weight:
+        return 1.0
+    return read_weight(_first_of(row, layout.weight), table.where(line))
+
+
+def _texts_and_label(
+    table: TextTable, line: int, row: list[Any], layout: Layout
+) -> tuple[tuple[str, ...], Any]:
+    where, texts = table.where(line), _required_texts(table, line, row, layout)
     label = _first_of(row, layout.label)
     if label is None:
         raise InputError(f"{where}: has no label; name it {_KNOWN_LABELS} …, or say {_HOW}")
-    if str(label).strip() == "":
-        raise InputError(f"{where}: the label is empty; write one, or leave the line out")
     if not all(text.strip() for text in texts):
         raise InputError(f"{where}: the text is empty; write one, or leave the line out")
-    weight = read_weight(_first_of(row, layout.weight), where) if layout.weight else 1.0
-    return Example(texts, str(label).strip(), weight=weight)
+    return texts, label
 
 
 def _required_texts(table: TextTable, line: int, row: list[Any], layout: Layout) -> tuple[str, ...]:

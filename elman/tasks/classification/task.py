@@ -31,6 +31,7 @@ from elman.tasks.classification.reader import (
     read_labelled,
     split_text,
 )
+from elman.tasks.classification.several import TrainedMultiLabel
 from elman.tasks.classification.trained import TrainedClassifier
 from elman.tasks.classification.weights import balanced_weights, example_weights, named_weights
 from elman.tasks.sentence_task import SentenceTask, learn_words
@@ -62,29 +63,42 @@ class Classification(SentenceTask):
         texts: int = 1,
         tokenized: bool = True,
         length: float = 1.0,
+        several: bool = False,
     ) -> None:
-        """`texts`: 1, or 2 for pairs; `length`: words of an example in training, on average."""
+        """`texts`: 1, or 2 for pairs; `length`: words of an example in training, on average;
+        `several`: any number of labels per text.
+        """
         super().__init__(config, words)
         self.labels = list(labels)
         self.texts = texts
         self.tokenized = tokenized
         self.length = length
+        self.several = several
+        if several:
+            self.trained_class = TrainedMultiLabel  # type: ignore[misc]  # depends on the data
         self._numbers = {label: number for number, label in enumerate(self.labels)}
 
     @classmethod
     def read(cls, document: Document, config: RunConfig) -> list[Example]:
         """Examples with renamed labels; examples that are left out have no label."""
         text = config.text
-        read = read_labelled(document, phrases=text.phrases, columns=text.columns)
+        read = read_labelled(
+            document,
+            phrases=text.phrases,
+            columns=text.columns,
+            label_separator=text.label_separator,
+        )
         examples = [_renamed(example, config.text.rename) for example in read]
-        if not any(example.label for example in examples):
+        if not any(example.all_labels for example in examples):
             raise InputError(f"{document.name}: text.rename leaves out every example")
         return examples
 
     @classmethod
     def splitter(cls, config: RunConfig) -> Splitter:
         """Every label keeps its share of each part."""
-        return Splitter(config.text.split, label=lambda example: example.label)
+        return Splitter(
+            config.text.split, label=lambda example: min(example.all_labels, default="")
+        )
 
     @classmethod
     def columns(
@@ -118,10 +132,11 @@ class Classification(SentenceTask):
 
     @classmethod
     def learn(cls, examples: Sequence[Example], config: RunConfig) -> Self:
-        labels = sorted({example.label for example in examples})
+        labels = sorted({label for example in examples for label in example.all_labels})
+        several = any(example.labels is not None for example in examples)
         if not labels:
             raise InputError("no training text has a label; text.rename leaves all of them out")
-        if len(labels) == 1:
+        if len(labels) == 1 and not several:
             raise InputError(
                 f"only one class: every training text has the label {labels[0]!r}; give at least "
                 "two labels"
@@ -132,7 +147,15 @@ class Classification(SentenceTask):
         words = [split_text(text, tokenized) for example in examples for text in example.texts]
         length = sum(map(len, words)) / len(examples)
         known = learn_words(words, config)
-        return cls(config, known, labels, texts=texts, tokenized=tokenized, length=length)
+        return cls(
+            config,
+            known,
+            labels,
+            texts=texts,
+            tokenized=tokenized,
+            length=length,
+            several=several,
+        )
 
     def batches(self, examples: Sequence[Example], batch_size: int, seed: int | None) -> Examples:
         examples = labelled(examples)
@@ -140,8 +163,7 @@ class Classification(SentenceTask):
             raise InputError(
                 "no text to validate on has a label; text.rename leaves all of them out"
             )
-        unknown = len(self.labels)  # a label that training never saw is always wrong
-        targets = [np.array(self._numbers.get(example.label, unknown)) for example in examples]
+        targets = [*(self.chosen(examples) if self.several else self.numbers(examples))]
         inputs = [self.index(part) for part in self.split([e.texts for e in examples])]
         # Class weights are for training. Validation is the error rate of the examples as they are.
         classes = {} if seed is None else self._class_weights(examples)
@@ -150,16 +172,44 @@ class Classification(SentenceTask):
 
     def _class_weights(self, examples: Sequence[Example]) -> dict[str, float]:
         setting = self.config.training.class_weights
+        if setting and self.several:
+            raise InputError(
+                "training.class_weights: does not apply to texts with several labels; leave it out"
+            )
         if not isinstance(setting, str):
             return named_weights(setting, self.labels)
         return balanced_weights(examples) if setting == BALANCED else {}
+
+    def numbers(self, examples: Sequence[Example]) -> np.ndarray:
+        """The labels by number; a label that training never saw has the next number: wrong."""
+        if any(example.labels is not None for example in examples):
+            raise InputError(
+                "the data has several labels per text; this classifier was trained on one label "
+                "for each"
+            )
+        unknown = len(self.labels)
+        return np.array([self._numbers.get(e.label, unknown) for e in examples], dtype=np.int64)
+
+    def chosen(self, examples: Sequence[Example]) -> np.ndarray:
+        """Which labels each text has, (texts, 1, labels + 1); last: how many training never saw."""
+        found = np.zeros((len(examples), 1, len(self.labels) + 1), dtype=np.float32)
+        for row, example in zip(found[:, 0], examples, strict=True):
+            for label in example.all_labels:
+                row[self._numbers.get(label, -1)] += 1
+        return found
+
+    def calibrate(
+        self, model: Classifier, valid: Sequence[Example], facts: dict[str, Any]
+    ) -> dict[str, Any]:
+        kind = TrainedMultiLabel if self.several else TrainedClassifier
+        return kind(self, model, facts).fit_calibration(valid)
 
     def notes(self, examples: Sequence[Example]) -> list[str]:
         return unseen_notes(self.unseen(examples), "text", "label")
 
     def unseen(self, examples: Sequence[Example]) -> dict[str, int]:
         """Labels that training never saw, most frequent first, with their number of texts."""
-        labels = [example.label for example in labelled(examples)]
+        labels = [label for example in labelled(examples) for label in example.all_labels]
         unseen = Counter(label for label in labels if label not in self._numbers)
         return dict(unseen.most_common())
 
@@ -200,6 +250,7 @@ class Classification(SentenceTask):
             texts=self.texts,
             words=self.length,
             language_model=self.language_model(),
+            several=self.several,
         )
 
     def fresh_model(self, examples: Any) -> Classifier:
@@ -216,7 +267,7 @@ class Classification(SentenceTask):
 
     def facts(self, examples: Sequence[Example]) -> dict[str, Any]:
         found = {
-            "labels": dict(Counter(sorted(example.label for example in examples))),
+            "labels": dict(Counter(sorted(one for e in examples for one in e.all_labels))),
             "texts": self.texts,
             "tokenized": self.tokenized,
         }
@@ -230,6 +281,7 @@ class Classification(SentenceTask):
             "texts": self.texts,
             "tokenized": self.tokenized,
             "length": self.length,
+            **({"several": True} if self.several else {}),
         }
 
     @classmethod
@@ -241,13 +293,14 @@ class Classification(SentenceTask):
             texts=checked.whole(data["texts"], "texts", at_least=1),
             tokenized=checked.flag(data["tokenized"], "tokenized"),
             length=checked.number(data["length"], "length"),
+            several=checked.flag(data.get("several", False), "several"),
         )
 
 
 def refuse_labels_like_texts(examples: Sequence[Example], where: str = "", taken: str = "") -> None:
     """Refuse labels that are nearly as many as texts; `taken`: where they were read."""
-    given = [example.label for example in labelled(examples)]
-    labels = len({*given})
+    given = labelled(examples)
+    labels = len({label for example in given for label in example.all_labels})
     if len(given) < _FEWEST_TEXTS or labels < _MOST_LABELS * len(given):
         return
     raise InputError(
@@ -260,7 +313,11 @@ def refuse_labels_like_texts(examples: Sequence[Example], where: str = "", taken
 def _renamed(example: Example, rename: dict[str, str]) -> Example:
     label = rename.get(example.label, example.label)
     phrases = tuple(_renamed(phrase, rename) for phrase in example.phrases)
-    return replace(example, label=label, phrases=phrases)
+    labels = example.labels
+    if labels is not None:
+        new = dict.fromkeys(rename.get(one, one) for one in labels)
+        labels = tuple(one for one in new if one)
+    return replace(example, label=label, phrases=phrases, labels=labels)
 
 
 def _texts_of(examples: Sequence[Example]) -> int:

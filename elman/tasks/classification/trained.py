@@ -18,6 +18,13 @@ import numpy as np
 
 from elman.errors import InputError
 from elman.evaluation.bootstrap import Measure, macro_f1_of, mean_of
+from elman.evaluation.calibration import (
+    Calibration,
+    calibrate,
+    fit_calibration,
+    log_softmax,
+    predict_labels,
+)
 from elman.evaluation.measures import (
     LabelMeasures,
     Progress,
@@ -63,8 +70,14 @@ class ClassificationMeasures(TaskMeasures):
     labels: LabelMeasures
     unseen: dict[str, int]  # labels that training never saw, and how many texts have them
 
+    calibration: Calibration
+
     def rows(self) -> list[tuple[str, Any]]:
-        return self.labels.rows()
+        *measures, count = self.labels.rows()
+        return [*measures, *self.calibration.rows(), count]
+
+    def footnotes(self) -> list[str]:
+        return self.calibration.footnotes()
 
     def scores(self) -> dict[str, Score]:
         return self.labels.scores()
@@ -76,7 +89,11 @@ class ClassificationMeasures(TaskMeasures):
         return unseen_notes(self.unseen, "text", "label")
 
     def to_data(self) -> dict[str, Any]:
-        return {**self.labels.to_data(), "unseen": self.unseen}
+        return {
+            **self.labels.to_data(),
+            "unseen": self.unseen,
+            "calibration": self.calibration.to_data(),
+        }
 
 
 class TrainedClassifier(TrainedSentenceTask):
@@ -84,6 +101,7 @@ class TrainedClassifier(TrainedSentenceTask):
 
     about = "a classifier"
     confuses = True
+    calibrates = True
     task: Classification
     model: Classifier
 
@@ -100,8 +118,9 @@ class TrainedClassifier(TrainedSentenceTask):
         self, texts: Iterable[Text], *, batch_size: int = 32, progress: Progress = silent
     ) -> list[Classified | None]:
         """Classify texts that may be empty, like lines of a file; an empty text gives None."""
-        parts = self.task.split([_as_texts(text) for text in texts])
-        probabilities = np.exp(self._log_probabilities(parts, batch_size, progress))
+        parts = self.task.split([as_texts(text) for text in texts])
+        scores = self._scores(parts, batch_size, progress)
+        probabilities = np.exp(log_softmax(scores / self.temperature))
         return [
             self._classified(row) if all(words) else None
             for row, *words in zip(probabilities, *parts, strict=True)
@@ -121,7 +140,7 @@ class TrainedClassifier(TrainedSentenceTask):
 
     def explain(self, text: Text, *, batch_size: int = 32) -> list[Contribution]:
         """The contribution of each word of a text, or pair, to its most probable label."""
-        given = [words for (words,) in self.task.split([_as_texts(text)])]
+        given = [words for (words,) in self.task.split([as_texts(text)])]
         if not all(given):
             raise InputError("the text is empty; give some words to explain")
         places = [
@@ -132,7 +151,7 @@ class TrainedClassifier(TrainedSentenceTask):
         ]
         variants = [given, *(_without(given, part, place) for part, place in places)]
         parts = [[variant[part] for variant in variants] for part in range(len(given))]
-        scores = self._log_probabilities(parts, batch_size)
+        scores = log_softmax(self._scores(parts, batch_size) / self.temperature)
         chosen = scores[:, int(scores[0].argmax())]
         changes = dict(zip(places, (chosen[0] - chosen[1:]).tolist(), strict=True))
         return [
@@ -141,23 +160,38 @@ class TrainedClassifier(TrainedSentenceTask):
             for place, word in enumerate(words)
         ]
 
-    def _log_probabilities(
-        self, parts: list[list[list[str]]], batch_size: int, progress: Progress = silent
+    def _scores_of(self, examples: Sequence[Example]) -> np.ndarray:
+        parts = self.task.split([example.texts for example in examples])
+        for number, words in enumerate(zip(*parts, strict=True), 1):
+            if not all(words):
+                raise InputError(f"text {number} is empty; leave it out")
+        return self._scores(parts)
+
+    def _scores(
+        self, parts: list[list[list[str]]], batch_size: int = 32, progress: Progress = silent
     ) -> np.ndarray:
-        """Log probabilities (texts, labels), from the words of texts."""
+        """Scores (texts, labels) before the softmax, from the words of texts."""
         found = np.zeros((len(parts[0]), len(self.task.labels)))
         for rows, batch in self.in_batches(parts, batch_size):
-            found[rows] = self.model.score(batch).double().log_softmax(1).numpy()
+            found[rows] = self.model.score(batch).double().numpy()
             progress(len(rows), len(found))
         return found
 
     def measure(self, examples: Sequence[Example]) -> ClassificationMeasures:
         """Measure on labelled examples; examples without a label are skipped."""
         examples = labelled(examples)
-        guessed = self.classify(example.texts for example in examples)
-        right = [example.label for example in examples]
-        measures = measure_labels(right, [found.label for found in guessed])
-        return ClassificationMeasures(measures, self.task.unseen(examples))
+        scores = self._scores_of(examples)
+        guessed = [self.task.labels[number] for number in scores.argmax(1)]
+        measures = measure_labels([example.label for example in examples], guessed)
+        predict = predict_labels(scores, self.task.numbers(examples))
+        calibration = calibrate(predict, self.temperature, "texts")
+        return ClassificationMeasures(measures, self.task.unseen(examples), calibration)
+
+    def fit_calibration(self, examples: Sequence[Example]) -> dict[str, Any]:
+        """Facts about a temperature fitted on validation examples."""
+        examples = labelled(examples)
+        scores = self._scores_of(examples)
+        return fit_calibration(predict_labels(scores, self.task.numbers(examples)), len(examples))
 
     def references(self, examples: Sequence[Example]) -> list[Any]:
         return [(example.texts, example.label) for example in labelled(examples)]
@@ -176,7 +210,8 @@ class TrainedClassifier(TrainedSentenceTask):
         ]
 
 
-def _as_texts(text: Text) -> tuple[str, ...]:
+def as_texts(text: Text) -> tuple[str, ...]:
+    """Both texts of a pair, or the only one."""
     return (text,) if isinstance(text, str) else tuple(text)
 
 

@@ -42,6 +42,11 @@ class Tagger(SupervisedEstimator):
             check_text(text, f"texts[{number}]")
         return [trained.split_text(text) for text in given]
 
+    def predict_marginals(self, X: Sequence[Sequence[Word]]) -> list[list[dict[str, float]]]:
+        """The probability of every tag, by word and sentence, the likeliest first."""
+        found: list[list[dict[str, float]]] = self._fitted().probabilities(X)
+        return found
+
     @property
     def classes_(self) -> np.ndarray:
         """The tags, sorted."""

@@ -13,6 +13,7 @@ from itertools import chain
 from typing import Any
 
 from elman.evaluation.bootstrap import Measure, share_of
+from elman.evaluation.calibration import Calibration
 from elman.evaluation.measures import (
     LabelMeasures,
     Score,
@@ -66,6 +67,7 @@ class TaggingMeasures(TaskMeasures):
     sentences: int
     whole_sentences: float  # share of sentences without an error
     unseen_tags: dict[str, int]  # tags that training never saw, and how many words have them
+    calibration: Calibration | None = None  # of the probabilities of tags
 
     def rows(self) -> list[tuple[str, Any]]:
         return [
@@ -74,6 +76,7 @@ class TaggingMeasures(TaskMeasures):
             ("accuracy of unknown words", self.unknown_accuracy),
             ("sentences all right", self.whole_sentences),
             ("macro F1 of tags", self.tags.macro_f1),
+            *(self.calibration.rows() if self.calibration else []),
             ("words", self.tags.count),
             ("of them unknown", self.unknown_words),
             ("sentences", self.sentences),
@@ -88,6 +91,9 @@ class TaggingMeasures(TaskMeasures):
 
     def scores(self) -> dict[str, Score]:
         return self.tags.labels if self.entities is None else self.entities.kinds
+
+    def footnotes(self) -> list[str]:
+        return self.calibration.footnotes() if self.calibration else []
 
     def mistakes(self) -> list[tuple[str, str, int]]:
         return self.tags.mistakes()
@@ -104,6 +110,7 @@ class TaggingMeasures(TaskMeasures):
             "sentences": self.sentences,
             "whole_sentences": self.whole_sentences,
             "unseen_tags": self.unseen_tags,
+            "calibration": self.calibration.to_data() if self.calibration else None,
         }
 
 
@@ -113,6 +120,7 @@ def measure_tagging(
     *,
     unknown: Sequence[bool],
     known_tags: Collection[str],
+    calibration: Calibration | None = None,
 ) -> TaggingMeasures:
     """Measures of whole sentences; `unknown`: of every word of all of them, one after the other."""
     all_right, all_guessed = [*chain.from_iterable(right)], [*chain.from_iterable(guessed)]
@@ -131,6 +139,7 @@ def measure_tagging(
         sentences=len(right),
         whole_sentences=whole / max(len(right), 1),
         unseen_tags=dict(unseen.most_common()),
+        calibration=calibration,
     )
 
 

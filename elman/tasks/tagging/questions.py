@@ -18,6 +18,7 @@ from elman.tasks.embed import EMBED
 from elman.tasks.question import NAME, TEXT, Answer, Question, asked, asked_batch_size
 from elman.tasks.tagging.reader import (
     FORM,
+    MISC,
     Word,
     blocks,
     place_of_tags,
@@ -39,6 +40,7 @@ class Tag:
     For example:
       elman tag runs/ner --text "John lives in New York"
       elman tag runs/ner sentences.txt > tagged.tsv
+      elman tag runs/ner sentences.txt --probabilities
       elman tag runs/pos --columns treebank.conllu > tagged.conllu
       cat sentences.txt | elman tag runs/ner - --json
     """
@@ -50,6 +52,11 @@ class Tag:
     )
     columns: bool = asked(
         "Read the text as columns (CoNLL, CoNLL-U), one word per line, and keep the other columns.",
+        default=False,
+    )
+    probabilities: bool = asked(
+        "Add the probability of each tag: after the tag, and in JSON the probabilities of all tags "
+        "of every word. In CoNLL-U files it is the entry TagProbability of the last column.",
         default=False,
     )
     batch_size: int = asked_batch_size("sentences")
@@ -65,22 +72,28 @@ class TaggedText(Answer):
     marks_spans: bool
     table: ColumnFile | None = None  # the file in columns, if it was one
     remarks: list[str] = field(default_factory=list)
+    probabilities: list[list[dict[str, float]]] | None = None  # of all tags of every word
+    chosen: list[list[float]] | None = None  # the probabilities of the predicted tags
 
     def to_data(self) -> dict[str, Any]:
-        return {
-            "sentences": [
-                {"words": words, "tags": tags}
-                | ({"spans": _spans(words, tags)} if self.marks_spans else {})
-                for words, tags in zip(self.sentences, self.tags, strict=True)
-            ]
-        }
+        results: list[dict[str, Any]] = [
+            {"words": words, "tags": tags}
+            | ({"spans": _spans(words, tags)} if self.marks_spans else {})
+            for words, tags in zip(self.sentences, self.tags, strict=True)
+        ]
+        for result, probabilities in zip(results, self.probabilities or [], strict=False):
+            result["probabilities"] = probabilities
+        return {"sentences": results}
 
     def lines(self) -> Iterable[str]:
         if self.table is not None:
-            yield from self.table.with_tags(self.tags)
+            yield from self.table.with_tags(self.tags, self.chosen)
             return
-        for words, tags in zip(self.sentences, self.tags, strict=True):
-            yield from map("\t".join, zip(words, tags, strict=True))
+        for number, (words, tags) in enumerate(zip(self.sentences, self.tags, strict=True)):
+            columns: list[Sequence[str]] = [words, tags]
+            if self.chosen is not None:
+                columns.append([*map(_share, self.chosen[number])])
+            yield from map("\t".join, zip(*columns, strict=True))
             yield ""
 
     def notes(self) -> list[str]:
@@ -113,7 +126,18 @@ def tag(trained: TrainedTagger, request: Tag, progress: Progress) -> TaggedText:
         sentences = trained.split_lines(request.text)
         given = [[*sentence] for sentence in sentences]
     tags = trained.tag(given, batch_size=request.batch_size, progress=progress)
-    return TaggedText(sentences, tags, trained.marks_spans, table, remarks)
+    if not request.probabilities:
+        return TaggedText(sentences, tags, trained.marks_spans, table, remarks)
+    found = trained.probabilities(given, batch_size=request.batch_size, progress=progress)
+    chosen = [
+        [row.get(trained.as_marginal(tag), 0.0) for tag, row in zip(*one, strict=True)]
+        for one in zip(tags, found, strict=True)
+    ]
+    return TaggedText(sentences, tags, trained.marks_spans, table, remarks, found, chosen)
+
+
+def _share(probability: float) -> str:
+    return f"{probability:.4f}"
 
 
 def looks_like_columns(document: Document) -> bool:
@@ -147,17 +171,30 @@ class ColumnFile:
                 [(row[word], *(row[n] for n in beside)) if beside else row[word] for _, row in rows]
             )
 
-    def with_tags(self, tagged: Sequence[Sequence[str]]) -> list[str]:
-        """The lines with a tag for every word."""
+    def with_tags(
+        self, tagged: Sequence[Sequence[str]], chosen: Sequence[Sequence[float]] | None = None
+    ) -> list[str]:
+        """The lines with a tag for every word; `chosen`: the probabilities of these tags."""
         lines = [*self._lines]
-        for (numbers, place), tags in zip(self._places, tagged, strict=True):
-            for number, tag in zip(numbers, tags, strict=True):
+        for sentence, (numbers, place) in enumerate(self._places):
+            shares = [None] * len(numbers) if chosen is None else map(_share, chosen[sentence])
+            for number, tag, share in zip(numbers, tagged[sentence], shares, strict=True):
                 if place is None:
-                    lines[number] += self._separator + tag
+                    lines[number] += self._separator.join(["", tag, *([share] if share else [])])
                 else:
                     row = lines[number].split("\t")
-                    lines[number] = "\t".join([*row[:place], tag, *row[place + 1 :]])
+                    row[place] = tag
+                    if share:
+                        row[MISC] = _with_entry(row[MISC], f"TagProbability={share}")
+                    lines[number] = "\t".join(row)
         return lines
+
+
+def _with_entry(entries: str, added: str) -> str:
+    """The last column of CoNLL-U with one more entry, which replaces one of the same name."""
+    name = added.partition("=")[0]
+    kept = [one for one in entries.split("|") if one != "_" and one.partition("=")[0] != name]
+    return "|".join([*kept, added])
 
 
 QUESTIONS = {"tag": Question(Tag, tag, unit="sentences"), "embed": EMBED}

@@ -26,8 +26,8 @@ Rows = list[tuple[int, list[str]]]  # lines of words with their numbers, in colu
 _CONLLU = {"form": 1, "lemma": 2, "upos": 3, "xpos": 4, "feats": 5, "deprel": 7}
 _CONLLU_COLUMNS = 10
 FORM = _CONLLU["form"]
-_MISC = 9  # the column of SpaceAfter=No
 _ATTACHED = "SpaceAfter=No"
+MISC = _CONLLU_COLUMNS - 1
 _NONE = "_"  # what CoNLL-U writes where nothing is known
 _NEW_DOCUMENT = "-DOCSTART-"  # in CoNLL-2003, a line that is no sentence
 _BESIDE = re.compile(r"\d+[-.]\d+")  # number of a multiword token or an empty node
@@ -165,7 +165,7 @@ def _chunks(rows: list[list[str]]) -> tuple[Chunk, ...]:
     attached = False
     for row in rows:
         number = row[0]
-        if "." in number or len(row) <= _MISC:
+        if "." in number or len(row) <= MISC:
             continue  # an empty node was never written
         if "-" in number:
             until = int(number.partition("-")[2])
@@ -181,7 +181,7 @@ def _chunks(rows: list[list[str]]) -> tuple[Chunk, ...]:
 
 
 def _is_attached(row: list[str]) -> bool:
-    return _ATTACHED in row[_MISC].split("|")
+    return _ATTACHED in row[MISC].split("|")
 
 
 def is_conllu(rows: list[list[str]]) -> bool:

@@ -7,7 +7,7 @@ trained in another scheme than the scheme of the file; the output uses the schem
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -15,15 +15,17 @@ import numpy as np
 import torch
 
 from elman.batches.featured import IndexedFeatures
-from elman.batches.sentences import Examples, IndexedSentences
+from elman.batches.sentences import Examples, IndexedSentences, Sentences
 from elman.data_checks import texts
 from elman.errors import InputError
 from elman.evaluation.bootstrap import Measure
+from elman.evaluation.calibration import calibrate, fit_calibration
 from elman.evaluation.measures import Progress, silent, unseen_notes
 from elman.models.tagger import Tagger
 from elman.recipes import RunConfig
 from elman.tasks.sentence_task import SentenceTask, TrainedSentenceTask, learn_words
 from elman.tasks.tagging.measures import TaggingMeasures, measure_tagging, resampled_tagging
+from elman.tasks.tagging.probabilities import ComparedTags, ScoredSentences
 from elman.tasks.tagging.reader import TaggedSentence, Word, read_tagged
 from elman.text.reader import Document
 from elman.text.tag_schemes import (
@@ -33,6 +35,7 @@ from elman.text.tag_schemes import (
     is_scheme,
     scheme_of,
     tags_in,
+    to_bio,
 )
 from elman.text.treebank_cuts import TreebankCuts
 from elman.text.word_list import WordList
@@ -45,12 +48,15 @@ _NO_RAW_TEXT = (
     "vocabulary"
 )
 
+_CALIBRATED = 2_000  # validation sentences that a temperature is fitted on, at most
+
 
 class TrainedTagger(TrainedSentenceTask):
     """A trained tagger with its vocabulary and tags."""
 
     about = "a tagger"
     confuses = True
+    calibrates = True
     task: Tagging
     model: Tagger
 
@@ -81,10 +87,44 @@ class TrainedTagger(TrainedSentenceTask):
             progress(len(rows), len(given))
         return tagged
 
-    def validation_line(self, judged_by: str, value: float | None, tokens: int) -> str:
-        if judged_by == "span_error" and value is not None:
-            return f"validation F1 {1 - value:.4f} of spans, {tokens:,} words"
-        return super().validation_line(judged_by, value, tokens)
+    def probabilities(
+        self,
+        sentences: Iterable[Sequence[Word]],
+        *,
+        batch_size: int = 32,
+        progress: Progress = silent,
+    ) -> list[list[dict[str, float]]]:
+        """For every word the probability of each tag, the likeliest first.
+
+        The softmax of the word, or the marginals of the CRF: the sum over all taggings of the other
+        words. Tags trained as BIOES are summed to BIO if the files use BIO. If training uses BIO
+        and the files BIOES, the tags are those of BIO.
+        """
+        scored = self._score([*map(list, sentences)], batch_size, progress)
+        names = [self.as_marginal(tag) for tag in self.task.tags]
+        found = scored.log_marginals(self.temperature)
+        return [[_ranked(names, row) for row in np.exp(rows)] for rows in found]
+
+    def _score(
+        self, given: Sequence[Sequence[Word]], batch_size: int = 32, progress: Progress = silent
+    ) -> ScoredSentences:
+        refuse_features(given, self.config.text.features)
+
+        def batches() -> Iterator[tuple[np.ndarray, tuple[Sentences, ...]]]:
+            for rows, batch in self.in_batches([given], batch_size):
+                yield rows, batch
+                progress(len(rows), len(given))
+
+        return ScoredSentences(self.model, len(given), batches())
+
+    def as_marginal(self, tag: str) -> str:
+        """The name of a tag in `probabilities`."""
+        return to_bio(tag) if self._sums_to_bio else tag
+
+    @property
+    def _sums_to_bio(self) -> bool:
+        """Whether training and files use different schemes, so that probabilities are of BIO."""
+        return self._converts() and self.config.text.scheme != self.facts["task"]["scheme"]
 
     def split_lines(self, text: str) -> list[list[str]]:
         """The words of each line, with punctuation and clitics split as in the training data."""
@@ -103,14 +143,36 @@ class TrainedTagger(TrainedSentenceTask):
         return self.config.text.scheme != "as written" and self.marks_spans
 
     def measure(self, examples: Sequence[TaggedSentence]) -> TaggingMeasures:
-        right: list[Sequence[str]] = [example.tags for example in examples]
-        self.task.check_same_scheme(right)
+        self.task.check_same_scheme([example.tags for example in examples])
         words = [word for example in examples for word in example.words]
+        found = self._compare(examples)
         return measure_tagging(
-            [self._as_written(tags) if is_scheme(tags) else tags for tags in right],
-            self.tag([example.given() for example in examples]),
+            found.right,
+            found.guessed,
             unknown=(self.task.words.ids(words) == 0).tolist(),
             known_tags=self.known_tags(),
+            calibration=calibrate(found.predict, self.temperature, "words"),
+        )
+
+    def fit_calibration(self, examples: Sequence[TaggedSentence]) -> dict[str, Any]:
+        """Facts about a temperature fitted on validation examples, or on some of very many."""
+        if len(examples) > _CALIBRATED:
+            chosen = np.linspace(0, len(examples) - 1, _CALIBRATED).astype(int)
+            examples = [examples[number] for number in chosen]
+        return fit_calibration(self._compare(examples).predict, len(examples))
+
+    def _compare(self, examples: Sequence[TaggedSentence]) -> ComparedTags:
+        """The correct and the predicted tags, as the files write them."""
+        scored = self._score([example.given() for example in examples])
+        best = [[self.task.tags[number] for number in row] for row in scored.best()]
+        right = [example.tags for example in examples]
+        return ComparedTags(
+            scored,
+            right=[self._as_written(tags) if is_scheme(tags) else tags for tags in right],
+            guessed=[self._as_written(tags) for tags in best],
+            numbers=self.task.numbers(examples),
+            marginals=[self.as_marginal(tag) for tag in self.task.tags],
+            as_marginal=self.as_marginal,
         )
 
     def references(self, examples: Sequence[TaggedSentence]) -> list[Any]:
@@ -226,12 +288,20 @@ class Tagging(SentenceTask):
     ) -> Examples:
         self.check_same_scheme([example.tags for example in examples])
         inputs = self.index([example.given() for example in examples])
-        unknown = len(self.tags)  # a tag that training never saw is always wrong
-        targets = [
+        return Examples([inputs], self.numbers(examples), batch_size=batch_size, seed=seed)
+
+    def numbers(self, examples: Sequence[TaggedSentence]) -> list[np.ndarray]:
+        """The tags by number; a tag that training never saw has the next number: always wrong."""
+        unknown = len(self.tags)
+        return [
             np.array([self._numbers.get(tag, unknown) for tag in _as_learned(e.tags, self.config)])
             for e in examples
         ]
-        return Examples([inputs], targets, batch_size=batch_size, seed=seed)
+
+    def calibrate(
+        self, model: Tagger, valid: Sequence[TaggedSentence], facts: dict[str, Any]
+    ) -> dict[str, Any]:
+        return TrainedTagger(self, model, facts).fit_calibration(valid)
 
     def notes(self, examples: Sequence[TaggedSentence]) -> list[str]:
         written = [tag for example in examples for tag in _as_learned(example.tags, self.config)]
@@ -273,6 +343,14 @@ class Tagging(SentenceTask):
         cuts = TreebankCuts.from_data(data["cuts"]) if "cuts" in data else None
         words, tags = WordList.from_data(data["words"]), texts(data["tags"], "tags")
         return cls(config, words, tags, features, cuts)
+
+
+def _ranked(names: Sequence[str], probabilities: np.ndarray) -> dict[str, float]:
+    """The sum by name, the largest first."""
+    summed: dict[str, float] = {}
+    for name, probability in zip(names, probabilities.tolist(), strict=True):
+        summed[name] = summed.get(name, 0.0) + probability
+    return dict(sorted(summed.items(), key=lambda one: -one[1]))
 
 
 def _as_learned(tags: Sequence[str], config: RunConfig) -> Sequence[str]:

@@ -7,12 +7,15 @@ import { titled } from "./form.js";
 export const ANSWERS = { tag: tagged, classify: classified, answer: answered, translate: translated, explain: explained };
 
 function tagged({ sentences }) {
-  return sentences.map(({ words, tags, spans }) => make("div", {},
-    make("p", { class: "tagged" }, words.map((word, place) => make("span", { class: tags[place] === "O" ? "outside" : null }, make("b", {}, word), make("small", {}, tags[place])))),
+  const likeliest = (shares) => Object.entries(shares ?? {}).slice(0, 5).map(([tag, share]) => `${tag} ${percent(share)}`);
+  return sentences.map(({ words, tags, spans, probabilities }) => make("div", {},
+    make("p", { class: "tagged" }, words.map((word, place) => make("span", { class: tags[place] === "O" ? "outside" : null }, make("b", {}, word), make("small", {}, tags[place]),
+      probabilities ? make("small", { title: likeliest(probabilities[place]).join(", ") }, likeliest(probabilities[place])[0]) : null))),
     spans?.length ? make("ul", { class: "spans" }, spans.map((span) => make("li", {}, make("b", {}, span.text), ` ${span.kind}`))) : null));
 }
 
 function classified({ results }) {
+  if (results.some((result) => "labels" in result)) return results.filter(({ labels }) => labels !== null).flatMap(severalLabels);
   return results.filter(({ label }) => label !== null).flatMap(({ label, probability, probabilities, words }) => {
     const shares = Object.entries(probabilities).sort((a, b) => b[1] - a[1]);
     return [make("p", { class: "sum" }, make("b", {}, String(label)), ` with ${percent(probability)}`),
@@ -20,6 +23,13 @@ function classified({ results }) {
       words?.length ? colouredText({ title: `Contribution of each word to “${label}”`, label: "contribution", diverging: true,
         words: words.map(({ word, contribution }) => ({ text: `${word} `, value: contribution })) }) : null].filter(Boolean);
   });
+}
+
+/* Texts with any number of labels: each label has its own probability. */
+function severalLabels({ labels, probabilities }) {
+  const shares = Object.entries(probabilities);
+  return [make("p", { class: "sum" }, labels.length ? labels.flatMap((label, place) => [place ? ", " : "", make("b", {}, label)]) : "no label"),
+    bars({ title: "", names: shares.map(([name]) => name), series: [{ name: "probability", values: shares.map(([, share]) => share) }], max: 1, format: percent })];
 }
 
 function answered({ answers }, { passage }) {
