@@ -22,6 +22,7 @@ from typing import Any, ClassVar, Self
 
 from elman.errors import InputError
 from elman.recipes import RunConfig, load_recipe
+from elman.tasks.pretrained import with_vector_size
 from elman.tasks.saved_runs import check_kind, task_of
 from elman.tasks.task import Order
 from elman.tasks.task import load as load_run
@@ -119,7 +120,7 @@ class Estimator:
             for name, value in self._settings.items()
         ]
         given = self._parameters
-        config = load_recipe(given["recipe"], overrides, given["seed"])
+        config = load_recipe(given["recipe"], with_vector_size(overrides), given["seed"])
         check_kind(f"recipe {config.recipe}", config.kind, self.trained_class)
         return config
 
