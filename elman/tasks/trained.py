@@ -5,7 +5,7 @@ additional methods (`TrainedModel`, `TrainedTagger`, `TrainedTranslator` …).
 """
 
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -16,6 +16,15 @@ from elman.recipes import RunConfig
 from elman.runs.folder import write_run
 from elman.tasks import TASKS
 from elman.tasks.question import Answer, Question, make_request
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What `export` has written."""
+
+    about: str  # in a few words
+    data: dict[str, Any]  # the same as plain data
+    notes: tuple[str, ...] = ()
 
 
 class Trained:
@@ -125,6 +134,13 @@ class Trained:
     def validation_line(self, judged_by: str, value: float | None, tokens: int) -> str:
         """The line about the validation result."""
         return f"validation {judged_by} {value:.4f} of {tokens:,}"
+
+    def export(self, path: str | Path, *, overwrite: bool = False) -> Exported:
+        """Write the model in a format that other programs read, if there is one."""
+        raise InputError(
+            f"{self.name}: a run of the model {self.config.kind!r} cannot be exported; elman "
+            "export writes count models and word vectors"
+        )
 
     def next_command(self, run: str) -> str:
         """A command to try next with the run."""

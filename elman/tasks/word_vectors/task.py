@@ -24,6 +24,7 @@ from elman.formats.word_vectors import write_word_vectors
 from elman.models.word2vec import Word2Vec
 from elman.recipes import RunConfig
 from elman.tasks.sentence_task import SentenceTask, TrainedSentenceTask, learn_words
+from elman.tasks.trained import Exported
 from elman.text import guess_tokenizer
 from elman.text.corpora import Corpus, open_running_text
 from elman.text.raw_words import split_raw
@@ -59,11 +60,12 @@ class TrainedWordVectors(TrainedSentenceTask):
         vectors = self.model.vectors.weight.detach()[ids] * (ids > 0)[:, None]
         return vectors.numpy(force=True)
 
-    def export(self, path: str | Path, *, overwrite: bool = False) -> str:
+    def export(self, path: str | Path, *, overwrite: bool = False) -> Exported:
         """Write the vectors in the text format of word2vec."""
         place = check_file(str(path), "a file of word vectors", (), overwrite=overwrite)
         write_word_vectors(place, self.words, self.table)
-        return f"{len(self.words):,} words, {self.table.shape[1]} numbers each"
+        words, size = len(self.words), self.table.shape[1]
+        return Exported(f"{words:,} words, {size} numbers each", {"words": words, "size": size})
 
     def measure(self, examples: Sequence[Sentence]) -> WordVectorMeasures:
         batches = self.task.batches(examples, _BATCH, None)
