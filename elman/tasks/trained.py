@@ -59,10 +59,13 @@ class Trained:
         if name in every and every[name].able(self):
             found: Question = every[name]
             return found
+        raise self._unsupported(name)
+
+    def _unsupported(self, command: str) -> InputError:
         known = ", ".join(["evaluate", *self.questions])
-        raise InputError(
-            f"{self.name}: a run of the model {self.config.kind!r} does not support elman {name}; "
-            f"it supports: {known}"
+        return InputError(
+            f"{self.name}: a run of the model {self.config.kind!r} does not support elman "
+            f"{command}; it supports: {known}"
         )
 
     def ask(self, question: str, /, *, progress: Progress = silent, **fields: Any) -> Answer:
@@ -137,10 +140,7 @@ class Trained:
 
     def export(self, path: str | Path, *, overwrite: bool = False) -> Exported:
         """Write the model in a format that other programs read, if there is one."""
-        raise InputError(
-            f"{self.name}: a run of the model {self.config.kind!r} cannot be exported; elman "
-            "export writes count models and word vectors"
-        )
+        raise self._unsupported("export")
 
     def next_command(self, run: str) -> str:
         """A command to try next with the run."""
