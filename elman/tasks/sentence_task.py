@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -106,7 +107,7 @@ class SentenceTask(ExampleTask):
         if named := getattr(model, "elmo", ""):
             self.elmo = Elmo.read(named)
         if named := getattr(model, "vectors", ""):
-            self.pretrained = read_pretrained(
+            found = read_pretrained(
                 named,
                 self.words.words[1:],
                 size=model.embedding_size,
@@ -115,8 +116,9 @@ class SentenceTask(ExampleTask):
                 normalise=self.words.normalise,
                 further=model.vectors_words,
             )
-            self.pretrained.numbers[:] += 1  # number 0 is the unknown word
-            self.words = self.words.with_further(self.pretrained.further_words)
+            # Number 0 is the unknown word.
+            self.pretrained = replace(found, numbers=found.numbers + 1)
+            self.words = self.words.with_further(found.further_words)
             self.reader = SentenceReader(self.words)
 
     def vocabulary(self) -> dict[str, int]:
