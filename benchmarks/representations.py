@@ -117,7 +117,8 @@ def table_line(rows, system):
         return ""
     mean = statistics.fmean(row["value"] for row in mine.values())
     unknown = [row["unknown"] for row in mine.values() if "unknown" in row]
-    gains = [row["value"] - base[seed]["value"] for seed, row in mine.items() if seed in base]
+    shared = sorted(mine.keys() & base.keys())
+    gains = [mine[seed]["value"] - base[seed]["value"] for seed in shared]
     gain = "" if system == "random" or not gains else f"{statistics.fmean(gains):+.2f}"
     if gain:
         gain += f" ({', '.join(f'{one:+.2f}' for one in gains)})"
