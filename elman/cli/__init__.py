@@ -63,11 +63,12 @@ GROUPS = {
         "answer": "",
         "translate": "Translate, summarise or caption: print one output for every source.",
         "embed": "Compute a vector for every word of a text, in the context of its line.",
+        "nearest": "",
     },
     "Serve and exchange": {
         "serve": "Serve trained models over HTTP: a web page and an OpenAI-compatible API.",
         "quantise": "Save a neural language model with 8-bit weights.",
-        "export": "Write a count model as an ARPA file, for KenLM, SRILM and others.",
+        "export": "Write a count model as an ARPA file, or word vectors as text.",
         "import": "Import an ARPA file or published ELMo weights as a run folder.",
     },
     "Studies": {

@@ -1,37 +1,38 @@
-"""`elman export`: write a count model as an ARPA file."""
+"""`elman export`: write a count model as an ARPA file, or word vectors as text."""
 
 from pathlib import Path
 
-from elman.cli.arguments import CountRun, Json, Overwrite
+from elman.cli.arguments import ExportedRun, Json, Overwrite
 from elman.cli.output import note, print_json, stages
-from elman.tasks.language_modelling.counting import export_arpa
-from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.task import load
 
 
 def export(
-    run: CountRun, file: str, /, *, overwrite: Overwrite = False, json: Json = False
+    run: ExportedRun, file: str, /, *, overwrite: Overwrite = False, json: Json = False
 ) -> None:
-    """Write a count model as an ARPA file, for KenLM, SRILM and others.
+    """Write a count model as an ARPA file, or word vectors as text.
+
+    KenLM, SRILM and others read ARPA files; gensim, spaCy and others read the text format of
+    word2vec.
 
     For example:
       elman export runs/ptb ptb.arpa
+      elman export runs/vectors vectors.vec
 
     Parameters
     ----------
     file
-        The ARPA file to write.
+        The file to write.
     """
     with stages() as progress:
         progress("loading")
-        trained = load(run, TrainedModel)
+        trained = load(run)
         progress("writing")
-        export_arpa(trained, file, overwrite=overwrite)
-    ngrams = trained.facts["model"]["ngrams"]
-    if not 2 <= len(ngrams) <= 6:
-        note("KenLM in its usual build reads only orders from 2 to 6")
+        written = trained.export(file, overwrite=overwrite)
+    for message in written.notes:
+        note(message)
     size = Path(file).stat().st_size
     if json:
-        print_json({"file": file, "bytes": size, "ngrams": ngrams})
+        print_json({"file": file, "bytes": size, **written.data})
         return
-    print(f"wrote {file}: order {len(ngrams)}, {sum(ngrams):,} n-grams, {size:,} bytes")
+    print(f"wrote {file}: {written.about}, {size:,} bytes")

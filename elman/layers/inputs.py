@@ -84,6 +84,14 @@ class WordVectors(Input):
         return embedding(ids, embedding_dropout(self.weight, self.dropout_words, self.training))
 
 
+@torch.no_grad()
+def fill_rows(weight: torch.Tensor, numbers: np.ndarray, vectors: np.ndarray) -> None:
+    """Set rows of a table to given vectors; the others keep their values, at the same scale."""
+    if len(numbers):
+        weight.mul_(float(vectors.std()) / weight.std().clamp(min=1e-12))
+        weight[torch.from_numpy(numbers)] = torch.from_numpy(vectors).to(weight)
+
+
 class CharacterFilters(Input):
     """Word vectors from characters: filters, the best match of each, highway layers.
 

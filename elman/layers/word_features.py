@@ -16,13 +16,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
+import numpy as np
 import torch
 from torch import nn
 
 from elman.batches.featured import FeaturedSentences
 from elman.batches.sentences import Sentences
+from elman.config import at_least
+from elman.errors import InputError
 from elman.layers.dropout import check_rate
 from elman.layers.hashing import affixes, into_table
+from elman.layers.inputs import fill_rows
 from elman.layers.poolings import LastState
 from elman.layers.stack import Stack, StackConfig
 from elman.registry import Registry
@@ -197,6 +201,9 @@ class FeatureConfig:
     """Settings of word features."""
 
     embedding_size: int = 100  # numbers per word vector
+    vectors: str = ""  # start from word vectors: word2vec, GloVe, fastText .vec, a word2vec run
+    vectors_words: int = 50_000  # words of the vectors that training lacks, added to the vocabulary
+    vectors_fixed: bool = False  # do not train the word vectors
     characters: str = "cnn"  # elman list spellings
     character_size: int = 25  # numbers per character vector
     spelling_size: int = 50  # size of the character features of a word
@@ -207,11 +214,20 @@ class FeatureConfig:
         """Raise if a setting is invalid."""
         SPELLINGS.check(self.characters)
         check_rate(self.unknown_rate, "unknown_rate")
+        at_least(self.vectors_words, 0, "model.vectors_words")
+        if self.vectors_fixed and not self.vectors:
+            raise InputError("model.vectors_fixed=true: name the vectors, as in model.vectors=FILE")
         check_rate(self.dropout_features, "dropout_features")
 
 
 class WordFeatures(_Table):
-    """Vectors of the words of sentences."""
+    """Vectors of the words of sentences.
+
+    Words that training lacks, but a file of pretrained vectors has, come last and have the count 0.
+    Their vectors are never trained.
+    """
+
+    further: torch.Tensor | None
 
     def __init__(
         self,
@@ -224,11 +240,32 @@ class WordFeatures(_Table):
         """`contextual_size`: numbers per word from a frozen model, if any;
         `columns`: the vectors of further columns.
         """
-        super().__init__(counts, config.embedding_size, config.unknown_rate)
+        known = 1 + int((counts[1:] > 0).sum())
+        super().__init__(counts[:known], config.embedding_size, config.unknown_rate)
+        self.vectors.requires_grad_(not config.vectors_fixed)
+        more = len(counts) - known
+        further = torch.zeros(more, config.embedding_size) if more else None
+        self.register_buffer("further", further)
         self.spelling = SPELLINGS[config.characters](config.character_size, config.spelling_size)
         self.columns = columns
         self.size = config.embedding_size + self.spelling.size + contextual_size
         self.size += 0 if columns is None else columns.size
+
+    @torch.no_grad()
+    def start_from(self, numbers: np.ndarray, vectors: np.ndarray, further: np.ndarray) -> None:
+        """Start from pretrained vectors of some words, and of those that training lacks."""
+        fill_rows(self.vectors.weight, numbers, vectors)
+        self.once[torch.from_numpy(numbers)] = False  # these need not learn to be unknown
+        if self.further is not None:
+            self.further.copy_(torch.from_numpy(further))
+
+    def look_up(self, values: torch.Tensor) -> torch.Tensor:
+        if self.further is None:
+            return super().look_up(values)
+        known = values < len(self.once)
+        own = super().look_up(values.where(known, 0))
+        places = (values - len(self.once)).clamp(min=0)
+        return own.where(known.unsqueeze(2), nn.functional.embedding(places, self.further))
 
     def forward(self, sentences: Sentences, contextual: torch.Tensor | None = None) -> torch.Tensor:
         """(B, T, size); `contextual` (B, T, contextual_size): mixed layers of a frozen model."""

@@ -17,6 +17,7 @@ MODELS = Registry(
         "tagger": "elman.models.tagger:Tagger",
         "classifier": "elman.models.classifier:Classifier",
         "bidirectional": "elman.models.bidirectional:BidirectionalModel",
+        "word2vec": "elman.models.word2vec:Word2Vec",
         "answerer": "elman.models.answerer:Answerer",
         "encoder-decoder": "elman.models.encoder_decoder:EncoderDecoder",
     },

@@ -134,6 +134,10 @@ class EncoderDecoder(NeuralModel):
         sizes = {"embedding_size": config.embedding_size, "tied": config.tied}
         return Copying(hidden_size, self.counts, further=config.copy_places, **sizes)
 
+    def pretrained_table(self) -> torch.Tensor:
+        """The vectors of the source."""
+        return super().pretrained_table() if self.source_input is None else self.source_input.weight
+
     # Start ----------------------------------------------------------------------------------------
 
     def begin_encoding(self, batch_size: int) -> State:

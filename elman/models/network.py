@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -21,7 +22,7 @@ from elman.cells.engine import real_tokens
 from elman.config import at_least, check_types
 from elman.errors import InputError, choose
 from elman.layers.dropout import check_rate, draw_masks_anew
-from elman.layers.inputs import INPUTS, Material
+from elman.layers.inputs import INPUTS, Material, fill_rows
 from elman.layers.outputs import OUTPUTS
 from elman.layers.outputs.output import Evidence, Output
 from elman.models.contract import Loss
@@ -42,6 +43,7 @@ class NeuralConfig:
     input: str = "words"  # elman list inputs
     input_options: dict[str, Any] = field(default_factory=dict)  # like highways = 2
     embedding_size: int = 200  # numbers per word vector
+    vectors: str = ""  # start from word vectors: word2vec, GloVe, fastText .vec, a word2vec run
     tied: bool = True  # share word vectors with the output weights (Press and Wolf 2017)
     output: str = "full"  # elman list outputs
     output_options: dict[str, Any] = field(default_factory=dict)  # like samples = 1000
@@ -171,6 +173,20 @@ class Network(Kept, ABC):
         output = self.output
         above = output.multiplications(step_tokens) if learning else output.all_multiplications()
         return inside + round(self.input.multiplications(step_tokens) + above)
+
+    def start_from(self, numbers: np.ndarray, vectors: np.ndarray, further: np.ndarray) -> None:
+        """Start from pretrained vectors of some words; `further` ones have no use here."""
+        fill_rows(self.pretrained_table(), numbers, vectors)
+
+    def pretrained_table(self) -> torch.Tensor:
+        """The word vectors that can start from pretrained ones."""
+        table: torch.Tensor | None = self.input.table
+        if table is None:
+            raise InputError(
+                f"model.vectors: input={self.config.input!r} has no table of word vectors; set "
+                "model.input=words"
+            )
+        return table
 
     def shared_table(self) -> torch.Tensor | None:
         """The word vectors, if the output is tied to them."""

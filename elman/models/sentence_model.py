@@ -8,9 +8,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 
 from elman.batches.sentences import ExampleBatch
+from elman.layers.word_features import WordFeatures
 from elman.models.contract import Loss
 from elman.models.weights import Kept
 from elman.text.task_config import SentenceConfig
@@ -47,6 +49,12 @@ class SentenceModel(Kept, ABC):
         below = [] if encoder is None else encoder.groups()
         seen = {id(parameter) for group in below for parameter in group}
         return [[p for p in self.parameters() if id(p) not in seen], *below]
+
+    def start_from(self, numbers: np.ndarray, vectors: np.ndarray, further: np.ndarray) -> None:
+        """Start from pretrained vectors of some words, and of those that training lacks."""
+        inner: Any = getattr(self, "encoder", self)
+        features: WordFeatures = inner.features
+        features.start_from(numbers, vectors, further)
 
     def facts(self) -> dict[str, Any]:
         """The main facts about the model, as plain data."""

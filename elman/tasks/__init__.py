@@ -81,6 +81,11 @@ TASKS = Registry(
             "elman.tasks.embedding.task:Embedding",
             _EMBED,
         ),
+        "word-vectors": TaskEntry(
+            "one vector per word (word2vec)",
+            "elman.tasks.word_vectors.task:WordVectors",
+            {"nearest": "Find the nearest words of a word, or solve an analogy.", **_EMBED},
+        ),
     },
     group="tasks",
 )

@@ -25,6 +25,7 @@ import numpy as np
 from elman.errors import ArgumentError, InputError
 from elman.recipes import RunConfig, load_recipe
 from elman.tasks.arguments import check_lengths, check_list, not_fitted
+from elman.tasks.pretrained import with_vector_size
 from elman.tasks.saved_runs import check_kind, task_of
 from elman.tasks.task import Order
 from elman.tasks.task import load as load_run
@@ -121,7 +122,7 @@ class Estimator:
             if name not in _DEFAULTS
         ]
         recipe = self.default_recipe if self.recipe is None else self.recipe
-        config = load_recipe(recipe, overrides, self.seed)
+        config = load_recipe(recipe, with_vector_size(overrides), self.seed)
         check_kind(f"recipe {config.recipe}", config.kind, self.trained_class)
         return config
 

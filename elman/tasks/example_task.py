@@ -81,8 +81,8 @@ class ExampleTask(GradientTask):
     def learn(cls, examples: Sequence[Any], config: RunConfig) -> Self:
         """The task of training examples."""
 
-    def complete(self) -> None:
-        """Add parts that the settings name, such as a frozen language model."""
+    def complete(self, note: Told, warn: Told) -> None:
+        """Add parts that the settings name, such as a frozen language model or word vectors."""
 
     @abstractmethod
     def facts(self, examples: Sequence[Any]) -> dict[str, Any]:
@@ -125,8 +125,10 @@ class ExampleTask(GradientTask):
     ) -> Lesson:
         """A lesson from examples in memory; `data` names their source."""
         task = known or cls.learn(train, config)
+        notes: list[str] = []
+        warnings: list[str] = []
         if known is None:
-            task.complete()
+            task.complete(notes.append, warnings.append)
         unseen = [f"validation: {note}" for note in task.notes(valid)]
 
         def facts() -> dict[str, Any]:
@@ -134,7 +136,7 @@ class ExampleTask(GradientTask):
             samples = choose_samples(valid, cls.sample)
             return {"data": {**data, **about}, "task": task.facts(train), "samples": samples}
 
-        return Lesson(task, train, valid, facts, unseen)
+        return Lesson(task, train, valid, facts, [*unseen, *warnings], notes)
 
     @classmethod
     def is_same_text(cls, corpus: Corpus, facts: dict[str, Any]) -> bool:

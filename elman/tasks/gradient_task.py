@@ -35,6 +35,7 @@ from elman.tasks.budgeted import (
 )
 from elman.tasks.extension import extend, refuse_nothing_left
 from elman.tasks.planning import measure_plan
+from elman.tasks.pretrained import Pretrained
 from elman.tasks.saved_runs import require_facts, saved_run
 from elman.tasks.sizing import Choice, choose_size, with_config
 from elman.tasks.task import Lesson, Order, Plan, Task, same_corpus
@@ -58,6 +59,7 @@ class GradientTask(Task):
 
     needed_facts: tuple[str, ...]  # on the data of a training, told at its end
     weighs_classes = False  # whether it uses training.class_weights
+    pretrained: Pretrained | None = None  # word vectors that a fresh model starts from
 
     # What a task says -----------------------------------------------------------------------------
 
@@ -82,6 +84,12 @@ class GradientTask(Task):
         torch.manual_seed(self.config.seed)
         model = self.build(examples)
         torch.manual_seed(self.config.seed)
+        return self.with_vectors(model)
+
+    def with_vectors(self, model: Any) -> Any:
+        """A fresh model that starts from pretrained word vectors, if the settings name some."""
+        if (given := self.pretrained) is not None:
+            model.start_from(given.numbers, given.vectors, given.further)
         return model
 
     @classmethod
@@ -93,6 +101,7 @@ class GradientTask(Task):
 
     def take_over(self, before: Trained, model: Any, warn: Callable[[str], None]) -> list[str]:
         """Copy the weights of a run into a fresh model; return notes."""
+        refuse_two_sources(before, self.config)
         try:
             model.load_arrays(before.model.arrays())
         except (ValueError, AttributeError) as error:
@@ -226,6 +235,14 @@ class GradientTask(Task):
             compare_shapes(model, shapes)
         else:
             _check_memory(model, shapes)
+
+
+def refuse_two_sources(before: Trained, config: RunConfig) -> None:
+    """Refuse word vectors from a run and from a file at once."""
+    if getattr(config.model, "vectors", ""):
+        raise InputError(
+            f"--from {before.name} and model.vectors both give word vectors; leave out one"
+        )
 
 
 def fit_lesson(lesson: Lesson, order: Order, choice: Choice | None = None) -> Trained:

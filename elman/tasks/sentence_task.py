@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -27,7 +28,10 @@ from elman.recipes import RunConfig, saved_config
 from elman.runs.folder import read_run
 from elman.tasks.example_task import ExampleTask, TrainedTask
 from elman.tasks.fine_tuning import begin_with
+from elman.tasks.gradient_task import refuse_two_sources
+from elman.tasks.pretrained import read_pretrained
 from elman.tasks.saved_runs import check_arrays, kind_in
+from elman.tasks.task import Told
 from elman.tasks.trained import Trained
 from elman.text.corpus_form import CorpusForm
 from elman.text.word_list import WordList
@@ -99,13 +103,28 @@ class SentenceTask(ExampleTask):
     def from_data(cls, data: dict[str, Any], config: RunConfig) -> Self:
         """Restore the task from its data."""
 
-    def complete(self) -> None:
-        """Read the frozen language model that the settings name."""
-        if named := getattr(self.config.model, "elmo", ""):
+    def complete(self, note: Told, warn: Told) -> None:
+        """Read the frozen language model and the word vectors that the settings name."""
+        model = self.config.model
+        if named := getattr(model, "elmo", ""):
             self.elmo = Elmo.read(named)
+        if named := getattr(model, "vectors", ""):
+            found = read_pretrained(
+                named,
+                self.words.words[1:],
+                size=model.embedding_size,
+                note=note,
+                warn=warn,
+                normalise=self.words.normalise,
+                further=model.vectors_words,
+            )
+            # Number 0 is the unknown word.
+            self.pretrained = replace(found, numbers=found.numbers + 1)
+            self.words = self.words.with_further(found.further_words)
+            self.reader = SentenceReader(self.words)
 
     def vocabulary(self) -> dict[str, int]:
-        return {"words": len(self.words)}
+        return {"words": self.words.known}
 
     def kept(self) -> dict[str, Any]:
         """Add the settings of the frozen language model, if there is one."""
@@ -121,6 +140,7 @@ class SentenceTask(ExampleTask):
         """Weights of a run of the same task; or word vectors and layers of a language model."""
         if isinstance(before.task, type(self)):
             return super().take_over(before, model, warn)
+        refuse_two_sources(before, self.config)
         return [begin_with(before, self.config, self.words, model, warn)]
 
     def language_model(self) -> BidirectionalModel | None:
@@ -134,7 +154,9 @@ class SentenceTask(ExampleTask):
     @cached_property
     def form(self) -> CorpusForm:
         """How the training text splits typed text."""
-        return CorpusForm(self.words.words[1:], self.words.normalise, keeps_marks=True)
+        return CorpusForm(
+            self.words.words[1 : self.words.known], self.words.normalise, keeps_marks=True
+        )
 
     def counts(self) -> torch.Tensor:
         """How often each word came in training."""

@@ -26,6 +26,7 @@ from elman.recipes import RunConfig, load_recipe
 from elman.runs.claim import refuse_existing
 from elman.runs.folder import read_run
 from elman.runs.lock import Lock, only_writer
+from elman.tasks.pretrained import with_vector_size
 from elman.tasks.recipe_choice import choose_recipe
 from elman.tasks.saved_runs import (
     check_arrays,
@@ -209,7 +210,7 @@ def train(
     output layer are then chosen so that the training ends in time. The default recipe is "ngram",
     or, with a budget, the one that fits the data.
     """
-    started, overrides = time.monotonic(), [*overrides]
+    started, overrides = time.monotonic(), with_vector_size(overrides)
     allowance = allow(budget, overrides, started)
     if recipe is None:
         recipe = "ngram" if allowance is None else choose_recipe(str(data), allowance.budget)
@@ -322,7 +323,7 @@ def plan(
 
     With a `budget`, plan what `train` would choose for it.
     """
-    started, overrides = time.monotonic(), [*overrides]
+    started, overrides = time.monotonic(), with_vector_size(overrides)
     allowance = allow(budget, overrides, started)
     if recipe is None and allowance is None:
         raise InputError("name a recipe, or give a budget, for which elman chooses one")

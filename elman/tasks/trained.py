@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -22,6 +22,15 @@ from elman.tasks import TASKS
 from elman.tasks.comparison import ScoredRun
 from elman.tasks.question import Answer, Question, make_request
 from elman.training.history import criterion
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What `export` has written."""
+
+    about: str  # in a few words
+    data: dict[str, Any]  # the same as plain data
+    notes: tuple[str, ...] = ()
 
 
 class Trained:
@@ -57,10 +66,13 @@ class Trained:
         if name in every and every[name].able(self):
             found: Question = every[name]
             return found
+        raise self._unsupported(name)
+
+    def _unsupported(self, command: str) -> InputError:
         known = ", ".join(["evaluate", *self.questions])
-        raise InputError(
-            f"{self.name}: a run of the model {self.config.kind!r} does not support elman {name}; "
-            f"it supports: {known}"
+        return InputError(
+            f"{self.name}: a run of the model {self.config.kind!r} does not support elman "
+            f"{command}; it supports: {known}"
         )
 
     def ask(self, question: str, /, *, progress: Progress = silent, **fields: Any) -> Answer:
@@ -151,6 +163,10 @@ class Trained:
         """The line about the validation result."""
         name, shown = criterion(judged_by, math.nan if value is None else value)
         return f"validation {name} {shown:.4f}, {tokens:,} {self.task.judged}"
+
+    def export(self, path: str | Path, *, overwrite: bool = False) -> Exported:
+        """Write the model in a format that other programs read, if there is one."""
+        raise self._unsupported("export")
 
     def next_command(self, run: str) -> str:
         """A command to try next with the run."""

@@ -3,6 +3,7 @@
     bidirectional model        every layer: characters, then the LSTM layers        (ELMo)
     task with such a model     the same, and the mix that the task learned
     neural language model      one layer: the hidden vector after each token
+    word vectors               one layer: the vector of each word, the same in every context
 
 Takes a trained model and returns an `Embedder`; called by `embed.py`.
 """
@@ -20,6 +21,7 @@ from elman.batches.sentences import SentenceReader
 from elman.errors import InputError
 from elman.layers.elmo import ScalarMix
 from elman.models.bidirectional import BidirectionalModel
+from elman.models.word2vec import Word2Vec
 
 _BATCH = 32  # lines per batch
 
@@ -135,6 +137,24 @@ class LanguageModelEmbedder(Embedder):
         return torch.cat(means).numpy(force=True)
 
 
+class TypeEmbedder(Embedder):
+    """Word vectors without context; zeros for words that have none."""
+
+    num_layers = 1
+
+    def __init__(self, trained: Any) -> None:
+        self._trained = trained
+        self.size = trained.model.config.embedding_size
+
+    def embed(self, lines: Sequence[str]) -> list[Line]:
+        words = [tuple(line.split()) for line in lines]
+        return [Line(some, self.type_vectors(some)[None]) for some in words]
+
+    def type_vectors(self, words: Sequence[str]) -> np.ndarray:
+        vectors: np.ndarray = self._trained.vectors(words)
+        return vectors
+
+
 @torch.inference_mode()
 def layers_of(
     model: BidirectionalModel, reader: SentenceReader, sentences: Sequence[tuple[str, ...]]
@@ -178,6 +198,8 @@ def embedder_of(trained: Any, name: str) -> Embedder:
         return LanguageModelEmbedder(trained)
     if isinstance(trained.model, BidirectionalModel):
         return BidirectionalEmbedder(trained.model, trained.task.reader)
+    if isinstance(trained.model, Word2Vec):
+        return TypeEmbedder(trained)
     contextual = _contextual(trained)
     if contextual is not None:
         return BidirectionalEmbedder(contextual.model, trained.task.reader, contextual.mixes[0])
@@ -191,8 +213,8 @@ def embedder_of(trained: Any, name: str) -> Embedder:
 
 def has_vectors(trained: Any) -> bool:
     """Whether this model has word vectors."""
-    bidirectional = isinstance(trained.model, BidirectionalModel)
-    return bidirectional or _has_hidden_vectors(trained) or _contextual(trained) is not None
+    always = isinstance(trained.model, BidirectionalModel | Word2Vec)
+    return always or _has_hidden_vectors(trained) or _contextual(trained) is not None
 
 
 def _has_hidden_vectors(trained: Any) -> bool:

@@ -66,12 +66,18 @@ class LabelledConfig(SentenceConfig):
 
 
 @dataclass(kw_only=True)
-class LinesConfig(SentenceConfig):
+class PlainConfig(SentenceConfig):
+    """Plain text, for word vectors."""
+
+    split: str = ORDERED  # running text keeps its order
+    plain: bool = False  # read the file as text even if it looks like a table
+
+
+@dataclass(kw_only=True)
+class LinesConfig(PlainConfig):
     """Plain text, for bidirectional language models."""
 
     longest: int = 60  # words; longer lines are split at the end of a sentence, or after so many
-    split: str = ORDERED  # running text keeps its order
-    plain: bool = False  # read the file as text even if it looks like a table
 
     def __post_init__(self) -> None:
         super().__post_init__()

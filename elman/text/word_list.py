@@ -95,6 +95,21 @@ class WordList:
         """The id of each word."""
         return self._ids.of([self.normalise(word) for word in words])
 
+    @property
+    def known(self) -> int:
+        """The number of words of the training text, including the unknown word."""
+        return 1 + int((self.counts[1:] > 0).sum())
+
+    def with_further(self, words: Sequence[str]) -> WordList:
+        """The list with words that training lacks, at its end, with the count 0."""
+        return WordList(
+            [*self.words[1:], *words],
+            [*self.counts[1:].tolist(), *(0 for _ in words)],
+            lowercase=self.lowercase,
+            digits_alike=self.digits_alike,
+            normaliser=self.normaliser,
+        )
+
     def __len__(self) -> int:
         return len(self.words)
 

@@ -83,6 +83,12 @@ OPTIMIZERS = Registry(
 )
 
 
+def takes_sparse(config: TrainingConfig) -> bool:
+    """Whether the optimizer takes sparse gradients, which change only some rows of a table."""
+    alike = config.optimizer == "adagrad" or (config.optimizer == "sgd" and config.momentum == 0)
+    return alike and config.weight_decay == 0
+
+
 def optimizer_tensors(
     optimizer: torch.optim.Optimizer, names: dict[torch.nn.Parameter, str]
 ) -> dict[str, torch.Tensor]:

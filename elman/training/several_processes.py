@@ -101,7 +101,7 @@ class SeveralProcesses(Processes):
         # ready only at the end of the backward pass, so there is nothing to send before.
         self._training = True
         learned = list(parameters)
-        gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in learned]
+        gradients = [torch.zeros_like(p) if p.grad is None else p.grad.to_dense() for p in learned]
         counts = float(weight > 0)
         known = [float(p.grad is not None) for p in learned]
         numbers = torch.tensor([weight, counts * tokens, *known], device=nats.device)

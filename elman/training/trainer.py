@@ -23,7 +23,13 @@ from elman.state import State, from_named, map_state, named_tensors
 from elman.training.averaging import AVERAGES, Averages
 from elman.training.counters import Counters, Step
 from elman.training.divergence import Diverged, not_finite
-from elman.training.optimizers import OPTIMIZERS, Groups, optimizer_tensors, restore_optimizer
+from elman.training.optimizers import (
+    OPTIMIZERS,
+    Groups,
+    optimizer_tensors,
+    restore_optimizer,
+    takes_sparse,
+)
 from elman.training.processes import Processes
 from elman.training.regimes import make_regime
 from elman.training.schedules import SCHEDULES, Schedule
@@ -145,11 +151,23 @@ class Trainer:
 
     def _clip(self) -> float:
         """Shrink the gradient to the norm `clip` if it is longer: g ← g · min(1, clip / ‖g‖)."""
-        gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
+        gradients = self._gradients()
         norm = float(torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients))))
         if 0 < self.config.clip < norm < math.inf:
             torch._foreach_mul_(gradients, self.config.clip / norm)
         return norm
+
+    def _gradients(self) -> list[torch.Tensor]:
+        """The gradients; of a sparse one, its values."""
+        gradients = []
+        for parameter in self.model.parameters():
+            if parameter.grad is not None and parameter.grad.is_sparse:
+                sparse = parameter.grad.coalesce()
+                parameter.grad = sparse if takes_sparse(self.config) else sparse.to_dense()
+            if parameter.grad is not None:
+                found = parameter.grad
+                gradients.append(found.values() if found.is_sparse else found)
+        return gradients
 
     # Validation -----------------------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "answer": {"question": ["Who is here?", "Where?"]},
     "translate": {"texts": ["a b c", "", "c a"], "n_best": 2, "attention": True},
     "classify": {"explain": True},
+    "nearest": {"words": "the - a", "top": 3},
 }
 
 
@@ -47,6 +48,12 @@ def _train_classifier(place: Path, *settings: str) -> None:
     train_classifier(data, *settings, out=place / "run")
 
 
+def _train_word_vectors(place: Path) -> None:
+    small = ["model.embedding_size=6", "training.min_steps=0", "training.epochs=2"]
+    data = str(write_sentences(place / "data"))
+    elman.train("word2vec", data=data, out=place / "run", overrides=[*small, "text.min_count=1"])
+
+
 TRAININGS: dict[str, Callable[[Path], Any]] = {  # each writes place / "run"
     "language-modelling": lambda place: train_tiny(
         write_sentences(place / "data"), place / "run", "model.num_layers=2"
@@ -59,6 +66,7 @@ TRAININGS: dict[str, Callable[[Path], Any]] = {  # each writes place / "run"
     "answering": _train_answerer,
     "translation": _train_translator,
     "embedding": lambda place: small_elmo(place).save(place / "run"),
+    "word-vectors": _train_word_vectors,
 }
 
 

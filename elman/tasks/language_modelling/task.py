@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -23,8 +23,10 @@ from elman.runs.parts import Shapes, part_array
 from elman.tasks.gradient_task import GradientTask
 from elman.tasks.language_modelling.text_task import TextTask
 from elman.tasks.language_modelling.trained import TrainedModel
-from elman.tasks.task import Lesson
+from elman.tasks.pretrained import vectors_of_tokens
+from elman.tasks.task import Lesson, Told
 from elman.tasks.trained import Trained
+from elman.text.corpora import Corpus
 from elman.text.raw_words import RawWords
 from elman.text.tokenizer import after_mark, count_ids
 from elman.text.words import Words
@@ -42,6 +44,20 @@ class LanguageModelling(TextTask, GradientTask):
 
     recipe = "quick"
     needed_facts = ("lines", "empty_lines", "tokens")
+
+    @classmethod
+    def prepare(
+        cls, corpus: Corpus, config: RunConfig, told: Told, known: Self | None = None
+    ) -> Lesson:
+        """Also read the word vectors that the settings name."""
+        lesson = super().prepare(corpus, config, told, known)
+        if known is None and config.model.vectors:
+            told("reading vectors")
+            given = vectors_of_tokens(
+                config.model, lesson.task.tokenizer, lesson.notes.append, lesson.warnings.append
+            )
+            lesson.task.pretrained = given
+        return lesson
 
     def batches(self, examples: np.ndarray, batch_size: int, seed: int | None) -> Batches | None:
         """Windows of the stream, or lines.
@@ -79,7 +95,8 @@ class LanguageModelling(TextTask, GradientTask):
 
     def fresh_model(self, examples: np.ndarray) -> NeuralModel:
         torch.manual_seed(self.config.seed)
-        return self.build(examples)
+        model: NeuralModel = self.with_vectors(self.build(examples))
+        return model
 
     def outline(self, examples: np.ndarray) -> nn.Module | None:
         counts = torch.from_numpy(count_ids(examples, len(self.tokenizer)))

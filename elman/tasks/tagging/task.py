@@ -149,7 +149,7 @@ class TrainedTagger(TrainedSentenceTask):
         return measure_tagging(
             found.right,
             found.guessed,
-            unknown=(self.task.words.ids(words) == 0).tolist(),
+            unknown=(self.task.words.counts[self.task.words.ids(words)] == 0).tolist(),
             known_tags=self.known_tags(),
             calibration=calibrate(found.predict, self.temperature, "words"),
         )

@@ -19,6 +19,8 @@ from elman.layers.inputs import Material
 from elman.models.encoder_decoder import EncoderDecoder
 from elman.recipes import RunConfig
 from elman.tasks.example_task import ExampleTask
+from elman.tasks.pretrained import vectors_of_tokens
+from elman.tasks.task import Told
 from elman.tasks.trained import Trained
 from elman.tasks.translation.pairs import Pair, read_pairs
 from elman.tasks.translation.parallel import open_parallel
@@ -108,6 +110,14 @@ class Translation(ExampleTask):
         lengths = [sum(map(len, side)) for side in task.encode(examples)]
         task.growth = lengths[1] / max(lengths[0], 1)
         return task
+
+    def complete(self, note: Told, warn: Told) -> None:
+        """Read the word vectors of the source that the settings name."""
+        if not self.config.model.vectors:
+            return
+        if self.source is None:
+            raise InputError("model.vectors: the sources are vectors already; leave it out")
+        self.pretrained = vectors_of_tokens(self.config.model, self.source.tokenizer, note, warn)
 
     def encode(self, pairs: Sequence[Pair]) -> tuple[list[ReadSource], list[np.ndarray]]:
         """Sources as the model reads them, and the ids of targets."""

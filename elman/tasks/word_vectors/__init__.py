@@ -1,0 +1,1 @@
+"""Word vectors: one vector per word, from plain text (word2vec)."""
