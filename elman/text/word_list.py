@@ -84,6 +84,23 @@ class WordList:
             **looked_up,
         )
 
+    def extended(self, words: Iterable[str]) -> WordList:
+        """The list with further words, whose count is 0: the training data does not have them."""
+        further = {self.normalise(word): None for word in words}
+        for known in self.words:
+            further.pop(known, None)
+        return WordList(
+            [*self.words[1:], *further],
+            [*self.counts[1:].tolist(), *[0] * len(further)],
+            lowercase=self.lowercase,
+            digits_alike=self.digits_alike,
+            normaliser=self.normaliser,
+        )
+
+    def seen(self) -> list[str]:
+        """The words that the training data has."""
+        return [word for word, count in zip(self.words, self.counts, strict=True) if count]
+
     def normalise(self, word: str) -> str:
         """The word as it is looked up."""
         word = self.normaliser(word)

@@ -98,7 +98,7 @@ class TrainedTagger(TrainedSentenceTask):
         return measure_tagging(
             [self._as_written(tags) if is_scheme(tags) else tags for tags in right],
             self.tag([example.given() for example in examples]),
-            unknown=(self.task.words.ids(words) == 0).tolist(),
+            unknown=(self.task.words.counts[self.task.words.ids(words)] == 0).tolist(),
             known_tags=self.known_tags(),
         )
 
