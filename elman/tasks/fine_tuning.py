@@ -20,6 +20,7 @@ import numpy as np
 import torch
 
 from elman.errors import InputError
+from elman.layers.stack import StackConfig
 from elman.models.recurrent import RecurrentModel
 from elman.recipes import RunConfig
 from elman.tasks.trained import Trained
@@ -29,12 +30,12 @@ from elman.text.word_list import WordList
 _FEWEST_FOUND = 0.5  # share of the words; below it, something is probably wrong
 
 
-def layer_settings(before: Trained) -> dict[str, Any]:
+def layer_settings(before: Trained, new: RunConfig) -> dict[str, Any]:
     """The sections of settings that make room for the layers of a language model."""
-    if not isinstance(before.model, RecurrentModel):
-        return {}  # `begin_with` refuses it
-    config = before.model.config
-    return {"model": {**_fitting(config), "options": config.options}}
+    old, model = before.model, new.model
+    if not isinstance(old, RecurrentModel) or not isinstance(model, StackConfig):
+        return {}  # such a start is refused later
+    return {"model": {**_fitting(old.config), "options": old.config.options}}
 
 
 def vocabulary_of(before: Trained) -> list[str]:

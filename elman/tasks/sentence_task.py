@@ -118,7 +118,7 @@ class SentenceTask(ExampleTask):
     @classmethod
     def settings_from(cls, before: Trained, config: RunConfig) -> dict[str, Any] | None:
         """The sizes of a language model."""
-        return None if isinstance(before.task, cls) else layer_settings(before)
+        return None if isinstance(before.task, cls) else layer_settings(before, config)
 
     def add_vocabulary(self, before: Trained) -> None:
         """Add the words of a language model, so that words unseen in training have vectors too."""

@@ -124,6 +124,11 @@ def test_settings_for_fine_tuning_apply_to_a_start_from_a_language_model(tmp_pat
     assert (own.model.hidden_size, own.model.pooling, own.training.unfreeze) == (9, "last", 0)
 
 
+@pytest.mark.parametrize("name", list(recipe_names()))
+def test_the_settings_of_shipped_recipes_for_fine_tuning_are_valid(name: str) -> None:
+    assert load_recipe(name, begin_with={})
+
+
 def test_settings_for_fine_tuning_are_in_sections(tmp_path: Path) -> None:
     recipe = tmp_path / "own.toml"
     recipe.write_text('[model]\nkind = "classifier"\n[fine_tuning]\nunfreeze = 1\n')

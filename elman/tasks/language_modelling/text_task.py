@@ -99,7 +99,7 @@ class TextTask(Task):
     @classmethod
     def settings_from(cls, before: Trained, config: RunConfig) -> dict[str, Any] | None:
         """The sizes of a language model of the same kind."""
-        return layer_settings(before) if before.config.kind == config.kind else None
+        return layer_settings(before, config) if before.config.kind == config.kind else None
 
     def kept(self) -> dict[str, Any]:
         return tokenizer_to_data(self.tokenizer)
