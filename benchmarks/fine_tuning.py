@@ -6,9 +6,10 @@
 
 DATA is a folder with `sst`, `ud-english-ewt` and `wikitext-2`. `texts` prints the commands that
 train the language models. `measure` trains what is missing in OUT, for three seeds, and evaluates
-it; each result is a row of `benchmarks/fine_tuning.json`. All systems have the settings of their
-recipe and the same examples, so the table shows the gain over the defaults. Settings were chosen on
-the validation set (`--split valid`, the default); the test set is for the final table.
+it; a training that was stopped goes on. Each result is a row of `benchmarks/fine_tuning.json`. All
+systems have the settings of their recipe and the same examples, so the table shows the gain over
+the defaults. Settings were chosen on the validation set (`--split valid`, the default); the test
+set is for the final table.
 
 One thread.
 """
@@ -26,6 +27,7 @@ from baseline.data import chosen, ewt, read, sst2, write
 import elman
 from elman.atomic import replacing
 from elman.runs.folder import read_run
+from elman.tasks.task import resume
 from elman.training.machine import Machine
 
 ROWS = Path(__file__).with_suffix(".json")
@@ -102,24 +104,28 @@ def measure(system, splits, split, seed, out):
     if not folder.exists():
         folder.mkdir(parents=True)
         write(folder, splits, ending)
-    if not is_finished(run):
+    machine = Machine(threads=1, warn=lambda message: None)
+    if not (run / "manifest.json").exists():
         elman.train(
             recipe,
             data=str(folder),
             out=run,
-            overwrite=True,
             overrides=[f"model.elmo={out / elmo}"] if elmo else [],
             seed=seed,
             start_from=out / start_from if start_from else None,
-            machine=Machine(threads=1, warn=lambda message: None),
+            machine=machine,
         )
+    elif not is_finished(run):
+        resume(run, machine=machine)
     trained = elman.load(run)
+    training = trained.facts["training"]
     return {
         "system": system,
         "seed": seed,
         "split": split,
         "value": 100 * trained.evaluate(str(folder), split=split).main()[1],
-        "steps": trained.facts["training"]["steps"],
+        "steps": training["steps"],
+        "epochs": training["epochs"],
         "seconds": round(trained.facts["seconds"], 1),
         "date": datetime.now(UTC).date().isoformat(),
     }
