@@ -1,7 +1,7 @@
 """Training on 500 examples: from scratch, from a language model, and with ELMo.
 
     python benchmarks/fine_tuning.py texts DATA OUT      the texts of the language models, in OUT
-    python benchmarks/fine_tuning.py measure DATA OUT [--split test] [--only sst2-from …]
+    python benchmarks/fine_tuning.py measure DATA OUT [--split test] [--only sst2-from …] [--seeds 0]
     python benchmarks/fine_tuning.py table               write the table of docs/results.md
 
 DATA is a folder with `sst`, `ud-english-ewt` and `wikitext-2`. `texts` prints the commands that
@@ -187,7 +187,7 @@ def measure_all(given):
     for system in given.only:
         splits = DATA[SYSTEMS[system][0]][0](given.data)
         splits |= {"train": chosen(splits["train"], EXAMPLES)}
-        for seed in SEEDS:
+        for seed in given.seeds:
             wanted = (system, seed, given.split)
             if any((row["system"], row["seed"], row["split"]) == wanted for row in load_rows()):
                 continue
@@ -208,6 +208,7 @@ def main():
         command.add_argument("out", type=Path)
     measuring.add_argument("--split", default="valid", choices=("valid", "test"))
     measuring.add_argument("--only", nargs="*", default=[*SYSTEMS], choices=[*SYSTEMS])
+    measuring.add_argument("--seeds", nargs="*", type=int, default=[*SEEDS])
     given = parser.parse_args()
     if given.command == "texts":
         write_texts(given.data, given.out)
