@@ -1,7 +1,7 @@
 """Training on 500 examples: from scratch, from a language model, and with ELMo.
 
     python benchmarks/fine_tuning.py texts DATA OUT      the texts of the language models, in OUT
-    python benchmarks/fine_tuning.py measure DATA OUT [--split test] [--only sst2-from …] [--seeds …]
+    python benchmarks/fine_tuning.py measure DATA OUT [--split test] [--only …] [--seeds 0 1]
     python benchmarks/fine_tuning.py table               write the table of docs/results.md
 
 DATA is a folder with `sst`, `ud-english-ewt` and `wikitext-2`. `texts` prints the commands that
