@@ -73,8 +73,8 @@ def train(
         budget of time continues with the rest of it. To train a run for longer, add
         --set training.epochs=N or a new --budget.
     start_from
-        Start from the vocabulary and weights of this run (fine-tuning). Tagging, classification and
-        question answering start from the word vectors and layers of this language model.
+        Start from the vocabulary and weights of this run (fine-tuning). Taggers and
+        classifiers also start from a language model: from its words, their vectors and its layers.
     tensorboard
         Also write TensorBoard logs to a folder `tensorboard` in the run folder.
     """

@@ -22,10 +22,11 @@ class Pooling(nn.Module, ABC):
         super().__init__()
         self.size = size
         self.directions = directions
+        self.output_size = size
 
     @abstractmethod
     def forward(self, outputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """One vector per row, (B, size)."""
+        """One vector per row, (B, output_size)."""
 
 
 class LastState(Pooling):
@@ -88,8 +89,28 @@ class AttentionPooling(Pooling):
         )
 
 
+class Concatenation(Pooling):
+    """The last state, the maximum and the mean, concatenated (Howard and Ruder 2018)."""
+
+    about = "the last state, the maximum and the mean, concatenated (Howard and Ruder 2018)"
+
+    def __init__(self, size: int, directions: int) -> None:
+        super().__init__(size, directions)
+        self.parts = nn.ModuleList(kind(size, directions) for kind in (LastState, Maximum, Mean))
+        self.output_size = size * len(self.parts)
+
+    def forward(self, outputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        return torch.cat([part(outputs, lengths) for part in self.parts], dim=1)
+
+
 POOLINGS = Registry(
     "pooling",
-    {"last": LastState, "mean": Mean, "max": Maximum, "attention": AttentionPooling},
+    {
+        "last": LastState,
+        "mean": Mean,
+        "max": Maximum,
+        "attention": AttentionPooling,
+        "concat": Concatenation,
+    },
     group="poolings",
 )

@@ -176,24 +176,41 @@ class ColumnFeatures(nn.Module):
 
 
 class _Table(nn.Module):
-    """A table of vectors of words, or of values of a column; number 0 is unknown."""
+    """A table of vectors of words, or of values of a column; number 0 is unknown.
+
+    The last words may be unseen in training: their count is 0, and their vectors stay fixed.
+    """
 
     once: torch.Tensor  # (V,) bool: those that occur once in the training data
+    unseen: torch.Tensor | None  # (U, size): the vectors of unseen words
 
     def __init__(self, counts: torch.Tensor, size: int, unknown_rate: float) -> None:
         super().__init__()
-        self.vectors = nn.Embedding(len(counts), size)
+        unseen = int((counts[1:] == 0).sum())
+        self.vectors = nn.Embedding(len(counts) - unseen, size)
         bound = (3 / size) ** 0.5
         nn.init.uniform_(self.vectors.weight, -bound, bound)
         self.unknown_rate = unknown_rate
         self.register_buffer("once", counts == 1)
+        self.register_buffer("unseen", torch.zeros(unseen, size) if unseen else None)
+
+    def set_vectors(self, vectors: torch.Tensor) -> None:
+        """Replace the vectors of all words, (V, size)."""
+        trained = self.vectors.num_embeddings
+        self.vectors.weight.copy_(vectors[:trained])
+        if self.unseen is not None:
+            self.unseen.copy_(vectors[trained:])
 
     def look_up(self, values: torch.Tensor) -> torch.Tensor:
         """(B, T, size) of (B, T) numbers."""
         if self.training and self.unknown_rate:
             hidden = self.once[values] & (torch.rand(values.shape) < self.unknown_rate)
             values = values.masked_fill(hidden, 0)
-        return self.vectors(values)
+        if self.unseen is None:
+            return self.vectors(values)
+        known = values < self.vectors.num_embeddings
+        others = self.unseen[(values - self.vectors.num_embeddings).clamp(min=0)]
+        return self.vectors(values.where(known, 0)).where(known.unsqueeze(-1), others)
 
 
 @dataclass(kw_only=True)

@@ -80,9 +80,9 @@ class Classifier(SentenceModel):
             self.judged_by = "label_error"
         self.words = words
         self.encoder = SentenceEncoder(config, counts, language_model)
-        size = self.encoder.size
         directions = 2 if config.encoder == "recurrent" and config.bidirectional else 1
-        self.pooling = POOLINGS[config.pooling](size, directions)
+        self.pooling = POOLINGS[config.pooling](self.encoder.size, directions)
+        size = self.pooling.output_size
         self.scores = nn.Linear(size if texts == 1 else 4 * size, labels)
         self.ngrams = nn.ModuleList(
             NgramScores(labels, table=config.ngrams, dropout=config.dropout_ngrams)

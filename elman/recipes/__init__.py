@@ -19,6 +19,7 @@ from elman.text.tokenizer import TextConfig
 
 _FOLDER = Path(__file__).parent
 _SECTIONS = ("text", "model", "training")
+_FINE_TUNING = "fine_tuning"  # settings that apply if a run begins with a language model
 _OPTIONS_OF = {
     "cell": "options",
     "smoothing": "options",
@@ -68,14 +69,26 @@ def _shipped() -> list[Path]:
     return sorted(_FOLDER.glob("*.toml"))
 
 
-def load_recipe(recipe: str, overrides: Iterable[str] = (), seed: int | None = None) -> RunConfig:
-    """The settings of a recipe with overrides applied; a given seed has the last word."""
+def load_recipe(
+    recipe: str,
+    overrides: Iterable[str] = (),
+    seed: int | None = None,
+    begin_with: dict[str, Any] | None = None,
+) -> RunConfig:
+    """The settings of a recipe with overrides applied; a given seed has the last word.
+
+    `begin_with`: sections with the settings of a language model to fine-tune. They replace those of
+    the recipe, and so does its section `fine_tuning`.
+    """
     names = recipe_names()
     path = _FOLDER / f"{recipe}.toml" if recipe in names else Path(recipe)
     if not os.path.isfile(path):  # unlike Path.is_file, accepts names that are too long for a file
         raise InputError(f"unknown recipe {recipe!r}; {nearest(recipe, names)}")
     tree = read_toml(path)
     tree.pop("about", None)
+    fine_tuning = tree.pop(_FINE_TUNING, {})
+    if begin_with is not None:
+        tree = _merged(_merged(tree, fine_tuning), begin_with)
     overrides = [*overrides]
     tree = {"seed": 0, **apply_overrides(_without_options(tree, overrides), overrides)}
     if seed is not None:
@@ -83,6 +96,21 @@ def load_recipe(recipe: str, overrides: Iterable[str] = (), seed: int | None = N
     if "recipe" in tree:
         raise InputError(f"unknown section 'recipe'; {nearest('recipe', _SECTIONS)}")
     return config_from_data({"recipe": recipe, **tree})
+
+
+def _merged(tree: dict[str, Any], replacing: Any) -> dict[str, Any]:
+    """A tree whose sections have the fields of another one too; the other one wins."""
+    if not isinstance(replacing, dict) or not all(isinstance(p, dict) for p in replacing.values()):
+        raise InputError(
+            f"section {_FINE_TUNING!r}: write its settings in sections like "
+            f"[{_FINE_TUNING}.training]"
+        )
+    own = {name: tree.get(name, {}) for name in replacing}
+    merged = {
+        name: {**own[name], **part} if isinstance(own[name], dict) else own[name]
+        for name, part in replacing.items()
+    }
+    return {**tree, **merged}
 
 
 def _without_options(tree: dict[str, Any], overrides: list[str]) -> dict[str, Any]:

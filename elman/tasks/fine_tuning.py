@@ -1,8 +1,10 @@
 """Fine-tuning: start a task from the word vectors and recurrent layers of a language model.
 
 Takes a trained recurrent language model of words and a fresh model of sentences, and copies
-weights; called by `sentence_task.py`. Words find their vectors by their spelling. Words that the
-language model does not know start with the mean of its vectors, `<unk>` with its vector of `<unk>`.
+weights; called by `sentence_task.py`. Cell and sizes are those of the language model, and its words
+become words of the task, so that words that the training data does not have keep their vectors.
+Words find their vectors by their spelling. Words that the language model does not know start with
+the mean of its vectors, `<unk>` with its vector of `<unk>`.
 In a bidirectional model, only the forward direction is copied. If a layer has a wider input than
 before (spelling beside the word vector, a second direction below), the additional weights stay
 fresh.
@@ -14,16 +16,31 @@ fresh.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from elman.errors import InputError
+from elman.layers.stack import StackConfig
 from elman.models.recurrent import RecurrentModel
 from elman.recipes import RunConfig
 from elman.tasks.trained import Trained
-from elman.text.tokenizer import UNKNOWN
+from elman.text.tokenizer import EOS, UNKNOWN
 from elman.text.word_list import WordList
 
 _FEWEST_FOUND = 0.5  # share of the words; below it, something is probably wrong
+
+
+def layer_settings(before: Trained, new: RunConfig) -> dict[str, Any]:
+    """The sections of settings that make room for the layers of a language model."""
+    old, model = before.model, new.model
+    if not isinstance(old, RecurrentModel) or not isinstance(model, StackConfig):
+        return {}  # such a start is refused later
+    return {"model": {**_fitting(old.config), "options": old.config.options}}
+
+
+def vocabulary_of(before: Trained) -> list[str]:
+    """The words of a language model, the most frequent first."""
+    return _word_tokens(before) if _is_of_words(before) else []
 
 
 def begin_with(
@@ -31,11 +48,12 @@ def begin_with(
 ) -> str:
     """Copy the weights that fit, or refuse with the reason; return a note on the copied part.
 
-    `warn` is called if less than half of the words have a vector.
+    `words`: with those of the language model. `warn` is called if less than half of the words of
+    the training data have a vector.
     """
     language_model = before.model
     name = before.name
-    if not isinstance(language_model, RecurrentModel) or not before.task.tokenizer.whole_words:
+    if not _is_of_words(before):
         raise InputError(
             f"--from {name}: a {config.kind} can begin with a recurrent language model of "
             "words only"
@@ -51,71 +69,96 @@ def begin_with(
         raise InputError(f"--from {name}: that language model has no table of word vectors")
     _compare(name, language_model.config, config.model)
     with torch.no_grad():
-        found = _copy_vectors(before, table, words, encoder.features.vectors.weight)
+        vectors, found = _find_vectors(before, table, words)
+        encoder.features.set_vectors(vectors)
         _copy_layers(name, language_model.stack, encoder.stack)
-    known, every = len(found), len(words) - 1  # without the unknown word
     counts = words.counts
+    seen = counts > 0
+    known, every = int((found & seen).sum()), int(seen.sum())
     running = counts[found].sum() / max(counts.sum(), 1)
-    note = (
-        f"{known:,} of {every:,} words ({running:.0%} of the running words) begin with their "
-        f"vectors of {name}"
-    )
     if known < _FEWEST_FOUND * every:
         warn(
             f"--from {name}: it knows only {known:,} of the {every:,} words; the others begin "
             "alike. Was it trained on text of the same language, tokenized alike?"
         )
-    return note
+    return (
+        f"{known:,} of {every:,} words ({running:.0%} of the running words) begin with their "
+        f"vectors of {name}, which adds {len(words) - 1 - every:,} further words"
+    )
+
+
+def _is_of_words(before: Trained) -> bool:
+    """Whether it is a recurrent language model of whole words."""
+    return isinstance(before.model, RecurrentModel) and before.task.tokenizer.whole_words
+
+
+def _word_tokens(before: Trained) -> list[str]:
+    """The tokens of a language model without marks such as the end of a line."""
+    marks = {UNKNOWN, EOS}
+    return [token for token in before.task.tokenizer.tokens if token not in marks]
+
+
+def _fitting(config: Any) -> dict[str, Any]:
+    """The settings in which a task must agree with a language model."""
+    sizes = [*config.sizes()]
+    return {
+        "cell": config.cell,
+        "num_layers": config.num_layers,
+        "embedding_size": config.embedding_size,
+        "connection": config.connection,
+        "layer_norm": config.layer_norm,
+        "hidden_size": sizes[0] if len(set(sizes)) == 1 else sizes,
+    }
 
 
 def _compare(name: str, old: Any, new: Any) -> None:
     """Refuse different sizes and name the settings that would fit."""
-    wanted: dict[str, Any] = {"cell": old.cell, "num_layers": old.num_layers}
-    wanted |= {"embedding_size": old.embedding_size, "connection": old.connection}
-    own = {field: getattr(new, field) for field in wanted}
-    wanted["hidden_size"], own["hidden_size"] = _sizes(old), _sizes(new)
+    wanted, own = _fitting(old), _fitting(new)
     different = [
-        f"--set model.{field}={value}" for field, value in wanted.items() if own[field] != value
+        f"--set model.{field}={_written(value)}"
+        for field, value in wanted.items()
+        if own[field] != value
     ]
     if different:
         raise InputError(f"--from {name}: the layers do not fit; add {' '.join(different)}")
 
 
-def _sizes(config: Any) -> str:
-    """Of its layers, as a setting is written without spaces: one number where all are alike."""
-    sizes = [*config.sizes()]
-    alike = len(set(sizes)) == 1
-    return str(sizes[0]) if alike else "[" + ",".join(map(str, sizes)) + "]"
+def _written(value: Any) -> str:
+    """A value as it is written in a setting, without spaces."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value).replace(" ", "")
 
 
-def _copy_vectors(
-    before: Trained, table: torch.Tensor, words: WordList, vectors: torch.Tensor
-) -> list[int]:
-    """Vectors of words by their spelling; the numbers of words that were found."""
-    find = _finder(before.task.tokenizer.tokens)
-    vectors.copy_(table.mean(0))
-    known = []
+def _find_vectors(
+    before: Trained, table: torch.Tensor, words: WordList
+) -> tuple[torch.Tensor, np.ndarray]:
+    """A vector for every word, and which words have their own, without `<unk>`."""
+    find = _finder(before.task.tokenizer.tokens, words)
+    vectors = table.mean(0).repeat(len(words), 1)
+    known = np.zeros(len(words), dtype=bool)
     for number, word in enumerate(words.words):
         found = find(word)
         if found is not None:
             vectors[number] = table[found]
-            known += [number] if word != UNKNOWN else []
-    return known
+            known[number] = number > 0
+    return vectors, known
 
 
-def _finder(tokens: Sequence[str]) -> Callable[[str], int | None]:
-    """Looks a word up as it is written, then in lower case, then in the case it mostly has.
+def _finder(tokens: Sequence[str], words: WordList) -> Callable[[str], int | None]:
+    """Looks a word up as it is written, then in lower case, then in the form it mostly has: another
+    case, or with digits that the task does not distinguish.
 
     The tokens of a language model of words come in the order of their frequency.
     """
     ids = {token: number for number, token in enumerate(tokens)}
-    any_case: dict[str, int] = {}
+    any_form: dict[str, int] = {}
     for number, token in enumerate(tokens):
-        any_case.setdefault(token.lower(), number)
+        any_form.setdefault(words.normalise(token).lower(), number)
 
     def find(word: str) -> int | None:
         lower = word.lower()
-        return ids.get(word, ids.get(lower, any_case.get(lower)))
+        return ids.get(word, ids.get(lower, any_form.get(lower)))
 
     return find
 

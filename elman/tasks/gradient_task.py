@@ -99,6 +99,9 @@ class GradientTask(Task):
             return None
         return cls.restored(json.loads(json.dumps(before.task.kept())), config)
 
+    def add_vocabulary(self, before: Trained) -> None:  # most have their own
+        """Add the vocabulary of a run of another task to start from."""
+
     def take_over(self, before: Trained, model: Any, warn: Callable[[str], None]) -> list[str]:
         """Copy the weights of a run into a fresh model; return notes."""
         refuse_two_sources(before, self.config)
@@ -158,6 +161,8 @@ class GradientTask(Task):
         order.told("reading")
         corpus = cls.opened(data, config)
         lesson = cls.prepare(corpus, config, order.told, known)
+        if order.before is not None and known is None:
+            lesson.task.add_vocabulary(order.before)
         if machine.processes.count > 1:
             said = _first_words(machine.processes, lesson)
             if machine.processes.rank:

@@ -27,7 +27,7 @@ from elman.models.bidirectional import BidirectionalConfig, BidirectionalModel
 from elman.recipes import RunConfig, saved_config
 from elman.runs.folder import read_run
 from elman.tasks.example_task import ExampleTask, TrainedTask
-from elman.tasks.fine_tuning import begin_with
+from elman.tasks.fine_tuning import begin_with, layer_settings, vocabulary_of
 from elman.tasks.gradient_task import refuse_two_sources
 from elman.tasks.pretrained import read_pretrained
 from elman.tasks.saved_runs import check_arrays, kind_in
@@ -136,6 +136,16 @@ class SentenceTask(ExampleTask):
         task.elmo = Elmo.from_data(data["elmo"]) if "elmo" in data else None
         return task
 
+    @classmethod
+    def settings_from(cls, before: Trained, config: RunConfig) -> dict[str, Any] | None:
+        """The sizes of a language model."""
+        return None if isinstance(before.task, cls) else layer_settings(before, config)
+
+    def add_vocabulary(self, before: Trained) -> None:
+        """Add the words of a language model, so that words unseen in training have vectors too."""
+        self.words = self.words.extended(vocabulary_of(before))
+        self.reader = SentenceReader(self.words)
+
     def take_over(self, before: Trained, model: Any, warn: Callable[[str], None]) -> list[str]:
         """Weights of a run of the same task; or word vectors and layers of a language model."""
         if isinstance(before.task, type(self)):
@@ -154,9 +164,7 @@ class SentenceTask(ExampleTask):
     @cached_property
     def form(self) -> CorpusForm:
         """How the training text splits typed text."""
-        return CorpusForm(
-            self.words.words[1 : self.words.known], self.words.normalise, keeps_marks=True
-        )
+        return CorpusForm(self.words.seen(), self.words.normalise, keeps_marks=True)
 
     def counts(self) -> torch.Tensor:
         """How often each word came in training."""

@@ -153,6 +153,11 @@ class Task(ABC):
         """Describe a training by the facts of its run."""
 
     @classmethod
+    def settings_from(cls, before: Trained, config: RunConfig) -> dict[str, Any] | None:
+        """Sections of settings that fit a run to start from; None if the recipe has them."""
+        return None
+
+    @classmethod
     @abstractmethod
     def fit(cls, config: RunConfig, data: str | Corpus, order: Order) -> Trained:
         """Train from the start."""
@@ -222,6 +227,8 @@ def train(
     task = task_of(config.kind)
     check_kind(f"recipe {recipe}", config.kind, kind)
     before = None if start_from is None else load(start_from)
+    if before is not None and (settings := task.settings_from(before, config)) is not None:
+        config = load_recipe(recipe, overrides, seed, begin_with=settings)
     order = Order(machine, progress, place, overwrite, before, allowance=allowance, started=started)
     trained: Any = task.fit(config, str(data), order)
     return trained

@@ -84,6 +84,17 @@ class WordList:
             **looked_up,
         )
 
+    def extended(self, words: Iterable[str]) -> WordList:
+        """The list with further words, whose count is 0: the training data does not have them."""
+        further = {self.normalise(word): None for word in words}
+        for known in self.words:
+            further.pop(known, None)
+        return self.with_further([*further])
+
+    def seen(self) -> list[str]:
+        """The words that the training data has."""
+        return [word for word, count in zip(self.words, self.counts, strict=True) if count]
+
     def normalise(self, word: str) -> str:
         """The word as it is looked up."""
         word = self.normaliser(word)

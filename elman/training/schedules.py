@@ -8,6 +8,7 @@ halving      constant until validation gains less than 0.3 %, then divided by `d
 linear       constant for the fraction `hold` of the training, then linear decay to zero
 cosine       half a cosine from one to zero
 one-cycle    up from 1/25 in the first 30 %, then down to nearly zero, in cosines (Smith)
+slanted      up from 1/32 in the first 10 %, then down to 1/32, in straight lines (Howard)
 """
 
 from __future__ import annotations
@@ -152,6 +153,17 @@ class OneCycle(Schedule):
         return max(_half_cosine((done - 0.3) / 0.7), 1e-4)
 
 
+class Slanted(Schedule):
+    """Slanted triangular learning rates (Howard and Ruder 2018), with the values of the paper."""
+
+    about = "a linear rise over the first 10 %, then linear decay to 1/32"
+
+    def factor(self, epoch: float) -> float:
+        done, rise, lowest = min(epoch / self.config.epochs, 1.0), 0.1, 1 / 32
+        height = done / rise if done < rise else (1 - done) / (1 - rise)
+        return lowest + (1 - lowest) * height
+
+
 def _half_cosine(done: float) -> float:
     """From one to zero."""
     return (1 + math.cos(math.pi * done)) / 2
@@ -167,6 +179,7 @@ SCHEDULES = Registry(
         "linear": Linear,
         "cosine": Cosine,
         "one-cycle": OneCycle,
+        "slanted": Slanted,
     },
     group="schedules",
 )

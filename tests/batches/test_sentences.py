@@ -46,3 +46,13 @@ def test_features_stand_beside_their_words(reader: SentenceReader) -> None:
     moved = batch.to(torch.device("cpu"))
     assert torch.equal(moved.features, batch.features)
     assert torch.equal(moved.words, batch.words)
+
+
+def test_a_list_with_further_words() -> None:
+    known = WordList.learn([["A", "b7", "a"]], lowercase=True, digits_alike=True)
+    longer = known.extended(["B", "A", "b1", "c", "C", "<unk>"])
+    assert longer.words == ["<unk>", "a", "b0", "b", "c"]
+    assert longer.counts.tolist() == [0, 2, 1, 0, 0]
+    assert longer.seen() == ["a", "b0"]
+    assert longer.ids(["C", "b9", "d"]).tolist() == [4, 2, 0]
+    assert WordList.from_data(longer.to_data()).to_data() == longer.to_data()

@@ -16,6 +16,7 @@ LENGTHS = torch.tensor([2])
         ("last", 2, [3.0, 4.0]),
         ("mean", 1, [2.0, 3.0]),
         ("max", 2, [3.0, 4.0]),
+        ("concat", 1, [3.0, 2.0, 3.0, 4.0, 2.0, 3.0]),  # last, maximum, mean
     ],
 )
 def test_an_example_by_hand(name: str, directions: int, expected: list[float]) -> None:

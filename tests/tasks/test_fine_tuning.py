@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from outcome import differences, outcome
 from stopping import stop_at
 from tagged import train_tagger, write_tagged
 
 import elman
 from elman.errors import InputError
+from elman.tasks.tagging.reader import TaggedSentence
 from elman.tasks.task import resume
 from elman.training.loop import Stopped
 
@@ -74,10 +76,36 @@ def test_vectors_and_layers_are_taken_over(place: Path) -> None:
     for word in ("ann", "in", "<unk>"):
         np.testing.assert_array_equal(vectors[numbers[word]], table[tokens.index(word)])
     np.testing.assert_allclose(vectors[numbers["dee"]], table.mean(0), rtol=1e-5)
-    known = sum(word in tokens for word in trained.task.words.words[1:])
+    seen = trained.task.words.seen()
+    known = sum(word in tokens for word in seen)
     (note,) = trained.facts["data"]["notes"]
-    assert note.startswith(f"{known} of {len(numbers) - 1} words (")
+    assert note.startswith(f"{known} of {len(seen)} words (")
     assert "of the running words) begin with their vectors of " in note
+    assert note.endswith(f", which adds {len(numbers) - 1 - len(seen)} further words")
+
+
+def test_words_that_only_the_language_model_knows_have_its_vectors(
+    place: Path, tmp_path: Path
+) -> None:
+    before = elman.load(place / "words")
+    trained = tagger(place, out=tmp_path / "run")
+    words, features = trained.task.words, trained.model.encoder.features
+    assert "eve" in words.words
+    assert "eve" not in words.seen()
+    expected = before.model.arrays()["input.weight"][before.tokenizer.tokens.index("eve")]
+    found = features.look_up(torch.from_numpy(words.ids(["Eve"])))
+    np.testing.assert_array_equal(found.detach()[0], expected)  # training did not change it
+    again = elman.load(tmp_path / "run")
+    for name, array in trained.model.arrays().items():
+        np.testing.assert_array_equal(again.model.arrays()[name], array)
+    assert again.task.words.to_data() == words.to_data()
+    measured = trained.measure([TaggedSentence(("Eve", "Ann"), trained.task.tags[:2])])
+    assert measured.unknown_words == 1  # training never saw Eve
+
+
+def test_the_sizes_are_those_of_the_language_model(place: Path) -> None:
+    config = tagger(place, *NO_STEP).config.model
+    assert (config.num_layers, config.hidden_size, config.embedding_size) == (2, 8, 8)
 
 
 def test_what_is_wider_keeps_fresh_weights_for_the_rest(place: Path) -> None:
@@ -139,7 +167,7 @@ def test_stops_leave_no_trace(place: Path, tmp_path: Path, average: str) -> None
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ((), "the layers do not fit; add --set model.num_layers=2$"),
+        (("model.num_layers=1",), "the layers do not fit; add --set model.num_layers=2$"),
         (
             ("model.hidden_size=[8,9]", "model.num_layers=2"),
             "the layers do not fit; add --set model.hidden_size=8$",

@@ -143,6 +143,11 @@ def test_a_run_begins_with_the_weights_of_another(data: Path, out: Path, tmp_pat
     assert tuned.perplexity(text) < first.perplexity(text)
 
 
+def test_a_run_has_the_sizes_of_the_one_it_begins_with(data: Path, out: Path) -> None:
+    train_tiny(data, out, "model.hidden_size=7")
+    assert train_tiny(data, None, start_from=out).config.model.hidden_size == 7
+
+
 def test_a_fine_tuned_run_is_resumed_as_any_other(
     data: Path, out: Path, tmp_path: Path, stopping: list[int]
 ) -> None:

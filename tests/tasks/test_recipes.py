@@ -104,3 +104,33 @@ def test_a_recipe_file_whose_section_is_a_value(tmp_path: Path) -> None:
     path.write_text("model = 3\n")
     with pytest.raises(InputError, match="model=3: is a section"):
         load_recipe(str(path))
+
+
+def test_settings_for_fine_tuning_apply_to_a_start_from_a_language_model(tmp_path: Path) -> None:
+    recipe = tmp_path / "own.toml"
+    recipe.write_text(
+        '[model]\nkind = "classifier"\npooling = "max"\n[training]\nepochs = 3\n'
+        '[fine_tuning.model]\npooling = "concat"\nhidden_size = 5\n'
+        "[fine_tuning.training]\nunfreeze = 2.0\n"
+    )
+    scratch = load_recipe(str(recipe))
+    assert (scratch.model.pooling, scratch.training.unfreeze) == ("max", 0)
+    begin_with = {"model": {"hidden_size": 7}}
+    tuned = load_recipe(str(recipe), begin_with=begin_with)
+    assert (tuned.model.pooling, tuned.training.unfreeze, tuned.training.epochs) == ("concat", 2, 3)
+    assert tuned.model.hidden_size == 7  # the language model decides
+    given = ["model.hidden_size=9", "model.pooling=last", "training.unfreeze=0"]
+    own = load_recipe(str(recipe), given, begin_with=begin_with)
+    assert (own.model.hidden_size, own.model.pooling, own.training.unfreeze) == (9, "last", 0)
+
+
+@pytest.mark.parametrize("name", list(recipe_names()))
+def test_the_settings_of_shipped_recipes_for_fine_tuning_are_valid(name: str) -> None:
+    assert load_recipe(name, begin_with={})
+
+
+def test_settings_for_fine_tuning_are_in_sections(tmp_path: Path) -> None:
+    recipe = tmp_path / "own.toml"
+    recipe.write_text('[model]\nkind = "classifier"\n[fine_tuning]\nunfreeze = 1\n')
+    with pytest.raises(InputError, match=r"in sections like \[fine_tuning.training\]"):
+        load_recipe(str(recipe), begin_with={})

@@ -69,6 +69,14 @@ def test_one_cycle() -> None:
     assert falling == sorted(falling, reverse=True)
 
 
+def test_slanted_triangle() -> None:
+    schedule = make("slanted", epochs=10)
+    assert schedule.factor(0) == schedule.factor(10) == 1 / 32
+    assert schedule.factor(1) == 1
+    assert schedule.factor(0.5) == pytest.approx((1 + 1 / 32) / 2)
+    assert schedule.factor(5.5) == pytest.approx((1 + 1 / 32) / 2)
+
+
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_warming_up(name: str) -> None:
     schedule = make(name, epochs=20, hold=0.5, warm_up=0.1)
@@ -144,7 +152,7 @@ def test_the_gain_is_over_the_best() -> None:
     assert schedule.finished
 
 
-@pytest.mark.parametrize("name", ["constant", "decay", "linear", "cosine", "one-cycle"])
+@pytest.mark.parametrize("name", ["constant", "decay", "linear", "cosine", "one-cycle", "slanted"])
 def test_others_do_not_look(name: str) -> None:
     schedule = make(name, epochs=4, hold=0.5)
     before = schedule.factor(1)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 from elman.models import MODELS
 from elman.recipes import RunConfig
+from elman.tasks.fine_tuning import layer_settings
 from elman.tasks.language_modelling.id_files import count_unknown, encode_ids, learn_ids
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.samples import LONGEST, choose_samples
@@ -96,6 +97,11 @@ class TextTask(Task):
         """The task with the tokenizer of a language model."""
         check_kind(f"--from {before.name}", before.config.kind, TrainedModel)
         return cls(replace(config, text=before.config.text), before.task.tokenizer)
+
+    @classmethod
+    def settings_from(cls, before: Trained, config: RunConfig) -> dict[str, Any] | None:
+        """The sizes of a language model of the same kind."""
+        return layer_settings(before, config) if before.config.kind == config.kind else None
 
     def kept(self) -> dict[str, Any]:
         return tokenizer_to_data(self.tokenizer)

@@ -34,7 +34,12 @@ epochs = 2
 learning_rate = 2.0
 """
 NO_STEP = ("training.learning_rate=1e-30", "training.epochs=0.05")
-THAWING = ("training.unfreeze=0.5", "training.rate_decay=2.6", "training.epochs=20")
+THAWING = (
+    "training.unfreeze=0.5",
+    "training.rate_decay=2.6",
+    "training.epochs=20",
+    "training.patience=0",
+)
 
 
 @pytest.fixture(scope="module")
