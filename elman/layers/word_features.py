@@ -240,11 +240,8 @@ class FeatureConfig:
 class WordFeatures(_Table):
     """Vectors of the words of sentences.
 
-    Words that training lacks, but a file of pretrained vectors has, come last and have the count 0.
-    Their vectors are never trained.
+    Words that training lacks, but pretrained vectors or a language model have, come last.
     """
-
-    further: torch.Tensor | None
 
     def __init__(
         self,
@@ -257,12 +254,8 @@ class WordFeatures(_Table):
         """`contextual_size`: numbers per word from a frozen model, if any;
         `columns`: the vectors of further columns.
         """
-        known = 1 + int((counts[1:] > 0).sum())
-        super().__init__(counts[:known], config.embedding_size, config.unknown_rate)
+        super().__init__(counts, config.embedding_size, config.unknown_rate)
         self.vectors.requires_grad_(not config.vectors_fixed)
-        more = len(counts) - known
-        further = torch.zeros(more, config.embedding_size) if more else None
-        self.register_buffer("further", further)
         self.spelling = SPELLINGS[config.characters](config.character_size, config.spelling_size)
         self.columns = columns
         self.size = config.embedding_size + self.spelling.size + contextual_size
@@ -273,16 +266,8 @@ class WordFeatures(_Table):
         """Start from pretrained vectors of some words, and of those that training lacks."""
         fill_rows(self.vectors.weight, numbers, vectors)
         self.once[torch.from_numpy(numbers)] = False  # these need not learn to be unknown
-        if self.further is not None:
-            self.further.copy_(torch.from_numpy(further))
-
-    def look_up(self, values: torch.Tensor) -> torch.Tensor:
-        if self.further is None:
-            return super().look_up(values)
-        known = values < len(self.once)
-        own = super().look_up(values.where(known, 0))
-        places = (values - len(self.once)).clamp(min=0)
-        return own.where(known.unsqueeze(2), nn.functional.embedding(places, self.further))
+        if self.unseen is not None:
+            self.unseen.copy_(torch.from_numpy(further))
 
     def forward(self, sentences: Sentences, contextual: torch.Tensor | None = None) -> torch.Tensor:
         """(B, T, size); `contextual` (B, T, contextual_size): mixed layers of a frozen model."""

@@ -176,7 +176,7 @@ def test_words_start_from_their_vectors(run: Path, labelled: Path) -> None:
     assert f"4 of 6 words found in {run}; 8 further words of it join the vocabulary" in notes
     assert words.known == 7
     assert len(words) == 15
-    assert features.further.shape == (8, 12)
+    assert features.unseen.shape == (8, 12)
 
 
 def test_words_of_the_file_alone_are_used_and_saved(

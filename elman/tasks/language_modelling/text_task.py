@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 
 from elman.models import MODELS
 from elman.recipes import RunConfig
-from elman.tasks.fine_tuning import layer_settings
 from elman.tasks.language_modelling.id_files import count_unknown, encode_ids, learn_ids
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.samples import LONGEST, choose_samples
@@ -101,6 +100,8 @@ class TextTask(Task):
     @classmethod
     def settings_from(cls, before: Trained, config: RunConfig) -> dict[str, Any] | None:
         """The sizes of a language model of the same kind."""
+        from elman.tasks.fine_tuning import layer_settings  # needs torch
+
         return layer_settings(before, config) if before.config.kind == config.kind else None
 
     def kept(self) -> dict[str, Any]:
