@@ -20,7 +20,7 @@ import numpy as np
 BINS = 15
 FEWEST = 100  # validation examples needed to fit a temperature
 _RANGE = (0.1, 10.0)  # of temperatures
-_STEPS = 40  # of the search: the range shrinks to 1e-8 of it
+_STEPS = 24  # of the search: the range shrinks to 1e-5 of it
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
 

@@ -197,7 +197,7 @@ def test_words_of_the_file_alone_are_used_and_saved(
     known = loaded.task.words
     row = known.ids(["cow"])[0] - known.known
     np.testing.assert_allclose(
-        loaded.model.encoder.features.further[row].numpy(),
+        loaded.model.encoder.features.unseen[row].numpy(),
         elman.load(run).vectors(["cow"])[0],
         rtol=1e-5,
     )

@@ -48,7 +48,7 @@ _NO_RAW_TEXT = (
     "vocabulary"
 )
 
-_CALIBRATED = 2_000  # validation sentences that a temperature is fitted on, at most
+_CALIBRATED = 500  # validation sentences that a temperature is fitted on, at most
 
 
 class TrainedTagger(TrainedSentenceTask):
