@@ -7,7 +7,8 @@ from elman.cli.arguments import Columns, InputFile, Json
 from elman.cli.output import note, print_json, print_table
 from elman.errors import InputError
 from elman.figures.files import make_folder, writing
-from elman.tasks.data_overview import TOKENS, DataOverview, SplitOverview, describe_data
+from elman.tasks.data_overview import TOKENS, DataOverview, SplitOverview
+from elman.tasks.data_warnings import describe_data
 from elman.text.corpora import CORPORA, open_corpus
 from elman.text.tables import parse_columns
 

@@ -185,10 +185,8 @@ class DataOverview:
         }
 
 
-def describe_data(data: str, columns: dict[str, str] | None = None) -> DataOverview:
-    """Describe the data of a path or a built-in corpus; `columns`: those of a table, by role."""
-    from elman.tasks.data_warnings import find_problems  # which names the classes above
-
+def survey_data(data: str, columns: dict[str, str] | None = None) -> DataOverview:
+    """Describe the data of a path or a built-in corpus, without looking for problems."""
     dataset = read_data(str(data), columns)
     tokenizer = guess_tokenizer(_sample(dataset))
     ways: dict[str, Split] = {"words": str.split, "raw-words": _RAW.findall, "bpe": _characters}
@@ -204,9 +202,7 @@ def describe_data(data: str, columns: dict[str, str] | None = None) -> DataOverv
             one.unknown = {
                 side: counts.unknown_share(train.sides[side]) for side, counts in one.sides.items()
             }
-    found = DataOverview(dataset, tokenizer, splits, [])
-    found.warnings = find_problems(found)
-    return found
+    return DataOverview(dataset, tokenizer, splits, [])
 
 
 def _describe(

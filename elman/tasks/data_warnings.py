@@ -9,15 +9,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from elman.tasks.data_kinds import LABELLED, PARALLEL, QUESTIONS, TAGGED, TEXT, UNCLEAR
+from elman.tasks.data_overview import DataOverview, SplitOverview, survey_data
+from elman.text.reader import Document
 from elman.text.tag_schemes import is_scheme
-
-if TYPE_CHECKING:
-    from elman.tasks.data_overview import DataOverview, SplitOverview
-    from elman.text.reader import Document
 
 _SKEWED = 0.9  # share of one label
 _RARE = 5  # examples of a label
@@ -28,6 +26,12 @@ _SHOWN = 5  # names in a message
 _MANY = 0.01  # share of copies that is reported
 _MOJIBAKE = re.compile(r"Ã[\x80-\xbf©¤¶¼]|â€[™œ\x9d“”¦]|Â[ °»«]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
+
+
+def describe_data(data: str, columns: dict[str, str] | None = None) -> DataOverview:
+    """Describe the data of a path or a built-in corpus; `columns`: those of a table, by role."""
+    found = survey_data(data, columns)
+    return replace(found, warnings=find_problems(found))
 
 
 def find_problems(found: DataOverview) -> list[str]:

@@ -26,7 +26,6 @@ from elman.tasks.saved_runs import check_arrays, explaining_misfits, kind_in
 from elman.text.tokenizer import Tokenizer
 from elman.text.word_list import WordList
 
-_KIND = "word2vec"
 _PARTS = ("config.json", "vocabulary.json", "facts.json", "weights.safetensors")
 _FEW = 0.3  # share of the words; below it, something is probably wrong
 _WORTH = 0.05  # share of the words that lower case must add to be worth a warning
@@ -188,7 +187,9 @@ def _read_run(name: str) -> tuple[list[str], np.ndarray]:
     """The words and vectors of a run folder."""
     path = Path(name)
     contents: dict[str, Any] = read_run(path, _PARTS, check_arrays)
-    if kind_in(contents) != _KIND:
+    if not {"vocabulary.json", "weights.safetensors"} <= {*contents} or (
+        "vectors.weight" not in contents["weights.safetensors"]
+    ):
         raise InputError(
             f"model.vectors={name}: is a run of the model {kind_in(contents)!r}; give one of the "
             "recipe word2vec"

@@ -193,9 +193,8 @@ def _binary_rows(location: str, form: str, columns: Sequence[str]) -> Iterator[R
 class _ArrowFile:
     """An Arrow file or stream, with the interface of a Parquet file."""
 
-    def __init__(self, library: Any, stream: Any) -> None:
+    def __init__(self, ipc: Any, stream: Any) -> None:
         beginning = stream.peek(6)[:6]
-        ipc = library.ipc
         # A file has an index at its end; a stream, as Hugging Face writes it, has none.
         is_file = beginning == b"ARROW1"
         self._reader = ipc.open_file(stream) if is_file else ipc.open_stream(stream)
@@ -218,8 +217,7 @@ class _ArrowFile:
 def _opened_binary(location: str, form: str) -> Iterator[Any]:
     try:
         import pyarrow
-        import pyarrow.ipc
-        import pyarrow.parquet
+        from pyarrow import ipc, parquet
     except ImportError:
         raise InputError(
             f"{location}: {form} files need pyarrow: pip install 'elman[data]'"
@@ -229,9 +227,9 @@ def _opened_binary(location: str, form: str) -> Iterator[Any]:
     try:
         with files.opened(location) as stream:
             if form == PARQUET:
-                yield pyarrow.parquet.ParquetFile(stream)
+                yield parquet.ParquetFile(stream)
             else:
-                yield _ArrowFile(pyarrow, stream)
+                yield _ArrowFile(ipc, stream)
     except pyarrow.ArrowException as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"{location}: is not a complete {form} file ({reason})") from None

@@ -10,8 +10,8 @@ from facts import write_facts
 from films import draw_texts
 from tagged import write_tagged
 
-from elman.tasks.data_overview import DataOverview, describe_data
-from elman.tasks.data_warnings import is_sorted
+from elman.tasks.data_overview import DataOverview
+from elman.tasks.data_warnings import describe_data, is_sorted
 
 Rows = list[tuple[str, str]]
 

@@ -10,7 +10,6 @@ from elman.tasks.classification.reader import read_unlabelled
 from elman.tasks.classification.several import (
     SEPARATOR,
     MultiLabelledTexts,
-    TrainedMultiLabel,
 )
 from elman.tasks.classification.trained import Classified, Contribution, TrainedClassifier
 from elman.tasks.embed import EMBED
@@ -145,7 +144,7 @@ def _word_lines(words: list[Contribution]) -> list[str]:
 
 def classify(trained: TrainedClassifier, request: Classify, progress: Progress) -> Answer:
     """Classify every text."""
-    if isinstance(trained, TrainedMultiLabel):
+    if trained.task.several:
         return _classify_several(trained, request, progress)
     if request.all and request.explain:
         raise InputError("--all and --explain print different tables; give only one of them")
@@ -162,9 +161,7 @@ def classify(trained: TrainedClassifier, request: Classify, progress: Progress) 
     return ClassifiedTexts(texts, found, trained.task.labels, words, request.all)
 
 
-def _classify_several(
-    trained: TrainedMultiLabel, request: Classify, progress: Progress
-) -> MultiLabelledTexts:
+def _classify_several(trained: Any, request: Classify, progress: Progress) -> MultiLabelledTexts:
     if request.explain:
         raise InputError("--explain does not apply to texts with several labels; leave it out")
     found = trained.label_lines(request.texts, batch_size=request.batch_size, progress=progress)

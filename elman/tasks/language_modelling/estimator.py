@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from elman.errors import ArgumentError
 from elman.evaluation.measures import Reading
@@ -54,7 +54,8 @@ class LanguageModel(Estimator):
         _refuse_answers(y)
         config = self._config()
         data = _open(X, validation)
-        self.trained_ = _language_model(task_of(config.kind).fit(config, data, self._order()))
+        trained = task_of(config.kind).fit(config, data, self._order())
+        self.trained_ = cast("TrainedModel", trained)  # the recipe was checked
         return self
 
     # Measuring ------------------------------------------------------------------------------------
@@ -99,12 +100,7 @@ class LanguageModel(Estimator):
         return self._model().generate(prompt, stop=stop, **options)
 
     def _model(self) -> TrainedModel:
-        return _language_model(self._fitted())
-
-
-def _language_model(trained: Any) -> TrainedModel:
-    assert isinstance(trained, TrainedModel), "the recipe was checked"
-    return trained
+        return cast("TrainedModel", self._fitted())  # the recipe was checked
 
 
 def _refuse_answers(y: object) -> None:

@@ -20,6 +20,7 @@ from elman.models.weights import check_counts, outline, pack
 from elman.recipes import RunConfig, load_recipe
 from elman.runs.folder import write_run
 from elman.runs.parts import Shapes, part_array
+from elman.tasks.fine_tuning import layer_settings
 from elman.tasks.gradient_task import GradientTask
 from elman.tasks.language_modelling.text_task import TextTask
 from elman.tasks.language_modelling.trained import TrainedModel
@@ -87,6 +88,12 @@ class LanguageModelling(TextTask, GradientTask):
         if not learned.any():
             raise InputError(f"training.learn_after={mark!r}: no token of the text follows it")
         return learned
+
+    @classmethod
+    def settings_from(cls, before: Trained, config: RunConfig) -> dict[str, Any] | None:
+        """The sizes of a language model with the same settings."""
+        alike = type(before.config.model) is type(config.model)
+        return layer_settings(before, config) if alike else None
 
     def build(self, examples: Any = None) -> NeuralModel:
         family: type[NeuralModel] = MODELS.choose(self.config.kind)

@@ -97,13 +97,6 @@ class TextTask(Task):
         check_kind(f"--from {before.name}", before.config.kind, TrainedModel)
         return cls(replace(config, text=before.config.text), before.task.tokenizer)
 
-    @classmethod
-    def settings_from(cls, before: Trained, config: RunConfig) -> dict[str, Any] | None:
-        """The sizes of a language model of the same kind."""
-        from elman.tasks.fine_tuning import layer_settings  # needs torch
-
-        return layer_settings(before, config) if before.config.kind == config.kind else None
-
     def kept(self) -> dict[str, Any]:
         return tokenizer_to_data(self.tokenizer)
 
