@@ -73,8 +73,8 @@ def train(
         budget of time continues with the rest of it. To train a run for longer, add
         --set training.epochs=N or a new --budget.
     start_from
-        Start from the vocabulary and weights of this run (fine-tuning). Taggers and
-        classifiers also start from a language model: from its words, their vectors and its layers.
+        Fine-tune this run: start from its vocabulary and weights. A tagger or classifier can also
+        start from a language model; it then takes the vocabulary, word vectors and layers.
     tensorboard
         Also write TensorBoard logs to a folder `tensorboard` in the run folder.
     """

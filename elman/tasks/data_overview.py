@@ -1,4 +1,4 @@
-"""An overview of data: sizes, lengths, vocabulary, labels, examples, and possible problems.
+"""Describe a dataset: sizes, lengths, vocabulary, labels and examples.
 
 Takes the value of --data, gives a `DataOverview`; called by `elman data`. Words are counted in one
 pass. Their form follows the text (`guess_tokenizer`): words between white space if punctuation is

@@ -121,7 +121,7 @@ class Trained:
 
     @property
     def temperature(self) -> float:
-        """The temperature of its probabilities, fitted on validation; 1 if none was fitted."""
+        """The temperature that divides the scores, fitted on validation; 1 by default."""
         return float(self.facts.get("calibration", {}).get("temperature", 1.0))
 
     def describe_model(self) -> dict[str, Any]:

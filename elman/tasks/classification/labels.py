@@ -34,7 +34,7 @@ _ARRAYS = (
 
 @dataclass(frozen=True)
 class LabelType:
-    """The type of labels and of arrays of them."""
+    """The type of the labels that the user gave, and of the arrays that return them."""
 
     kind: str = "str"
     array: str = "str"

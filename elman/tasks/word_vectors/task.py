@@ -152,7 +152,7 @@ class WordVectors(SentenceTask):
 
 @dataclass(frozen=True)
 class WordVectorMeasures(TaskMeasures):
-    """How well the words around a word are told from noise words."""
+    """How well the model tells true neighbours of a word from noise words."""
 
     loss: float  # nats per prediction
     predictions: int
