@@ -39,6 +39,7 @@ GROUPS = {
         "train": "Train a model on a text or a dataset and save it as a run folder.",
         "plan": "Estimate what a training costs on this machine: operations, memory, minutes.",
         "data": "Describe data: what it is, how much, vocabulary, labels, possible problems.",
+        "data get": "Download a public corpus of the course: resumed, verified, with its licence.",
         "list": "List the components you can choose: recipes, cells, tokenizers and more.",
     },
     "Use": {
