@@ -70,6 +70,8 @@ GROUPS = {
         "quantise": "Save a neural language model with 8-bit weights.",
         "export": "Write a count model as an ARPA file, or word vectors as text.",
         "import": "Import an ARPA file or published ELMo weights as a run folder.",
+        "arpa merge": "Interpolate several count models into one ARPA file.",
+        "arpa prune": "Make a count model smaller: remove the n-grams that matter least.",
     },
     "Studies": {
         "tour": "Train a ladder of models on two built-in corpora and show what each step gains.",
@@ -95,6 +97,7 @@ RENAMED = {
 _ABOUT = {
     "": "Recurrent language models, from counting words to attention. New here? elman tour",
     "study": "Train several models and compare them.",
+    "arpa": "Merge and prune count models.",
 }
 _PARAMETERS = re.compile(r"^Parameters\n-+\n", re.MULTILINE)
 _BREAK = "\0"  # marks a line break that must stay

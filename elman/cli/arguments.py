@@ -147,6 +147,7 @@ BudgetText = Annotated[
         "Settings of --set stay as they are."
     ),
 ]
+ArpaFile = Annotated[str, Parameter(help="The ARPA file to write; compressed if it ends in .gz.")]
 RunToWrite = Annotated[str, Parameter(help="The run folder to write.")]
 Overwrite = Annotated[bool, Parameter(help="Replace the output if it exists already.")]
 Json = Annotated[bool, Parameter(help="Print the result as JSON.")]
