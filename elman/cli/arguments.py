@@ -51,7 +51,6 @@ def _with_columns(recipe: str, settings: tuple[str, ...], columns: str | None) -
 WholeNumber = Annotated[int, Parameter(converter=_whole)]
 
 Run = Annotated[str, Parameter(help="A run folder.")]
-ExportedRun = Annotated[str, Parameter(help="A run folder of an n-gram model or of word2vec.")]
 if TYPE_CHECKING:
     _RecipeName = str
 else:  # shells complete the names; any other text is a file
