@@ -69,8 +69,10 @@ GROUPS = {
     "Serve and exchange": {
         "serve": "Serve trained models over HTTP: a web page and an OpenAI-compatible API.",
         "quantise": "Save a neural language model with 8-bit weights.",
-        "export": "Write a count model as an ARPA file, or word vectors as text.",
+        "export": "Write a trained model in a format that other programs read.",
         "import": "Import an ARPA file or published ELMo weights as a run folder.",
+        "arpa merge": "Interpolate several count models into one ARPA file.",
+        "arpa prune": "Make a count model smaller: remove the n-grams that matter least.",
     },
     "Studies": {
         "tour": "Train a ladder of models on two built-in corpora and show what each step gains.",
@@ -96,6 +98,7 @@ RENAMED = {
 _ABOUT = {
     "": "Recurrent language models, from counting words to attention. New here? elman tour",
     "study": "Train several models and compare them.",
+    "arpa": "Merge and prune count models.",
 }
 _PARAMETERS = re.compile(r"^Parameters\n-+\n", re.MULTILINE)
 _BREAK = "\0"  # marks a line break that must stay

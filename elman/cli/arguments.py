@@ -51,7 +51,6 @@ def _with_columns(recipe: str, settings: tuple[str, ...], columns: str | None) -
 WholeNumber = Annotated[int, Parameter(converter=_whole)]
 
 Run = Annotated[str, Parameter(help="A run folder.")]
-ExportedRun = Annotated[str, Parameter(help="A run folder of an n-gram model or of word2vec.")]
 if TYPE_CHECKING:
     _RecipeName = str
 else:  # shells complete the names; any other text is a file
@@ -147,6 +146,7 @@ BudgetText = Annotated[
         "Settings of --set stay as they are."
     ),
 ]
+ArpaFile = Annotated[str, Parameter(help="The ARPA file to write; compressed if it ends in .gz.")]
 RunToWrite = Annotated[str, Parameter(help="The run folder to write.")]
 Overwrite = Annotated[bool, Parameter(help="Replace the output if it exists already.")]
 Json = Annotated[bool, Parameter(help="Print the result as JSON.")]

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from elman.errors import InputError
 from elman.evaluation.measures import STREAM, Progress, Reading, silent
 from elman.models.contract import LanguageModel
-from elman.tasks.trained import Exported, Trained
+from elman.tasks.trained import Trained
 from elman.text.corpora import Corpus
 from elman.text.reader import Document, named
 from elman.text.tokenizer import Tokenizer
@@ -51,19 +50,6 @@ class TrainedModel(Trained):
         """The tokenizer: text to ids and back."""
         tokenizer: Tokenizer = self.task.tokenizer
         return tokenizer
-
-    def export(self, path: str | Path, *, overwrite: bool = False) -> Exported:
-        """Write a count model as an ARPA file."""
-        from elman.tasks.language_modelling.counting import export_arpa  # imports this module
-
-        export_arpa(self, path, overwrite=overwrite)
-        ngrams = self.facts["model"]["ngrams"]
-        notes = ("KenLM in its usual build reads only orders from 2 to 6",)
-        return Exported(
-            f"order {len(ngrams)}, {sum(ngrams):,} n-grams",
-            {"ngrams": ngrams},
-            () if 2 <= len(ngrams) <= 6 else notes,
-        )
 
     # Measuring ------------------------------------------------------------------------------------
 
