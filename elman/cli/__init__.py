@@ -52,6 +52,7 @@ GROUPS = {
         "surprisal": "Compute the surprisal, entropy and rank of every word in a text.",
         "score": "",
         "minimal-pairs": "Measure how often a model prefers the good sentence of a minimal pair.",
+        "reading-times": "Measure how well the surprisal of models predicts reading times.",
     },
     "Look inside": {
         "inspect": "Look inside neural runs while they read a text.",

@@ -33,6 +33,7 @@ class TextConfig:
     vocabulary_size: int | None = None  # largest number of tokens; None: no limit
     min_count: int = 0  # rarer words become unknown or bytes; 0: the default of the tokenizer
     lowercase: bool = False
+    elisions: bool = False  # raw-words: l'homme, qu'il and dell'arte are two tokens
     normalise: str = "nfc"  # none, nfc, or nfc+quotes: ’ and ' alike, as in the training text
     labelled: bool = False  # the data is a folder of lists; prefix each line with its file name
     plain: bool = False  # read the file as text even if it looks like a table or annotation
