@@ -36,8 +36,10 @@ ROWS = {
 PAGE = Path(__file__).parents[1] / "docs" / "results.md"
 BEGIN, END = "<!-- benchmarks/baselines.py: begin -->", "<!-- benchmarks/baselines.py: end -->"
 OLD_TRANSLATOR = (  # the settings of version 0.1
-    *("text.vocabulary_size=5000", "model.hidden_size=256", "model.embedding_size=256"),
-    *("model.dropout_input=0.3", "model.dropout_output=0.5"),
+    *("text.vocabulary_size=5000", "text.min_count=2", "text.longest=100"),
+    *("model.attend=before", "model.attention=additive", "model.output_options={}"),
+    *("model.hidden_size=256", "model.embedding_size=256"),
+    *("model.dropout_input=0.3", "model.dropout_output=0.5", "training.average=none"),
     *("training.epochs=12", "training.batch_size=64", "training.learning_rate=0.001"),
     *("training.schedule=linear", "training.warm_up=0.02", "training.patience=0"),
     *("training.validate_every=1", "training.min_steps=0", "training.min_batches=0"),
