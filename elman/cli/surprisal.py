@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from elman.cli.arguments import Adapters, GivenText, InputFile, Json, Run, read_given
-from elman.cli.ask import ask, given_values, make_flags, open_run, print_answer
+from elman.cli.ask import as_text, ask, given_values, make_flags, open_run, print_answer
 from elman.cli.output import counted
 from elman.errors import InputError
 from elman.tasks.language_modelling.scoring import JoinedTable, Surprisal
@@ -104,7 +104,7 @@ def surprisal(
     document = read_given(file, text)
     models = [open_run(one, "surprisal", with_) for one in (run, *others) if one is not None]
     if not is_table:
-        print_answer(ask(models[0], "surprisal", values, document), json)
+        print_answer(ask(models[0], "surprisal", values, as_text(document)), json)
         return
     if values["reset"] != "line":
         raise InputError("--reset: the sentences of a table are independent; leave it out")
