@@ -76,16 +76,18 @@ def read_one(data, tokenizer, split):
     started, clock = time.process_time(), time.perf_counter()
     document = open_running_text(data, split=split).split("train")
     _, ids = learn_ids(document, TextConfig(tokenizer=tokenizer), lambda what: None)
+    cpu, wall = time.process_time() - started, time.perf_counter() - clock
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     digest = hashlib.sha256()
     for start in range(0, len(ids), 1 << 22):
         digest.update(ids[start : start + (1 << 22)].tobytes())
     print(
         json.dumps(
             {
-                "cpu": time.process_time() - started,
-                "wall": time.perf_counter() - clock,
+                "cpu": cpu,
+                "wall": wall,
                 "before": before / 1000,
-                "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000,
+                "peak": peak / 1000,
                 "tokens": len(ids),
                 "bytes": document.size,
                 "ids": digest.hexdigest(),

@@ -96,11 +96,11 @@ def _print_splits(found: DataOverview) -> None:
     print(f"tokens: {TOKENS[found.tokenizer]}; suggested tokenizer: {found.tokenizer}")
     unseen = {name: one for name, one in found.unknown_characters().items() if one}
     if unseen:
-        shown = "; ".join(
+        characters = "; ".join(
             f"{name} {len(one)} ({' '.join(c for c, _ in one.most_common(_CHARACTERS))})"
             for name, one in unseen.items()
         )
-        print(f"different characters that training never sees: {shown}")
+        print(f"different characters that training never sees: {characters}")
 
 
 def _print_labels(found: DataOverview) -> None:
