@@ -33,6 +33,7 @@ from elman.tasks.question import (
     read_request,
 )
 from elman.tasks.task import load
+from elman.text.file_shapes import looks_like
 from elman.text.reader import Document, read_standard_input
 
 _FILE = " A file, or - for standard input."
@@ -149,7 +150,9 @@ def _read(
     of_text = field_of_kind(request, TEXT, TEXTS)
     if of_text is not None:
         optional = not of_text.metadata["required"]
-        return None if optional and file is None and text is None else read_given(file, text)
+        if optional and file is None and text is None:
+            return None
+        return as_text(read_given(file, text))
     required = [one.name for one in fields(request) if one.metadata["required"]]
     flags = " and ".join(f"--{name}" for name in required)
     if file is not None and any(name in values for name in required):
@@ -157,6 +160,13 @@ def _read(
     if file is None and not all(name in values for name in required):
         raise InputError(f"give {flags}, or a file")
     return None if file is None else read_given(file, None)
+
+
+def as_text(document: Document) -> Document:
+    """The same document, with a warning if it is a table whose format would be read as words."""
+    if document.name != "--text" and (shape := looks_like(document)):
+        note(f"WARNING: {document.name} looks like {shape}; its lines are read as they are")
+    return document
 
 
 def open_run(run: str, name: str, adapters: tuple[str, ...] = ()) -> Any:

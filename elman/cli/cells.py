@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from elman.cli.arguments import Seed, Settings
+from elman.cli.arguments import Data, Seed, Settings
 from elman.cli.inspect import ReportFlags
 from elman.experiments.cells import COMPARED, train_cells
 from elman.insight.inspection import SideBySide
@@ -12,7 +12,7 @@ from elman.tasks.language_modelling.inspection import inspect_several
 
 def cells(
     *names: str,
-    data: str = "tickets",
+    data: Data = "tickets",
     set: Settings = (),
     seed: Seed = None,
     flags: ReportFlags | None = None,

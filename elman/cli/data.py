@@ -13,6 +13,7 @@ from elman.text.corpora import CORPORA, open_corpus
 from elman.text.tables import parse_columns
 
 _SHOWN = 20  # labels; --json lists all
+_CHARACTERS = 10  # that training never sees
 _BAR = 24  # characters of the longest bar
 
 
@@ -55,7 +56,8 @@ def data(
     if json:
         print_json(found.to_data())
         return
-    print(f"{found.dataset.name}: {found.kind}")
+    form = f" ({found.dataset.format})" if found.dataset.format else ""
+    print(f"{found.dataset.name}: {found.kind}{form}")
     _print_splits(found)
     _print_labels(found)
     _print_words(found)
@@ -92,6 +94,13 @@ def _print_splits(found: DataOverview) -> None:
         "median, 95 %, longest: tokens; unknown: share of tokens that training never sees"
     )
     print(f"tokens: {TOKENS[found.tokenizer]}; suggested tokenizer: {found.tokenizer}")
+    unseen = {name: one for name, one in found.unknown_characters().items() if one}
+    if unseen:
+        characters = "; ".join(
+            f"{name} {len(one)} ({' '.join(c for c, _ in one.most_common(_CHARACTERS))})"
+            for name, one in unseen.items()
+        )
+        print(f"different characters that training never sees: {characters}")
 
 
 def _print_labels(found: DataOverview) -> None:

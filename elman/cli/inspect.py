@@ -9,7 +9,16 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from elman.atomic import replacing
-from elman.cli.arguments import InputFile, Json, Overwrite, Seed, Settings, WholeNumber, read_given
+from elman.cli.arguments import (
+    Data,
+    InputFile,
+    Json,
+    Overwrite,
+    Seed,
+    Settings,
+    WholeNumber,
+    read_given,
+)
 from elman.cli.output import note, print_json, stages
 from elman.errors import InputError
 from elman.experiments.cells import sentence_for
@@ -100,7 +109,7 @@ def inspect(
     *runs: str,
     flags: ReportFlags | None = None,
     cells: Annotated[str, _HIDDEN] = "elman,gru,lstm",
-    data: Annotated[str, _HIDDEN] = "tickets",
+    data: Annotated[Data, _HIDDEN] = "tickets",
     set: Annotated[Settings, _HIDDEN] = (),
     seed: Annotated[Seed, _HIDDEN] = None,
 ) -> None:

@@ -15,7 +15,7 @@ from elman.cli.arguments import (
     WholeNumber,
     read_given,
 )
-from elman.cli.ask import ask, given_values, make_flags, open_run, print_answer
+from elman.cli.ask import as_text, ask, given_values, make_flags, open_run, print_answer
 from elman.cli.output import counted, note
 from elman.errors import InputError
 from elman.figures.files import check_file
@@ -133,7 +133,7 @@ def surprisal(
     place = check_file(table.out, "the table", ENDINGS) if table.out else None
     models = [open_run(one, "surprisal", with_) for one in (run, *others) if one is not None]
     if not is_table:
-        print_answer(ask(models[0], "surprisal", values, document), json)
+        print_answer(ask(models[0], "surprisal", values, as_text(document)), json)
         return
     if values["reset"] != "line":
         raise InputError("--reset: the sentences of a table are independent; leave it out")

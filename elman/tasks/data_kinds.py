@@ -2,7 +2,8 @@
 
 Takes the value of --data, gives a `Dataset`: its kind, and for every split the texts, labels and
 tags as columns. The content decides the kind (`recipe_choice.py`); a table whose columns are not
-clear is read as text, with a note. Called by the overview of the data. Works without torch.
+clear is read as text, with a note. Of a text that is larger than memory, the beginning is read.
+Called by the overview of the data. Works without torch.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from elman.errors import InputError
@@ -37,11 +38,14 @@ from elman.tasks.recipe_choice import (
     is_squad,
 )
 from elman.tasks.translation.parallel import open_parallel, stem_and_ending
+from elman.text import files, records
 from elman.text.corpora import CORPORA, Corpus, open_corpus
 from elman.text.example_splits import Splitter
 from elman.text.file_shapes import looks_like
 from elman.text.files import local_files
 from elman.text.reader import Document, read_document
+from elman.text.running_text import SAVED_DATASETS, find_files, open_running_text
+from elman.text.streamed import IN_MEMORY
 from elman.text.tables import TextTable
 from elman.text.task_config import PairConfig
 
@@ -60,6 +64,7 @@ UNITS = {
 _SAMPLE = 10_000  # characters
 _ENOUGH = 4_000_000  # characters of a table
 _LISTS = 3  # .txt files without splits that make a folder of lists
+_SHRINKS = 4  # text takes less space, compressed
 _LANGUAGES = ("en", "de")  # shown first if parallel files are in more than two
 
 
@@ -74,6 +79,7 @@ class Dataset:
     whole: Examples | None = None  # of one file, in its order, if it was split by chance
     lists: bool = False  # a folder of lists, whose file names are the labels
     notes: list[str] = field(default_factory=list)
+    format: str = ""  # of its files
 
 
 def read_data(data: str, columns: dict[str, str] | None = None) -> Dataset:
@@ -87,13 +93,87 @@ def read_data(data: str, columns: dict[str, str] | None = None) -> Dataset:
         return _read(
             open_parallel(data, config), PARALLEL, lambda d: paired_examples(d, config), notes
         )
+    if not built_in and (found := _read_running_text(data, columns)):
+        return found
     corpus = open_corpus(data)
     document = corpus.whole or next(iter(corpus.documents.values()))
     if built_in:
         kind = PARALLEL if data.partition(":")[0] in PAIRS else TEXT
         return _read(corpus, kind, lambda d: paired_examples(d, PairConfig()))
-    kind, notes = _kind_of(document, columns)
-    return _read(corpus, kind, lambda d: _READERS[kind](d, columns), notes)
+    try:
+        kind, notes = _kind_of(document, columns)
+    except InputError:  # a broken row: language models leave it out, tasks refuse it
+        with suppress(InputError):
+            return _as_running_text(data, columns)
+        raise
+    if kind == UNCLEAR:
+        with suppress(InputError):  # a table with one column of text
+            return _as_running_text(data, columns)
+    found = _read(corpus, kind, lambda d: _READERS[kind](d, columns), notes)
+    count = 1 if corpus.whole is not None else len(corpus.documents)
+    return replace(found, format=_format(document.name, count, document))
+
+
+# Running text that is in many files, in a column, or larger than memory ---------------------------
+
+
+def _read_running_text(data: str, columns: dict[str, str]) -> Dataset | None:
+    """Data that only language models read, or None if it may be anything else."""
+    if columns and {*columns} <= {"text", "time"}:
+        return _as_running_text(data, columns)
+    try:
+        found = find_files(data)
+    except InputError:
+        return None  # opening the corpus reports it
+    several = any(len(some) > 1 for some in found.values())
+    if several or files.is_remote(data) or files.expand(data) or _is_saved_dataset(data):
+        return _as_running_text(data, columns)
+    if any(_may_be_large(one) for some in found.values() for one in some):
+        with suppress(InputError):  # then it is no running text
+            return _as_running_text(data, columns)
+    return None
+
+
+def _may_be_large(location: str) -> bool:
+    size = 0 if location == files.STANDARD_INPUT else os.stat(location).st_size
+    return size > (IN_MEMORY // _SHRINKS if files.is_compressed(location) else IN_MEMORY)
+
+
+def _is_saved_dataset(data: str) -> bool:
+    return any(os.path.exists(os.path.join(data, name)) for name in SAVED_DATASETS)
+
+
+def _as_running_text(data: str, columns: dict[str, str]) -> Dataset:
+    corpus = open_running_text(data, columns=columns, split_large=False)
+    # Notes about rows are complete only after reading.
+    documents = {name: _beginning(document) for name, document in corpus.documents.items()}
+    notes = [
+        f"{document.name}: is larger than memory should hold; only its first "
+        f"{len(documents[name].text):,} characters are described"
+        for name, document in corpus.documents.items()
+        if document.is_large
+    ]
+    splits = {name: examples_of_lines(document) for name, document in documents.items()}
+    every = [file for some in find_files(data).values() for file in some]
+    form = _format(every[0], len(every), Document(every[0], files.first_text(every[0])))
+    return Dataset(
+        corpus.name, TEXT, splits, documents, notes=[*corpus.all_notes(), *notes], format=form
+    )
+
+
+def _beginning(document: Document) -> Document:
+    """The first whole lines of a large document."""
+    if not document.is_large:
+        return document
+    text = document.beginning(IN_MEMORY)
+    return Document(document.name, text[: text.rfind("\n") + 1] or text, document.notes)
+
+
+def _format(location: str, count: int, document: Document) -> str:
+    """The format of files in words: "JSON lines, gzip, 3 files"."""
+    form = records.format_of(location) or looks_like(document) or "plain text"
+    compression = [files.compression_of(location)] if files.is_compressed(location) else []
+    return ", ".join([form, *compression, f"{count} file{'s' * (count > 1)}"])
 
 
 def _read(
@@ -174,7 +254,15 @@ def _kind_of_table(document: Document) -> str | None:
     labels = {str(first_of(row, layout.label)) for _, row in body}
     if layout.text and layout.label and len(labels) <= max(2, MOST_REPEATED * len(body)):
         return LABELLED
-    return PARALLEL if table.width == 2 else None
+    return PARALLEL if _is_pair(table) else None
+
+
+def _is_pair(table: TextTable) -> bool:
+    """Two columns of text, without the names of JSON; the numbers of rows are no text."""
+    if table.names or table.width != 2:
+        return False
+    columns = zip(*(row for _, row in table.rows[1:]), strict=True)
+    return all(any(not str(cell).strip().isdigit() for cell in column) for column in columns)
 
 
 def _first_rows(document: Document) -> TextTable:
@@ -192,23 +280,23 @@ def _is_lists(data: str) -> bool:
     if not os.path.isdir(data):
         return False
     try:
-        files = local_files(Path(data))
+        lists = local_files(Path(data))
     except OSError:
         return False  # opening the corpus reports it
     words = ("train", "valid", "val", "dev", "test")
-    return len(files) >= _LISTS and all(
+    return len(lists) >= _LISTS and all(
         file.suffix == ".txt" and not any(word in file.stem.lower() for word in words)
-        for file in files
+        for file in lists
     )
 
 
 def _languages(data: str) -> tuple[PairConfig, list[str]]:
     """The two languages of parallel files; English and German first if there are more."""
     path = Path(data)
-    files = local_files(path if path.is_dir() else path.parent)
+    sides = local_files(path if path.is_dir() else path.parent)
     if not path.is_dir():
-        files = [file for file in files if file.name.startswith(path.name)]
-    endings = sorted({stem_and_ending(file)[1] for file in files} - {""})
+        sides = [file for file in sides if file.name.startswith(path.name)]
+    endings = sorted({stem_and_ending(file)[1] for file in sides} - {""})
     source, target, *others = sorted(
         endings, key=lambda one: (one not in _LANGUAGES, one != _LANGUAGES[0], one)
     )

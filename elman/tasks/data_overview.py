@@ -111,6 +111,15 @@ class SplitOverview:
     in_train: int  # examples that are in the training split too
     unknown: dict[str, float]  # share of tokens that the training split does not have, by side
 
+    def characters(self) -> Counter[str]:
+        """How often each character occurs in its words."""
+        found: Counter[str] = Counter()
+        for counts in self.sides.values():
+            for word, count in counts.words.items():
+                for character in word:
+                    found[character] += count
+        return found
+
     def to_data(self) -> dict[str, Any]:
         sides = {
             name: {
@@ -156,6 +165,17 @@ class DataOverview:
         first = next(iter(self.splits.values()))
         return {side: counts.words.most_common(_FREQUENT) for side, counts in first.sides.items()}
 
+    def unknown_characters(self) -> dict[str, Counter[str]]:
+        """The characters of other splits that the training split never has."""
+        if "train" not in self.splits or len(self.splits) == 1:
+            return {}
+        known = self.splits["train"].characters()
+        return {
+            name: Counter({one: n for one, n in split.characters().items() if one not in known})
+            for name, split in self.splits.items()
+            if name != "train"
+        }
+
     def examples(self) -> list[dict[str, str]]:
         """A few examples of the first split, spread over it."""
         examples = next(iter(self.dataset.splits.values()))
@@ -170,6 +190,7 @@ class DataOverview:
         return {
             "name": self.dataset.name,
             "kind": self.kind,
+            "format": self.dataset.format,
             "unit": self.unit,
             "tokenizer": self.tokenizer,
             "tokens_are": TOKENS[self.tokenizer],
@@ -179,6 +200,10 @@ class DataOverview:
                 for name, document in self.dataset.documents.items()
             },
             "frequent_words": self.frequent_words(),
+            "unknown_characters": {
+                name: dict(unseen.most_common())
+                for name, unseen in self.unknown_characters().items()
+            },
             "examples": self.examples(),
             "warnings": self.warnings,
             "notes": self.dataset.notes,

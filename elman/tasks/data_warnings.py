@@ -23,7 +23,8 @@ _SORTED = 0.2  # share of the changes of label that a random order would have
 _FEWEST = 20  # examples whose order says something
 _LONG = {TEXT: 10_000, LABELLED: 1_000, TAGGED: 500, PARALLEL: 100, QUESTIONS: 2_000}  # tokens
 _SHOWN = 5  # names in a message
-_MANY = 0.01  # share of copies that is reported
+_MANY = 0.01  # share of copies and of unknown characters that is reported
+_FEWEST_CHARACTERS = 1000  # of a split whose characters are judged
 _MOJIBAKE = re.compile(r"Ã[\x80-\xbf©¤¶¼]|â€[™œ\x9d“”¦]|Â[ °»«]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 
@@ -41,6 +42,7 @@ def find_problems(found: DataOverview) -> list[str]:
         *_about_labels(found, split, first),
         *_about_order(found),
         *(line for one in found.splits.items() for line in _about_texts(found, *one)),
+        *_about_characters(found),
         *(line for document in found.dataset.documents.values() for line in _encoding(document)),
     ]
     return [*dict.fromkeys(warnings)]
@@ -130,6 +132,18 @@ def _about_long(kind: str) -> str:
     if kind == PARALLEL:
         return "pairs above text.longest are not trained on"
     return "they take much memory and time; split them if you can"
+
+
+def _about_characters(found: DataOverview) -> Iterator[str]:
+    """Another script, or another encoding, than that of the training text."""
+    for name, unseen in found.unknown_characters().items():
+        total = sum(counts.characters for counts in found.splits[name].sides.values())
+        if total >= _FEWEST_CHARACTERS and unseen.total() > _MANY * total:
+            shown = _names(character for character, _ in unseen.most_common())
+            yield (
+                f"{name}: {unseen.total() / total:.0%} of its characters never occur in train "
+                f"(such as {shown}); are they of the same language and encoding?"
+            )
 
 
 def _encoding(document: Document) -> Iterator[str]:

@@ -96,6 +96,8 @@ def open_corpus(data: str, *, labelled: bool = False) -> Corpus:
 
 def no_such_data(data: str) -> InputError:
     """The error for data that does not exist."""
+    if files.is_pattern(data):
+        return InputError(f"{data}: no file has such a name; check the folder and the pattern")
     return InputError(f"{data}: no such file, folder or built-in corpus ({nearest(data, CORPORA)})")
 
 
@@ -151,6 +153,8 @@ def _open_files(name: str, some: list[Path]) -> Corpus:
     if not found["train"] and not found["test"] and not found["valid"]:
         if len(some) == 1:
             return split_document(open_document(some[0]))
+        if not some:
+            raise InputError(f"{name}: is empty; give a folder with text files")
         raise InputError(
             f"{name}: no file is named train, valid or test; name the files so "
             "(ptb.train.txt, train.txt, …) or give one text file"
@@ -211,7 +215,7 @@ def split_document(document: Document) -> Corpus:
             documents[split] = Document(f"{document.name} ({split})", text)
         start = end
     unit = "lines" if by_lines else "the text, split between words,"
-    note = f"one file: the first 90 % of {unit} are train, then 5 % valid, 5 % test"
+    note = f"no splits: the first 90 % of {unit} are train, then 5 % valid, 5 % test"
     return Corpus(document.name, documents, document, [*document.notes, note])
 
 

@@ -31,6 +31,7 @@ _REMOTE = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _PATTERN = re.compile(r"[*?\[]")
 # English text shrinks to a fifth; what shrinks to less than this is no text worth reading.
 _LARGEST_RATIO = 200
+_FIRST = 1 << 14  # bytes that show what a file is
 _ALWAYS_FINE = 100_000_000  # bytes that any file may unpack to
 
 
@@ -50,9 +51,19 @@ def is_compressed(location: str) -> bool:
     return bare_name(location) != location
 
 
+def is_pattern(location: str) -> bool:
+    """Whether a location has wildcards."""
+    return _PATTERN.search(location) is not None
+
+
+def compression_of(location: str) -> str:
+    """The name of the compression of a file."""
+    return _NAMES[os.path.splitext(location)[1].lower()]
+
+
 def expand(location: str) -> list[str]:
     """The files of a glob, sorted by name; [] if the location is not a glob."""
-    if not _PATTERN.search(location) or (not is_remote(location) and os.path.exists(location)):
+    if not is_pattern(location) or (not is_remote(location) and os.path.exists(location)):
         return []
     if is_remote(location):
         system, path = _file_system(location)
@@ -81,6 +92,12 @@ def state_of(location: str) -> list[Any] | None:
         return [str(known.get(name)) for name in ("size", "mtime", "ETag", "LastModified")]
     found = os.stat(location)
     return [os.path.abspath(location), found.st_size, found.st_mtime_ns]
+
+
+def first_text(location: str) -> str:
+    """The first characters of a file, to see what it is; binary bytes are replaced."""
+    with opened(location) as stream:
+        return stream.read(_FIRST).decode("utf-8", "replace").lstrip("\ufeff")
 
 
 @contextmanager

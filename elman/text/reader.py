@@ -20,6 +20,13 @@ from elman.errors import InputError
 from elman.text import files
 
 _PARQUET = b"PAR1"  # the first bytes of a Parquet file
+# The first bytes of compressed files.
+_COMPRESSED = {
+    b"\x1f\x8b": ".gz",
+    b"BZh": ".bz2",
+    b"\xfd7zXZ\0": ".xz",
+    b"\x28\xb5\x2f\xfd": ".zst",
+}
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BLOCK = 1 << 20  # bytes that are decoded at a time, then the rest of the line
 _LONGEST_LINE = 1 << 28  # bytes; a block holds whole lines
@@ -112,6 +119,15 @@ class Survey:
 
     def sha256(self) -> str:
         return self._hash.hexdigest()
+
+
+def _is_text(data: bytes) -> bool:
+    """Whether bytes are text that only begins like a compressed file."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in data
 
 
 def _overlapping_ends(block: str) -> int:
@@ -210,6 +226,12 @@ class Reading:
             raise InputError(
                 f"{self.name}: is a Parquet file, not text; as --data, it needs the ending .parquet"
             )
+        for first, ending in _COMPRESSED.items():
+            if data.startswith(first) and not _is_text(data):
+                raise InputError(
+                    f"{self.name}: is compressed; give it the ending {ending}, or decompress it "
+                    "and pipe it into -"
+                )
         self._marked = data.startswith(_BYTE_ORDER_MARK)
         return data.removeprefix(_BYTE_ORDER_MARK)
 

@@ -31,6 +31,7 @@ _ENDINGS = {
     ".feather": ARROW,
 }
 _ROWS = 1000  # of a batch of Parquet
+_TEXTS = ("string", "large_string", "string_view")
 _LONGEST_CELL = 2**31 - 1  # by default, csv refuses cells over 128 KB
 
 
@@ -53,6 +54,13 @@ def guess_format(beginning: str) -> str:
     if first.lstrip().startswith("{"):
         return JSON_LINES
     return TSV if "\t" in first else CSV
+
+
+def header_of(beginning: str, form: str) -> list[str]:
+    """The cells of the first row of CSV or TSV."""
+    first = beginning.lstrip("\n").split("\n", 1)[0]
+    separator = "\t" if form == TSV else csv_separator(beginning, fewest=1) or ","
+    return [name.strip().strip('"') for name in first.split(separator)]
 
 
 def read_rows(location: str, form: str, columns: Sequence[str], reading: Reading) -> Iterator[Row]:
@@ -162,9 +170,12 @@ def _no_column(location: str, column: str, known: Sequence[str]) -> InputError:
 def column_names(location: str, form: str) -> list[str]:
     """The names of the columns of a binary file that hold text."""
     with _opened_binary(location, form) as table:
-        return [
-            one.name for one in table.schema_arrow if str(one.type) in ("string", "large_string")
-        ]
+        return [one.name for one in table.schema_arrow if _is_text(one.type)]
+
+
+def _is_text(kind: Any) -> bool:
+    """Whether a column has strings, perhaps as numbers of a dictionary."""
+    return str(getattr(kind, "value_type", kind)) in _TEXTS and not str(kind).startswith("list")
 
 
 def read_rows_as_json(location: str, form: str) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from elman.errors import InputError
@@ -29,10 +30,12 @@ from elman.text.example_splits import ORDERED, TIME
 from elman.text.file_shapes import is_table, looks_like, refuse_other_shapes
 from elman.text.reader import Document
 from elman.text.sources import Columns, Source
-from elman.text.streamed import document_of, selections
+from elman.text.streamed import StreamedDocument, document_of, selections
 
+_TEXT = "text"  # the name of an evident column
 _BEGINNING = 1 << 17  # characters that decide what a file is
 _DATASET, _DATASETS = "state.json", "dataset_dict.json"  # of a Hugging Face dataset, or several
+SAVED_DATASETS = (_DATASET, _DATASETS)
 
 
 def open_running_text(
@@ -44,11 +47,13 @@ def open_running_text(
     split: str = ORDERED,
     strict: bool = False,
     checked: bool = False,
+    split_large: bool = True,
 ) -> Corpus:
     """Open a text; `plain`: whatever it looks like, `checked`: it was accepted before.
 
     `columns`: like {"text": "body"}, `split`: how a text without splits is split, `strict`:
-    refuse rows without text instead of reporting their number.
+    refuse rows without text instead of reporting their number. Without `split_large`, a streamed
+    text without splits stays whole, since counting its lines would mean to read all of it.
     """
     if labelled or data in CORPORA or data.partition(":")[0] in CORPORA:
         return open_corpus(data, labelled=labelled)
@@ -56,9 +61,12 @@ def open_running_text(
     found = find_files(data)
     if others := _not_read(data, found):
         opener.notes.append(f"not read, since their names say no split: {', '.join(others)}")
-    sources = {name: [opener.source(one) for one in some] for name, some in found.items()}
+    sources = {
+        name: [opener.source(one, alone=len(some) == 1) for one in some]
+        for name, some in found.items()
+    }
     if "" in sources:
-        return _split(data, sources[""], split, opener.notes)
+        return _split(data, sources[""], split if split_large else "", opener.notes)
     documents = {
         name: document_of(_name(data, some), some) for name, some in sources.items() if some
     }
@@ -73,15 +81,19 @@ def _name(data: str, sources: list[Source]) -> str:
 
 
 def _split(data: str, sources: list[Source], way: str, notes: list[str]) -> Corpus:
-    """A text without splits, split in order or by its content."""
+    """A text without splits, split by `way`; "" means in order if it is small, else not at all."""
     name = _name(data, sources)
     whole = document_of(name, sources)
-    if way == ORDERED and not whole.is_large:
+    if not way and whole.is_large:
+        return Corpus(name, {"all": whole}, whole, notes)
+    if way in (ORDERED, "") and not whole.is_large:
         corpus = split_document(whole)
         corpus.notes[:0] = notes
         return corpus
+    # The parts of a streamed text are streamed: to find out how large they are would take as long.
+    made = StreamedDocument if whole.is_large else document_of
     documents = {
-        part: document_of(f"{name} ({part})", sources, selection)
+        part: made(f"{name} ({part})", sources, selection)
         for part, selection in selections(sources, way).items()
     }
     empty = [part for part, document in documents.items() if not document.beginning(1)]
@@ -141,9 +153,12 @@ def _by_split(data: str, found: list[str]) -> dict[str, list[str]]:
         return splits
     if found and len({Path(files.bare_name(one)).suffix for one in found}) == 1:
         return {"": found}
+    if not found:
+        raise InputError(f"{data}: is empty; give a folder with text files")
+    kinds = sorted({Path(files.bare_name(one)).suffix or "no ending" for one in found})
     raise InputError(
-        f"{data}: no file is named train, valid or test; name the files so "
-        "(ptb.train.txt, train.txt, …) or give one text file"
+        f"{data}: has files of several kinds ({', '.join(kinds[:5])}), and no file is named train, "
+        "valid or test; name the files so (ptb.train.txt, train.txt, …), or give one kind of file"
     )
 
 
@@ -186,13 +201,19 @@ class _Opener:
         self._strict = strict
         self.notes: list[str] = []
 
-    def source(self, location: str) -> Source:
+    def source(self, location: str, *, alone: bool) -> Source:
+        """How a file is read; a file that is not alone may be empty."""
+        return replace(self._source(location, alone), alone=alone)
+
+    def _source(self, location: str, alone: bool) -> Source:
         form = records.format_of(location)
         if form in records.BINARY:
             return self._table(location, form, records.column_names(location, form))
         if self._plain and not self._columns:
             return Source(location)
-        beginning = Document(location, _beginning(location))
+        beginning = Document(location, _beginning(location, alone))
+        if not alone and not beginning.text.strip():
+            return Source(location)
         if self._columns and (form or is_table(beginning)):
             return self._table(location, form or records.guess_format(beginning.text), [])
         if self._columns:
@@ -201,6 +222,8 @@ class _Opener:
             return Source(location)
         if form == records.JSON_LINES or looks_like(beginning) == records.JSON_LINES:
             return self._table(location, records.JSON_LINES, _fields(beginning))
+        if form is not None and _TEXT in records.header_of(beginning.text, form):
+            return self._table(location, form, [_TEXT])
         refuse_other_shapes(beginning)
         return Source(location)
 
@@ -208,23 +231,23 @@ class _Opener:
         """A table whose text column the user names, or which is evident."""
         column = self._columns.get("text")
         if column is None:
-            if "text" not in known and len(known) != 1:
+            if _TEXT not in known and len(known) != 1:
                 names = ", ".join(known) or "no column with text"
                 raise InputError(
                     f"{location}: which column is the text? It has {names}; name it with "
                     "--columns text=NAME"
                 )
-            column = "text" if "text" in known else known[0]
+            column = _TEXT if _TEXT in known else known[0]
             note = f"{form}: the text is in the column {column!r}"
             self.notes += [note] * (note not in self.notes)
         columns = Columns(column, self._columns.get("time", ""))
         return Source(location, form, columns, self._strict)
 
 
-def _beginning(location: str) -> str:
+def _beginning(location: str, alone: bool) -> str:
     """The first lines of a file."""
     text = ""
-    for block in Source(location).blocks():
+    for block in Source(location, alone=alone).blocks():
         text += block
         if len(text) >= _BEGINNING:
             break

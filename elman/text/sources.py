@@ -46,9 +46,11 @@ class Source:
     form: str | None = None
     columns: Columns | None = None
     strict: bool = False
+    alone: bool = True  # if not, it may be empty: other files have the text
     rows: int = 0  # of a table, as last read
     problems: dict[str, _Problem] = field(default_factory=dict)
     _reading: Reading | None = None
+    _is_empty: bool = False
 
     def blocks(self) -> Iterator[str]:
         """The text in blocks of whole lines; the last line may lack its end."""
@@ -71,6 +73,8 @@ class Source:
     def notes(self) -> list[str]:
         """What was changed and left out, once the file has been read."""
         notes = [] if self._reading is None else self._reading.notes()
+        if self._is_empty:
+            notes.append(f"{self.location}: contains no text")
         if self.problems:
             reasons = "; ".join(
                 f"{problem.count:,} {what} (first: {self._unit} {problem.first:,})"
@@ -115,6 +119,9 @@ class Source:
         known.count += 1
 
     def _check(self, any_text: bool) -> None:
+        self._is_empty = not any_text
+        if not self.alone:
+            return
         if not any_text and self.location == files.STANDARD_INPUT:
             raise InputError("there is no text on standard input; pipe some in")
         if not any_text:

@@ -144,6 +144,8 @@ def document_of(
         size += len(block)
         if size > IN_MEMORY:
             return streamed
+    if selection is None and not any(block.strip() for block in blocks):
+        raise InputError(f"{name}: contains no text; give files with text")
     return Document(name, "".join(blocks), streamed.notes)
 
 

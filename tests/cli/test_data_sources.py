@@ -6,12 +6,14 @@ import gzip
 import io
 import json
 import sys
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tiny import sentences
 
+from elman.cli import command_names, load_command
 from elman.cli import run as elman
 
 TEXT = sentences(200, 0)
@@ -98,3 +100,15 @@ def test_strict_and_split_by(run: str, tmp_path: Path, capsys: Any) -> None:
     out = capsys.readouterr()
     assert "200 of 201 lines are used" in out.err
     assert json.loads(out.out)["config"]["text"]["split"] == "random:7"
+
+
+def test_every_command_with_data_takes_standard_input() -> None:
+    """No option for data or files refuses the hyphen, except outputs and built-in corpora."""
+    without = []
+    for name in command_names():
+        for parameter in signature(load_command(name), eval_str=True).parameters.values():
+            described = str(parameter.annotation)
+            is_data = parameter.name in ("data", "file") and "str" in described
+            if is_data and "allow_leading_hyphen=True" not in described:
+                without.append(f"{name} {parameter.name}")
+    assert without == ["export file", "study ablation data"]

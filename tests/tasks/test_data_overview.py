@@ -1,5 +1,6 @@
 """The overview of data: what is recognised, counted and warned about."""
 
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -48,6 +49,8 @@ def test_running_text(tmp_path: Path) -> None:
     assert found.frequent_words()["text"][0] == ("the", 2)
     assert found.examples()[0] == {"text": "the cat sat ."}
     assert found.warnings == []
+    assert found.unknown_characters() == {"test": {"b": 1, "i": 1, "r": 1}}
+    assert found.dataset.format == "plain text, 2 files"
 
 
 def test_raw_text_and_characters(tmp_path: Path) -> None:
@@ -247,3 +250,52 @@ def test_an_overview_is_plain_data(tmp_path: Path) -> None:
 def test_published_data_is_recognised(name: str, kind: str, corpus: Callable[[str], Path]) -> None:
     folder, _, inside = name.partition("/")
     assert describe_data(str(corpus(folder) / inside)).kind == kind
+
+
+def test_another_script(tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text("the cat sat down .\n" * 100)
+    (tmp_path / "test.txt").write_text("the cat sat down .\n" * 90 + "кот спит .\n" * 10)
+    (warning,) = [one for one in describe_data(str(tmp_path)).warnings if "characters" in one]
+    # 7 of 10 characters in ten lines are Cyrillic: 70 of 90 * 18 + 10 * 10 = 1,720.
+    assert warning.startswith("test: 4% of its characters never occur in train (such as")
+
+
+# Data that only language models read --------------------------------------------------------------
+
+SENTENCES = [f"the cat number {n} sees a dog ." for n in range(100)]
+
+
+def json_lines(texts: list[str]) -> str:
+    return "".join(json.dumps({"id": n, "body": text}) + "\n" for n, text in enumerate(texts))
+
+
+@pytest.mark.parametrize("columns", [{}, {"text": "body"}])
+def test_the_column_of_a_table(columns: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(json_lines(SENTENCES) + "{\n")
+    found = describe_data(str(tmp_path / "a.jsonl"), columns)
+    assert (found.kind, found.dataset.format) == ("running text", "JSON lines, 1 file")
+    assert sum(split.examples for split in found.splits.values()) == 100
+    assert any("100 of 101 lines are used; 1 are not JSON" in one for one in found.dataset.notes)
+
+
+def test_shards_and_patterns(tmp_path: Path) -> None:
+    for shard in range(3):
+        text = json_lines(SENTENCES[shard::3])
+        (tmp_path / f"p-{shard}.jsonl.gz").write_bytes(gzip.compress(text.encode()))
+    for data in (tmp_path, tmp_path / "p-*.jsonl.gz"):
+        found = describe_data(str(data))
+        assert found.dataset.format == "JSON lines, gzip, 3 files"
+        assert sum(split.examples for split in found.splits.values()) == 100
+
+
+def test_a_large_text_is_described_by_its_beginning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("elman.tasks.data_kinds.IN_MEMORY", 1000)
+    monkeypatch.setattr("elman.text.streamed.IN_MEMORY", 1000)
+    monkeypatch.setattr("elman.text.reader._BLOCK", 100)
+    (tmp_path / "a.txt").write_text("".join(f"{line}\n" for line in SENTENCES))
+    found = describe_data(str(tmp_path / "a.txt"))
+    assert [*found.splits] == ["all"]
+    assert 0 < found.splits["all"].sides["text"].characters <= 1000
+    assert any("only its first" in note for note in found.dataset.notes)

@@ -60,10 +60,15 @@ def test_a_folder_with_one_file_is_that_file(tmp_path: Path) -> None:
     assert corpus.whole.text == "novel.txt\n"
 
 
-@pytest.mark.parametrize("names", [(), ("a.txt", "b.txt"), ("latest.txt", "contest.txt")])
+@pytest.mark.parametrize("names", [("a.txt", "b.txt"), ("latest.txt", "contest.txt")])
 def test_a_folder_without_splits_is_refused(tmp_path: Path, names: tuple[str, ...]) -> None:
     with pytest.raises(InputError, match=f"{re.escape(str(tmp_path))}: no file is named train"):
         open_corpus(str(fill(tmp_path, *names)))
+
+
+def test_an_empty_folder(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is empty; give a folder with text files"):
+        open_corpus(str(tmp_path))
 
 
 def test_a_folder_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

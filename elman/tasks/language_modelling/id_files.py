@@ -208,7 +208,7 @@ class _Files(IdWriter):
 
     def counts(self, size: int) -> np.ndarray:
         self._make_certain()
-        return count_ids(self._mapped(), size)
+        return sum((count_ids(part, size) for part in self._chunks()), np.zeros(size, np.int64))
 
     def renumber(self, table: np.ndarray) -> None:
         # Into a new file: half a renumbered file could not be told from a whole one.
@@ -223,9 +223,10 @@ class _Files(IdWriter):
         new.replace(self._folder / _IDS)
 
     def _chunks(self) -> Iterator[np.ndarray]:
-        ids = self._mapped()
-        for start in range(0, len(ids), _CHUNK):
-            yield np.asarray(ids[start : start + _CHUNK])
+        # Not mapped: the pages of a mapped file count as memory of the process.
+        with (self._folder / _IDS).open("rb") as file:
+            while len(part := np.fromfile(file, np.int32, _CHUNK)):
+                yield part
 
     def _mapped(self) -> np.ndarray:
         # Copy on write: torch wants a writable array, and the file never changes.
