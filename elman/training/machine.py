@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from elman.counts.resources import Resources
 from elman.errors import DataWarning, InputError
 from elman.training.history import Record
 from elman.training.processes import Processes
@@ -38,6 +39,7 @@ class Machine:
     note: Callable[[str], None] = lambda message: None  # gets notes on the data, before training
     warn: Callable[[str], None] = _warn  # gets warnings about the data
     processes: Processes = field(default_factory=Processes)  # the processes that train together
+    counting: Resources = field(default_factory=Resources)  # engine and memory of count models
 
     def prepare(self) -> torch.device:
         """Set the threads and return the device; raises an InputError if it cannot be used."""
