@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -126,21 +125,24 @@ def kill_a_worker(session: Any, killed: list[int]) -> None:
     """Wait until tasks run, then kill one of the two worker processes of this cluster."""
     tracker = session.sparkContext.statusTracker()
     until = time.monotonic() + 120
-    while time.monotonic() < until:
+    while time.monotonic() < until and not killed:
         stages = [tracker.getStageInfo(number) for number in tracker.getActiveStageIds()]
-        if any(stage and stage.numActiveTasks and stage.numCompletedTasks for stage in stages):
-            killed += [found := workers(session)[0]]
-            os.kill(found, signal.SIGKILL)
-            return
+        running = any(stage is not None and stage.numActiveTasks for stage in stages)
+        if running and (found := workers(session.sparkContext.applicationId)):
+            os.kill(found[0], signal.SIGKILL)
+            killed.append(found[0])
         time.sleep(0.05)
 
 
-def workers(session: Any) -> list[int]:
-    """The processes of the workers of this session, by its application id."""
-    name = session.sparkContext.applicationId
-    lines = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True).stdout
-    return [
-        int(line.split()[0])
-        for line in lines.splitlines()
-        if "CoarseGrainedExecutorBackend" in line and name in line
-    ]
+def workers(application: str) -> list[int]:
+    """The processes of the workers of an application."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            arguments = file.read_bytes().decode(errors="replace").split("\0")
+        except OSError:  # it has just ended
+            continue
+        backend = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
+        if backend in arguments and application in arguments:
+            found.append(int(file.parent.name))
+    return found
