@@ -26,7 +26,7 @@ _SMALLEST = 256 << 20  # bytes of memory that elman itself, numpy and an engine 
 _SHARE = 0.7  # of the memory of the machine, unless --memory says otherwise
 _SAMPLE = 1 << 19  # tokens from which the number of n-grams is extrapolated
 
-# Bytes, as measured by benchmarks/scale.py.
+# Bytes, as measured by benchmarks/scale_counting.py.
 _IN_MEMORY = 53  # of memory per token and order, if everything is in memory
 _RUN = 28  # of the run folder per n-gram
 _WORK = 60  # of the work folder per n-gram, at its largest

@@ -9,7 +9,6 @@ spelled in bytes, `<0xE2>`: no token is unknown, and probabilities cover every t
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Self
 
@@ -22,9 +21,9 @@ from elman.text.tokenizer import (
     Spans,
     TextConfig,
     Tokenizer,
-    count_vocabulary,
     require_size,
 )
+from elman.text.type_counts import TypeCounts
 
 _SPACE = r"[^\S\n]"  # white space within a line
 _PIECES = re.compile(
@@ -72,11 +71,10 @@ class RawWords(Tokenizer):
     @classmethod
     def _train(cls, blocks: Iterable[str], config: TextConfig) -> Self:
         require_size(config, 1 + 256, "raw-words, with a token for every byte,")
-        counts: Counter[str] = Counter()
+        counts = TypeCounts(without=["\n"])
         for block in blocks:
-            counts.update(_PIECES.findall(_LINE_START.sub(" ", block)))
-        counts.pop("\n", None)
-        words = count_vocabulary(counts, config, min_count=2, reserved=257)
+            counts.add(_PIECES.findall(_LINE_START.sub(" ", block)))
+        words = counts.frequent(config, min_count=2, reserved=257)
         return cls(words, config.lowercase)
 
     def _encode(self, text: str) -> np.ndarray:

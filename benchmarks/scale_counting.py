@@ -1,7 +1,7 @@
 """Measure how counting grows with the text: time, memory and disk of every engine, and of KenLM.
 
-    python benchmarks/scale.py TEXT --millions 1 10 --orders 3 5 --engines memory duckdb
-    python benchmarks/scale.py TEXT --millions 1 --lmplz lmplz --compare
+    python benchmarks/scale_counting.py TEXT --millions 1 10 --orders 3 5 --engines memory duckdb
+    python benchmarks/scale_counting.py TEXT --millions 1 --lmplz lmplz --compare
 
 TEXT is a file of lines, words separated by spaces. Each row is a process of its own: seconds of
 processor time (all threads and children), peak memory (VmHWM of the process, mapped files
