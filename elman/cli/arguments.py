@@ -53,7 +53,6 @@ def _with_columns(recipe: str, settings: tuple[str, ...], columns: str | None) -
 WholeNumber = Annotated[int, Parameter(converter=_whole)]
 
 Run = Annotated[str, Parameter(help="A run folder.")]
-ExportedRun = Annotated[str, Parameter(help="A run folder of an n-gram model or of word2vec.")]
 if TYPE_CHECKING:
     _RecipeName = str
 else:  # shells complete the names; any other text is a file
@@ -181,6 +180,7 @@ def resources(engine: str | None, memory: str | None, master: str | None) -> Res
     return Resources(engine, None if memory is None else parse_memory(memory), master)
 
 
+ArpaFile = Annotated[str, Parameter(help="The ARPA file to write; compressed if it ends in .gz.")]
 RunToWrite = Annotated[str, Parameter(help="The run folder to write.")]
 Overwrite = Annotated[bool, Parameter(help="Replace the output if it exists already.")]
 Json = Annotated[bool, Parameter(help="Print the result as JSON.")]
