@@ -37,6 +37,7 @@ from elman.version import __version__
 GROUPS = {
     "Train and plan": {
         "train": "Train a model on a text or a dataset and save it as a run folder.",
+        "counts": "Count the n-grams of a text and write them as Parquet files of ids and counts.",
         "plan": "Estimate what a training costs on this machine: operations, memory, minutes.",
         "data": "Describe data: what it is, how much, vocabulary, labels, possible problems.",
         "data get": "Download a public corpus of the course: resumed, verified, with its licence.",

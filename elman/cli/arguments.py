@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from elman.counts.engines import ENGINES
+from elman.counts.resources import Resources, parse_memory
 from elman.errors import InputError
 from elman.recipes import load_recipe, shipped_names
 from elman.text.reader import Document, read_document, read_standard_input
@@ -146,6 +148,38 @@ BudgetText = Annotated[
         "Settings of --set stay as they are."
     ),
 ]
+Counts = Annotated[
+    tuple[str, ...],
+    Parameter(
+        help="Train an n-gram model on a folder of counts (elman counts) instead of data. Can be "
+        "repeated: the counts add up."
+    ),
+]
+if TYPE_CHECKING:
+    EngineName = str | None
+else:
+    EngineName = Annotated[
+        Literal[ENGINES] | None,
+        Parameter(
+            help="What counts n-grams: memory (numpy), duckdb (one machine, the rest on disk) or "
+            "spark (a cluster). All give the same model. Default: memory if the text fits."
+        ),
+    ]
+Memory = Annotated[
+    str | None,
+    Parameter(help="The memory for counting n-grams, like 2G. Default: 70 % of the machine's."),
+]
+Master = Annotated[
+    str | None,
+    Parameter(help="The address of the Spark cluster that counts n-grams."),
+]
+
+
+def resources(engine: str | None, memory: str | None, master: str | None) -> Resources:
+    """What counting may use."""
+    return Resources(engine, None if memory is None else parse_memory(memory), master)
+
+
 ArpaFile = Annotated[str, Parameter(help="The ARPA file to write; compressed if it ends in .gz.")]
 RunToWrite = Annotated[str, Parameter(help="The run folder to write.")]
 Overwrite = Annotated[bool, Parameter(help="Replace the output if it exists already.")]

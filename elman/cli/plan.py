@@ -5,13 +5,16 @@ from elman.cli.arguments import (
     Columns,
     Data,
     Device,
+    EngineName,
     Json,
+    Memory,
     Recipe,
     Seed,
     Settings,
     SplitBy,
     Strict,
     Threads,
+    resources,
     with_data_flags,
 )
 from elman.cli.output import duration, note, print_json, print_table, stages
@@ -35,16 +38,20 @@ def plan(
     budget: BudgetText = None,
     device: Device = "cpu",
     threads: Threads = None,
+    engine: EngineName = None,
+    memory: Memory = None,
     json: Json = False,
 ) -> None:
     """Estimate what a training costs on this machine: operations, memory, minutes.
 
     elman trains a few steps on the data, measures them and discards the model. Name a recipe, or
-    give a budget, for which elman chooses one.
+    give a budget, for which elman chooses one. For n-gram models, it also estimates the number of
+    n-grams and the disk space.
 
     For example:
       elman plan quick --data my-text.txt
       elman plan --data my-text.txt --budget 10m
+      elman plan ngram --data texts/ --memory 2G
       elman plan awd-lstm --data ptb --set model.hidden_size=[400,400,200]
     """
     if recipe is None and budget is not None and columns is not None:
@@ -56,7 +63,9 @@ def plan(
             overrides=with_data_flags(recipe or "ngram", set, columns, split_by, strict),
             seed=seed,
             budget=budget,
-            machine=Machine(device=device, threads=threads),
+            machine=Machine(
+                device=device, threads=threads, counting=resources(engine, memory, None)
+            ),
             progress=progress,
         )
     if json:
@@ -70,22 +79,32 @@ def plan(
 
 
 def _print(cost: Plan) -> None:
-    memory = cost.memory_gigabytes
-    print_table(
-        ["plan", cost.recipe],
-        [
-            ["parameters", f"{cost.parameters:,}"],
-            [f"{cost.unit} × epochs", f"{cost.tokens:,} × {cost.epochs:g}"],
+    print_table(["plan", cost.recipe], _rows(cost))
+
+
+def _rows(cost: Plan) -> list[list[str]]:
+    """What a plan says; without operations, if it has none."""
+    memory, unit = cost.memory_gigabytes, cost.unit
+    rows = [
+        ["n-grams" if cost.engine else "parameters", f"{cost.parameters:,}"],
+        [f"{unit} × epochs", f"{cost.tokens:,} × {cost.epochs:g}"],
+    ]
+    speed = f"{cost.tokens_per_second:,.0f} {unit}/s"
+    if cost.steps:
+        rows += [
             ["steps", f"{cost.steps:,}"],
-            [f"multiply-adds per {cost.unit.removesuffix('s')}", f"{cost.multiplications:,}"],
+            [f"multiply-adds per {unit.removesuffix('s')}", f"{cost.multiplications:,}"],
             ["operations", f"{cost.teraflop:,.4g} teraflop"],
             ["and for validation", f"{cost.validation_teraflop:,.3g} teraflop"],
-            ["memory", "–" if memory is None else f"{memory:.1f} GB"],
-            ["run folder", f"{cost.disk_megabytes:,.0f} MB"],
-            [
-                "speed here",
-                f"{cost.tokens_per_second:,.0f} {cost.unit}/s, {cost.gigaflops:,.0f} GFLOP/s",
-            ],
-            ["time here", f"{duration(cost.seconds)} with {cost.threads} threads"],
-        ],
-    )
+        ]
+        speed += f", {cost.gigaflops:,.0f} GFLOP/s"
+    if cost.engine:
+        rows.append(["engine", cost.engine])
+    rows += [
+        ["memory", "–" if memory is None else f"{memory:.1f} GB"],
+        ["run folder", f"{cost.disk_megabytes:,.0f} MB"],
+    ]
+    if cost.work_megabytes:
+        rows.append(["disk while counting", f"{cost.work_megabytes:,.0f} MB"])
+    time_here = f"{duration(cost.seconds)} with {cost.threads} threads"
+    return [*rows, ["speed here", speed], ["time here", time_here]]

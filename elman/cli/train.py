@@ -8,9 +8,13 @@ from cyclopts import Parameter
 from elman.cli.arguments import (
     BudgetText,
     Columns,
+    Counts,
     Data,
     Device,
+    EngineName,
     Json,
+    Master,
+    Memory,
     Overwrite,
     Recipe,
     RunToWrite,
@@ -19,6 +23,7 @@ from elman.cli.arguments import (
     SplitBy,
     Strict,
     Threads,
+    resources,
     with_data_flags,
 )
 from elman.cli.output import print_json, print_table, watched
@@ -45,6 +50,10 @@ def train(
     strict: Strict = False,
     seed: Seed = None,
     budget: BudgetText = None,
+    counts: Counts = (),
+    engine: EngineName = None,
+    memory: Memory = None,
+    master: Master = None,
     resume: str | None = None,
     start_from: Annotated[str | None, Parameter(name="--from")] = None,
     device: Device = "cpu",
@@ -64,6 +73,8 @@ def train(
       elman train classifier --data bank.csv --columns text=utterance,label=intent --out runs/bank
       elman train --data my-text.txt --out runs/mine --budget 10m
       elman train --resume runs/mine
+      elman train ngram --data texts/ --out runs/large --engine duckdb --memory 2G
+      elman train ngram --counts counts/2024 --counts counts/2025 --out runs/both
       torchrun --nproc-per-node 2 -m elman train quick --data my-text.txt --out runs/mine
 
     Parameters
@@ -81,8 +92,9 @@ def train(
     with joined(device) as processes:
         machine: dict[str, Any] = {"device": processes.device(device), "threads": threads}
         machine |= {"tensorboard": tensorboard, "processes": processes}
+        machine["counting"] = resources(engine, memory, master)
         options: dict[str, Any] = {"data": data, "out": out, "seed": seed, "start_from": start_from}
-        options["budget"] = budget
+        options |= {"budget": budget, "counts": counts}
         if resume is None:
             if recipe is None and budget is not None and data is not None and columns is not None:
                 recipe = choose_recipe(data, Budget.parse(budget))  # whose columns they are
@@ -92,6 +104,7 @@ def train(
         else:
             options |= {"recipe": recipe, "overrides": set, "columns": columns}
             options |= {"split-by": split_by, "strict": strict or None}
+            options |= {"engine": engine, "memory": memory, "master": master}
             trained = _resume(resume, options, machine)
     if not processes.rank:  # only the first process prints
         run = str(resume or out)
@@ -100,7 +113,7 @@ def train(
 
 def _train(recipe: str | None, options: dict[str, Any], machine: dict[str, Any]) -> Trained:
     for name in ("data", "out"):
-        if options[name] is None:
+        if options[name] is None and not (name == "data" and options["counts"]):
             raise InputError(f"--{name} is missing (elman train --help shows how to call it)")
     with watched(machine) as (watched_machine, progress):
         return train_model(recipe, **options, machine=watched_machine, progress=progress)

@@ -70,13 +70,17 @@ def _source(files: Sequence[Path]) -> str:
 
 
 def _quoted(value: Any) -> str:
-    return str(value) if isinstance(value, bool | int) else "'" + str(value).replace("'", "''") + "'"
+    return (
+        str(value) if isinstance(value, bool | int) else "'" + str(value).replace("'", "''") + "'"
+    )
 
 
 def _explained(error: Exception, out: Path) -> Exception:
     message = " ".join(str(error).split())
     if "No space left" in message or "temp_directory_size" in message:
-        return DiskFull(f"{out.parent}: the disk is full; set ELMAN_CACHE to a folder with more room")
+        return DiskFull(
+            f"{out.parent}: the disk is full; set ELMAN_CACHE to a folder with more room"
+        )
     if "Out of Memory" in message:
         return InputError(f"DuckDB needs more memory; raise --memory ({message[:200]})")
     return error

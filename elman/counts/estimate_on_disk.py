@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -118,7 +119,8 @@ class _Builder:
             self._write(table, counts, first, level.keys.read(begin, end), _log(probs))
             table.kept.append(kept)
         shorter.remove()
-        level.before.remove()
+        for file in (level.before, level.counts, level.keys):  # suffixes are used once more
+            file.remove()
         self.tables.append(table)
         assert weights is not None  # there is always a part
         self.discounts.append(list(weights.discounts))
@@ -126,7 +128,7 @@ class _Builder:
             self.fallbacks.setdefault(weights.note, []).append(str(index + 1))
 
     def _new_table(self, index: int) -> _OrderFiles:
-        kinds = {"prefixes": np.int32, "words": np.int32, "log_probs": np.float64}
+        kinds: dict[str, Any] = {"prefixes": np.int32, "words": np.int32, "log_probs": np.float64}
         kinds |= {"counts": np.int32, "log_backoffs": np.float64, "kept": np.bool_}
         named = {
             name: self.room.file(f"table-{index + 1}-{name}", kind) for name, kind in kinds.items()

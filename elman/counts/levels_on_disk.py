@@ -3,8 +3,8 @@
 Takes files of n-grams (`shards.py`) and an engine that adds them up (`engines.py`), gives one
 `DiskLevel` per order, with the same numbers as `counting.py`; called by `estimate_on_disk.py`.
 
-The engine sorts the n-grams of each order. So the number of an n-gram is its row, prefixes are found
-by reading two files side by side, and suffixes by `number_files.find`.
+The engine sorts the n-grams of each order. So the number of an n-gram is its row, prefixes are
+found by reading two files side by side, and suffixes by `number_files.find`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -62,7 +63,7 @@ class DiskRoom:
         """N-grams that are smoothed at once."""
         return max(self.memory // 1024, 1 << 10)
 
-    def file(self, name: str, kind: type) -> NumberFile:
+    def file(self, name: str, kind: Any) -> NumberFile:
         return NumberFile(self.folder / f"{name}.bin", kind)
 
 

@@ -14,12 +14,13 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from typing_extensions import TypeVar  # with a default
 
+from elman.counts.resources import Resources
 from elman.errors import InputError
 from elman.evaluation.measures import MeasureTable
 from elman.recipes import RunConfig, load_recipe
@@ -69,6 +70,8 @@ class Plan:
     notes: list[str] = field(default_factory=list)  # on the data
     settings: list[str] = field(default_factory=list)  # chosen for a budget
     unit: str = "tokens"  # what `tokens` counts: also words, texts, questions
+    engine: str = ""  # that counts, for a count model
+    work_megabytes: float = 0.0  # of disk while counting
 
 
 @dataclass
@@ -91,6 +94,7 @@ class Task(ABC):
     recipe: ClassVar[str]  # the name of a recipe for it
     part: ClassVar[str]  # the file of a run folder with everything learned besides weights
     trained_class: ClassVar[type[Trained]] = Trained
+    counts: ClassVar[bool] = False  # whether it is trained by counting
 
     def __init__(self, config: RunConfig) -> None:
         self.config = config
@@ -188,18 +192,20 @@ class Order:
     allowance: Allowance | None = None  # the budget
     started: float = field(default_factory=time.monotonic)  # when the command began
     share: float = 1.0  # of the data, if only a sample of it is planned
+    counts: tuple[Path, ...] = ()  # folders of counts, instead of data
 
 
 def train(
     recipe: str | None = None,
     *,
-    data: str,
+    data: str | None = None,
     out: str | Path | None = None,
     overrides: Iterable[str] = (),
     seed: int | None = None,
     overwrite: bool = False,
     start_from: str | Path | None = None,
     budget: str | None = None,
+    counts: Iterable[str | Path] = (),
     machine: Machine | None = None,
     progress: Told = lambda what: None,
     kind: type[Kind] = Trained,  # type: ignore[assignment]  # the default of `Kind`
@@ -214,7 +220,13 @@ def train(
     `budget` is a time like "10m" or a number of operations like "70teraflop". Width, epochs and
     output layer are then chosen so that the training ends in time. The default recipe is "ngram",
     or, with a budget, the one that fits the data.
+
+    `counts` are folders that `elman counts` wrote; an n-gram model is trained on them instead of
+    data.
     """
+    folders = tuple(map(Path, counts))
+    if (data is None) != bool(folders):
+        raise InputError("give either data or counts, not both or neither")
     started, overrides = time.monotonic(), with_vector_size(overrides)
     allowance = allow(budget, overrides, started)
     if recipe is None:
@@ -226,12 +238,21 @@ def train(
         refuse_existing(place, overwrite)  # before the work, not after it
     task = task_of(config.kind)
     check_kind(f"recipe {recipe}", config.kind, kind)
+    _check_counting(task, recipe, machine, bool(folders))
     before = None if start_from is None else load(start_from)
     if before is not None and (settings := task.settings_from(before, config)) is not None:
         config = load_recipe(recipe, overrides, seed, begin_with=settings)
     order = Order(machine, progress, place, overwrite, before, allowance=allowance, started=started)
-    trained: Any = task.fit(config, str(data), order)
+    trained: Any = task.fit(config, str(data), replace(order, counts=folders))
     return trained
+
+
+def _check_counting(task: Any, recipe: str, machine: Machine, counts: bool) -> None:
+    """Refuse options of count models for other ones."""
+    if not task.counts and (counts or machine.counting != Resources()):
+        raise InputError(
+            f"{recipe}: is not a count model; leave out --counts, --engine, --memory and --master"
+        )
 
 
 def allow(budget: str | None, overrides: Iterable[str], started: float) -> Allowance | None:
@@ -340,7 +361,7 @@ def plan(
         if recipe is None and allowance is not None:
             recipe = choose_recipe(place, allowance.budget)
         config = load_recipe(recipe or "ngram", overrides, seed)
-        order = Order(
-            machine or Machine(), progress, allowance=allowance, started=started, share=share
-        )
+        machine = machine or Machine()
+        _check_counting(task_of(config.kind), config.recipe, machine, False)
+        order = Order(machine, progress, allowance=allowance, started=started, share=share)
         return enlarge(task_of(config.kind).plan(config, place, order), share, str(data))

@@ -10,7 +10,6 @@ setting `text.elisions`, an elided word is a token of its own: `l'homme` gives `
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Self
 
@@ -23,9 +22,9 @@ from elman.text.tokenizer import (
     Spans,
     TextConfig,
     Tokenizer,
-    count_vocabulary,
     require_size,
 )
+from elman.text.type_counts import TypeCounts
 
 _SPACE = r"[^\S\n]"  # white space within a line
 _ELISION = r"| ?(?!aujourd['’]hui)[^\W\d_]+['’](?=[^\W\d_])"  # l', qu'
@@ -77,12 +76,11 @@ class RawWords(Tokenizer):
     @classmethod
     def _train(cls, blocks: Iterable[str], config: TextConfig) -> Self:
         require_size(config, 1 + 256, "raw-words, with a token for every byte,")
-        counts: Counter[str] = Counter()
+        counts = TypeCounts(without=["\n"])
         pieces = _ELIDED if config.elisions else _PIECES
         for block in blocks:
-            counts.update(pieces.findall(_LINE_START.sub(" ", block)))
-        counts.pop("\n", None)
-        words = count_vocabulary(counts, config, min_count=2, reserved=257)
+            counts.add(pieces.findall(_LINE_START.sub(" ", block)))
+        words = counts.frequent(config, min_count=2, reserved=257)
         return cls(words, config.lowercase, config.elisions)
 
     def _encode(self, text: str) -> np.ndarray:

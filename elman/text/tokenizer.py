@@ -67,6 +67,8 @@ class IdWriter:
     interrupted reading stopped.
     """
 
+    is_large: ClassVar[bool] = False  # whether the text may be larger than memory
+
     def __init__(self) -> None:
         self._parts: list[np.ndarray] = []
 
@@ -307,10 +309,19 @@ def count_vocabulary(
     counts: dict[str, int], config: TextConfig, min_count: int, reserved: int
 ) -> list[str]:
     """The tokens that are frequent enough, most frequent first, ties in alphabetical order."""
-    smallest = config.min_count or min_count
+    smallest = smallest_count(config, min_count)
     ranked = sorted((-count, token) for token, count in counts.items() if count >= smallest)
-    room = None if config.vocabulary_size is None else max(config.vocabulary_size - reserved, 0)
-    return [token for _, token in ranked[:room]]
+    return [token for _, token in ranked[: words_to_keep(config, reserved)]]
+
+
+def smallest_count(config: TextConfig, min_count: int) -> int:
+    """How often a word must occur; `min_count` is the default of the tokenizer."""
+    return config.min_count or min_count
+
+
+def words_to_keep(config: TextConfig, reserved: int) -> int | None:
+    """The largest number of words besides so many reserved tokens; None: no limit."""
+    return None if config.vocabulary_size is None else max(config.vocabulary_size - reserved, 0)
 
 
 class Ids(dict[str, int]):

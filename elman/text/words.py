@@ -29,6 +29,7 @@ from elman.text.tokenizer import (
     count_vocabulary,
     split_lines,
 )
+from elman.text.type_counts import TypeCounts
 
 # Markers that elman or the ARPA format adds; in the text they would be ambiguous.
 RESERVED = (EOS, "<s>", "</s>")
@@ -52,7 +53,11 @@ class Words(Tokenizer):
 
     @classmethod
     def _train(cls, blocks: Iterable[str], config: TextConfig) -> Self:
-        return cls._learn_into(IdWriter(), blocks, lambda block: block, config)
+        counts = TypeCounts(without=[EOS, UNKNOWN])
+        for block in blocks:
+            counts.add(split_words(block))
+        frequent = counts.frequent(config, min_count=1, reserved=2)
+        return cls([EOS, UNKNOWN, *frequent], config.lowercase)
 
     @classmethod
     def _learn_into(
@@ -62,6 +67,9 @@ class Words(Tokenizer):
         form: Callable[[str], str],
         config: TextConfig,
     ) -> Self:
+        if writer.is_large and (config.vocabulary_size or config.min_count > 1):
+            # All types may not fit into memory: count them first, then encode.
+            return super()._learn_into(writer, blocks, form, config)
         # Lookups take the most time, so each word is looked up once: numbered in order of
         # appearance, counted, renumbered by frequency.
         known = writer.known()

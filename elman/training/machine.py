@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from elman.counts.resources import Resources
 from elman.errors import DataWarning, InputError
 from elman.training.allocator import keep_memory
 from elman.training.history import Record
@@ -39,6 +40,7 @@ class Machine:
     note: Callable[[str], None] = lambda message: None  # gets notes on the data, before training
     warn: Callable[[str], None] = _warn  # gets warnings about the data
     processes: Processes = field(default_factory=Processes)  # the processes that train together
+    counting: Resources = field(default_factory=Resources)  # engine and memory of count models
 
     def prepare(self) -> torch.device:
         """Set threads and allocator, and return the device. An InputError: it cannot be used."""

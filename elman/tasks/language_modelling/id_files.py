@@ -120,6 +120,8 @@ def cache_folder() -> Path:
 class _Files(IdWriter):
     """Ids in a file that grows while the text is read."""
 
+    is_large = True
+
     def __init__(self, folder: Path, document: Document, told: Told) -> None:
         self._folder = folder
         self._document = document

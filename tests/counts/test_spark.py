@@ -1,0 +1,148 @@
+"""Spark counts like numpy: on a small cluster of this machine, also if it loses a worker."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import elman
+from elman.counts.engines import InMemory
+from elman.counts.estimate import NgramConfig, estimate
+from elman.counts.estimate_on_disk import estimate_on_disk
+from elman.counts.levels_on_disk import DiskRoom
+from elman.counts.shards import COUNT, columns, count_shards, group, read_rows
+from elman.text.tokenizer import TextConfig
+from elman.text.words import Words
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # warnings of pyspark itself
+pytest.importorskip("pyarrow", reason="counts in files need pyarrow")
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Any]:
+    pytest.importorskip("pyspark", reason="pyspark is not installed")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java")
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    root = str(Path(elman.__file__).parents[1])
+    session = (
+        SparkSession.builder.master("local-cluster[2,1,1024]")
+        .config("spark.executorEnv.PYTHONPATH", root)
+        .config("spark.executorEnv.OMP_NUM_THREADS", "1")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "3")
+        .config("spark.sql.files.maxPartitionBytes", "300000")  # several tasks per worker
+        .config("spark.executor.memory", "700m")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+
+
+def all_rows(files: list[Path], order: int) -> tuple[np.ndarray, np.ndarray]:
+    batches = [batch for file in files for batch in read_rows(file)]
+    rows = [np.concatenate([batch[name] for batch in batches]) for name in columns(order)]
+    rows, counts = group(rows, np.concatenate([batch[COUNT] for batch in batches]))
+    return np.stack(rows), counts
+
+
+@pytest.mark.parametrize("order", [3, 5])
+def test_penn_treebank(order: int, session: Any, penn_treebank: Path, tmp_path: Path) -> None:
+    """All tables of the model are those of counting in memory."""
+    from elman.counts.spark import Spark
+
+    text = (penn_treebank / "ptb.train.txt").read_text()
+    words = Words.train(text, TextConfig())
+    ids, config = words.encode(text), NgramConfig(order=order)
+    files = count_shards(ids, tmp_path, order=order, eos_id=0, context="line", tokens=400_000)
+    room = DiskRoom(tmp_path, 1 << 26)
+    size = {"vocabulary_size": len(words), "eos_id": 0}
+    found = estimate_on_disk(files, config, Spark(session), room, **size)
+    expected = estimate(ids, config, **size)
+    assert found.discounts == expected.discounts
+    for ours, theirs in zip(found.tables, expected.tables, strict=True):
+        for name, values in vars(theirs).items():
+            assert np.array_equal(getattr(ours, name), values), name
+
+
+def write_lines(folder: Path, text: str, parts: int) -> str:
+    lines = text.splitlines()
+    folder.mkdir()
+    for number in range(parts):
+        part = lines[number * len(lines) // parts : (number + 1) * len(lines) // parts]
+        (folder / f"{number:02}.txt").write_text("".join(f"{line}\n" for line in part))
+    return str(folder)
+
+
+def test_words(session: Any, penn_treebank: Path) -> None:
+    from elman.counts.spark import count_words
+
+    file = penn_treebank / "ptb.valid.txt"
+    found = count_words(session, [str(file)])
+    expected = Words.train(file.read_text(), TextConfig())
+    ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    assert [word for word, _ in ranked] == expected.tokens[2:]
+    assert [*count_words(session, [str(file)], most=10)] == expected.tokens[2:12]
+
+
+def test_a_lost_worker(session: Any, penn_treebank: Path, tmp_path: Path) -> None:
+    """The counts are complete, and one worker was killed during the work."""
+    from elman.counts.spark import count
+
+    text = (penn_treebank / "ptb.train.txt").read_text()
+    words = Words.train(text, TextConfig())
+    data = write_lines(tmp_path / "text", text, 12)
+    killed: list[int] = []
+    killer = threading.Thread(target=kill_a_worker, args=(session, killed), daemon=True)
+    killer.start()
+    out = tmp_path / "counts"
+    count(session, [data], tokenizer=words, order=3, out=str(out))
+    killer.join(60)
+    assert killed
+    ids = words.encode(text)
+    expected = count_shards(ids, tmp_path, order=3, eos_id=0, context="line", tokens=10**9)
+    InMemory().merge(expected, 3, tmp_path / "all.parquet")
+    ours, counts = all_rows(sorted(out.glob("part-*.parquet")), 3)
+    theirs, others = all_rows([tmp_path / "all.parquet"], 3)
+    assert np.array_equal(ours, theirs)
+    assert np.array_equal(counts, others)
+
+
+def kill_a_worker(session: Any, killed: list[int]) -> None:
+    """Wait until tasks run, then kill one of the two worker processes of this cluster."""
+    tracker = session.sparkContext.statusTracker()
+    until = time.monotonic() + 120
+    while time.monotonic() < until and not killed:
+        stages = [tracker.getStageInfo(number) for number in tracker.getActiveStageIds()]
+        running = any(stage is not None and stage.numActiveTasks for stage in stages)
+        if running and (found := workers(session.sparkContext.applicationId)):
+            os.kill(found[0], signal.SIGKILL)
+            killed.append(found[0])
+        time.sleep(0.05)
+
+
+def workers(application: str) -> list[int]:
+    """The processes of the workers of an application."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            arguments = file.read_bytes().decode(errors="replace").split("\0")
+        except OSError:  # it has just ended
+            continue
+        backend = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
+        if backend in arguments and application in arguments:
+            found.append(int(file.parent.name))
+    return found
