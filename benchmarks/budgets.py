@@ -1,6 +1,7 @@
 """Trainings with a budget: the time that they take, and how good they are.
 
-    python benchmarks/budgets.py DATA [--budgets 1m 5m] [--only NAME …] [--out rows.json]
+    python benchmarks/budgets.py DATA [--budgets 1m 5m] [--only NAME …] [--seeds 0 1 2]
+        [--out rows.json]
 
 DATA: a folder with the folders sst, ud-english-ewt and ptb. Each training is a command of its own,
 with one thread and no recipe named: `elman train --data … --budget …`. Its wall-clock time and the
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import product
 from pathlib import Path
 
 from elman.training.budget import Budget
@@ -47,16 +49,18 @@ def elman(*arguments):
     return json.loads(done.stdout), seconds, processor, done.stderr
 
 
-def measure(name, path, measure_name, budget, folder):
-    run = str(folder / f"{name}-{budget}".replace(" ", "-"))
+def measure(name, path, measure_name, budget, seed, folder):
+    run = str(folder / f"{name}-{budget}-{seed}".replace(" ", "-"))
     trained, seconds, processor, said = elman(
-        *("train", "--data", path, "--out", run, "--budget", budget, "--threads", "1")
+        *("train", "--data", path, "--out", run, "--budget", budget),
+        *("--seed", str(seed), "--threads", "1"),
     )
     tested, *_ = elman("evaluate", run, "--data", path, "--split", "test")
     validation = trained["validation"]
     return {
         "data": name,
         "budget": budget,
+        "seed": seed,
         "seconds": round(seconds, 1),
         "processor": round(processor, 1),
         "used": trained["budget"]["used"],
@@ -82,18 +86,19 @@ def shown(row, name):
 
 def table(rows):
     yield (
-        "| data | budget | seconds | of the budget | processor seconds | recipe, width | epochs "
-        "| teraflop | validation | test |"
+        "| data | budget | seed | seconds | of the budget | processor seconds | recipe, width "
+        "| epochs | teraflop | validation | test |"
     )
-    yield "|---|---:|---:|---:|---:|---|---:|---:|---:|---:|"
+    yield "|---|---:|---:|---:|---:|---:|---|---:|---:|---:|---:|"
     for row in rows:
         share = row["seconds"] / Budget.parse(row["budget"]).seconds
         chosen = dict(setting.split("=", 1) for setting in row["settings"])
         width = chosen.get("model.hidden_size", "as in the recipe")
         early = " (ended early)" if row["ended_early"] else ""
         yield (
-            f"| {row['data']} | {row['budget']} | {row['seconds']:.0f} | {share:.0%}{early} "
-            f"| {row['processor']:.0f} | `{row['recipe']}`, {width} | {row['epochs']:.2f} "
+            f"| {row['data']} | {row['budget']} | {row.get('seed', 0)} "
+            f"| {row['seconds']:.0f} | {share:.0%}{early} | {row['processor']:.0f} "
+            f"| `{row['recipe']}`, {width} | {row['epochs']:.2f} "
             f"| {row['teraflop']:.2f} | {shown(row, 'validation')} | {shown(row, 'test')} |"
         )
 
@@ -103,20 +108,20 @@ def main():
     parser.add_argument("data", type=Path)
     parser.add_argument("--budgets", nargs="+", default=["1m", "5m"])
     parser.add_argument("--only", nargs="+", default=[*DATA])
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     parser.add_argument("--out", type=Path, default=Path("budgets.json"))
     asked = parser.parse_args()
     rows = json.loads(asked.out.read_text()) if asked.out.exists() else []
-    done = {(row["data"], row["budget"]) for row in rows}
+    done = {(row["data"], row["budget"], row.get("seed", 0)) for row in rows}
     with tempfile.TemporaryDirectory() as folder:
-        for name in asked.only:
-            path, measure_name = DATA[name]
-            for budget in asked.budgets:
-                if (name, budget) in done:
-                    continue
-                found = measure(name, str(asked.data / path), measure_name, budget, Path(folder))
-                rows.append(found)
-                asked.out.write_text(json.dumps(rows, indent=1))
-                print(json.dumps(found), file=sys.stderr, flush=True)
+        for name, budget, seed in product(asked.only, asked.budgets, asked.seeds):
+            if (name, budget, seed) in done:
+                continue
+            path, measured = DATA[name]
+            found = measure(name, str(asked.data / path), measured, budget, seed, Path(folder))
+            rows.append(found)
+            asked.out.write_text(json.dumps(rows, indent=1))
+            print(json.dumps(found), file=sys.stderr, flush=True)
     print("\n".join(table(rows)))
 
 

@@ -176,3 +176,13 @@ def test_it_learns_facts(tmp_path: Path) -> None:
     assert model.answer("What has Zelda?", "Karl took the hat. Zelda took the new key.").text == (
         "the new key"
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("passages", [17, 84])  # 102 and 504 questions
+def test_the_recipe_learns_from_few_questions(passages: int, tmp_path: Path) -> None:
+    """No setting is changed; some names of the test never come in training."""
+    data = write_facts(tmp_path / "facts", train=passages, valid=30, test=100)
+    model: Any = elman.train("answerer", data=str(data))
+    assert model.facts["training"]["ended_early"]  # all answers of the validation were right
+    assert model.evaluate(str(data)).exact_match > 0.95

@@ -60,7 +60,10 @@ def test_stops_leave_no_trace(data: str, tmp_path: Path) -> None:
     assert differences(outcome(tmp_path / "straight"), outcome(tmp_path / "stopped")) == []
 
 
-@pytest.mark.parametrize("name", ["classifier", "tagger", "chunker", "answerer", "translator"])
+ADAPTING = ["classifier", "tagger", "chunker", "answerer", "translator", "translator-no-attention"]
+
+
+@pytest.mark.parametrize("name", [*ADAPTING, "summariser", "captioner"])
 def test_epochs_and_batch_sizes_that_are_given_are_meant(name: str) -> None:
     assert load_recipe(name).training.min_steps > 0
     assert load_recipe(name).training.patience > 0

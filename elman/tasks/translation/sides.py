@@ -26,7 +26,7 @@ from elman.text import guess_tokenizer, tokenizer_from_data, tokenizer_to_data, 
 from elman.text.tokenizer import TextConfig, Tokenizer
 from elman.text.words import Words
 
-# The default of text.min_count. Words seen once become <unk>, which would otherwise never be trained.
+# Defaults of text.min_count. Words seen once become <unk>, which would otherwise never be trained.
 # Sub-words are merged only if the result is frequent, so little data gives a small vocabulary of
 # tokens that can be learned: 2,000 pairs of Multi30k give 1,200 tokens, 29,000 give 5,000.
 _MIN_COUNTS = {"words": 2, "bpe": 10}
