@@ -124,7 +124,7 @@ class Need:
                 )
 
 
-def foretell(
+def estimate_need(
     ids: np.ndarray, *, order: int, eos_id: int, context: str, tokens: int | None = None
 ) -> Need:
     """The need of a text (of `tokens` tokens, if the ids are a sample), from its beginning."""

@@ -94,7 +94,7 @@ class Task(ABC):
     recipe: ClassVar[str]  # the name of a recipe for it
     part: ClassVar[str]  # the file of a run folder with everything learned besides weights
     trained_class: ClassVar[type[Trained]] = Trained
-    counts: ClassVar[bool] = False  # whether it is trained by counting
+    by_counting: ClassVar[bool] = False  # whether it is trained by counting
 
     def __init__(self, config: RunConfig) -> None:
         self.config = config
@@ -249,7 +249,7 @@ def train(
 
 def _check_counting(task: Any, recipe: str, machine: Machine, counts: bool) -> None:
     """Refuse options of count models for other ones."""
-    if not task.counts and (counts or machine.counting != Resources()):
+    if not task.by_counting and (counts or machine.counting != Resources()):
         raise InputError(
             f"{recipe}: is not a count model; leave out --counts, --engine, --memory and --master"
         )

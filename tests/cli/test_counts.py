@@ -103,11 +103,11 @@ def test_what_does_not_fit_is_refused(call: Any, tmp_path: Path) -> None:
         result = call(*train, *arguments)
         assert result.code == 2, arguments
         assert said in result.err, result.err
-    result = call(
-        "train", "small", "--data", "data", "--out", str(tmp_path / "run"), "--memory", "2G"
-    )
-    assert result.code == 2
-    assert "is not a count model" in result.err
+    for recipe in ("small", "tagger", "word2vec"):
+        options = ("--data", "data", "--out", str(tmp_path / "run"), "--memory", "2G")
+        result = call("train", recipe, *options)
+        assert result.code == 2
+        assert "is not a count model" in result.err
     assert call("evaluate", out, "--data", "data").code == 2
 
 

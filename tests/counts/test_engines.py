@@ -186,3 +186,21 @@ def test_the_order_of_words_in_a_file(tmp_path: Path) -> None:
     assert rows["w2"].tolist() == [0, 2, 3]
     assert rows["w1"].tolist() == [3, 3, 2]
     assert rows[COUNT].tolist() == [1, 1, 2]
+
+
+def test_words_before_an_ngram(engine: Engine, tmp_path: Path) -> None:
+    """6 comes after two words; nothing comes before the start of a line."""
+    rows = [np.array([-1, 0]), np.array([0, 5]), np.array([5, 6])]
+    write_rows(tmp_path / "one.parquet", rows, {COUNT: np.array([1, 1])})
+    rows = [np.array([-1, 0, 0]), np.array([0, 5, 7]), np.array([7, 6, 6])]
+    write_rows(tmp_path / "two.parquet", rows, {COUNT: np.array([1, 4, 2])})
+    files = [tmp_path / "one.parquet", tmp_path / "two.parquet"]
+    longest = engine.merge(files, 3, tmp_path / "3.parquet")
+    pairs = engine.shorten(longest, 2, tmp_path / "2.parquet")
+    words = engine.shorten(pairs, 1, tmp_path / "1.parquet")
+    (found,) = (batch for file in pairs for batch in read_rows(file))
+    table = np.stack([found[name] for name in ("w2", "w1", COUNT, "before")], axis=1)
+    assert table.tolist() == [[0, 5, 1, 0], [0, 7, 1, 0], [5, 6, 5, 1], [7, 6, 2, 1]]
+    (found,) = (batch for file in words for batch in read_rows(file))
+    table = np.stack([found[name] for name in ("w1", COUNT, "before")], axis=1)
+    assert table.tolist() == [[5, 1, 1], [6, 7, 2], [7, 1, 1]]

@@ -14,7 +14,7 @@ import pytest
 
 import elman
 from elman.counts import resources
-from elman.counts.resources import Resources, foretell
+from elman.counts.resources import Resources, estimate_need
 from elman.errors import InputError
 from elman.tasks.language_modelling import large_counts
 from elman.text.grammar import grammar_text
@@ -121,10 +121,10 @@ def test_tables_in_files_live_as_long_as_the_model(
 
 
 def test_a_text_grows_like_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The foretold number of n-grams is close to the real one, and not below it."""
+    """The estimated number of n-grams is close to the real one, and not below it."""
     draws = np.random.default_rng(0).zipf(1.4, 200_000) % 5000
     monkeypatch.setattr(resources, "_SAMPLE", 20_000)
-    told = foretell(draws, order=3, eos_id=0, context="line")
+    told = estimate_need(draws, order=3, eos_id=0, context="line")
     monkeypatch.setattr(resources, "_SAMPLE", len(draws))
-    real = foretell(draws, order=3, eos_id=0, context="line")
+    real = estimate_need(draws, order=3, eos_id=0, context="line")
     assert real.ngrams <= told.ngrams < 1.4 * real.ngrams

@@ -18,7 +18,7 @@ import numpy as np
 from elman.config import as_data, build
 from elman.counts.engines import MEMORY
 from elman.counts.estimate import IMPORTED, NgramConfig
-from elman.counts.resources import foretell, memory_of, need_of
+from elman.counts.resources import estimate_need, memory_of, need_of
 from elman.counts.shards import row_count
 from elman.errors import InputError
 from elman.evaluation.measures import MeasureTable
@@ -54,7 +54,7 @@ class Counting(TextTask):
     """Count and smooth in one go: there are no steps, so nothing to resume."""
 
     recipe = "ngram"
-    counts = True
+    by_counting = True
 
     def training_lines(self, facts: dict[str, Any]) -> list[str | MeasureTable]:
         """The n-grams of every order, with their discounts."""
@@ -130,9 +130,9 @@ class Counting(TextTask):
                 eos_id=tokenizer.eos_id,
                 progress=order.told,
             )
-        order.told("foretelling the size")
+        order.told("estimating the size")
         where = {"eos_id": tokenizer.eos_id, "context": settings.context}
-        foretell(ids, order=settings.order, **where).check(cache_folder(), order.out)
+        estimate_need(ids, order=settings.order, **where).check(cache_folder(), order.out)
         files = until_saved.enter_context(
             counted_text(ids, settings, resources, eos_id=tokenizer.eos_id, told=order.told)
         )
@@ -193,8 +193,8 @@ class Counting(TextTask):
         tokens = round(len(ids) / order.share)
         engine = order.machine.counting.choose(tokens, settings.order)
         place = {"eos_id": task.tokenizer.eos_id, "context": settings.context}
-        order.told("foretelling the size")
-        need = foretell(ids, order=settings.order, tokens=tokens, **place)
+        order.told("estimating the size")
+        need = estimate_need(ids, order=settings.order, tokens=tokens, **place)
         on_disk = engine != MEMORY
         sample = ids[:_SAMPLE]
         started = time.perf_counter()
