@@ -98,16 +98,29 @@ def with_transformers(folder: Path, model: TrainedModel, lines: list[str]) -> tu
 
 
 def with_minicons(folder: Path, model: TrainedModel, lines: list[str]) -> list[tuple[str, float]]:
-    """Words of minicons, with and without its correction of word boundaries."""
+    """Words of minicons, with and without its correction of word boundaries.
+
+    Its boundaries are tokens that begin with a space, and special tokens. Ours are also tokens that
+    begin with a tab or other white space, so the corrected words are compared twice: with our
+    boundaries, and with theirs.
+    """
     import transformers
     from minicons import scorer
 
     module = transformers.AutoModelForCausalLM.from_pretrained(str(folder), dtype=torch.float32)
     fast = transformers.AutoTokenizer.from_pretrained(str(folder))
     theirs = scorer.IncrementalLMScorer(module.eval(), "cpu", tokenizer=fast)
-    table = model.surprisal_table(lines, base=math.e, entropy=False)
+    begins = np.zeros(len(model.tokenizer), dtype=bool)
+    begins[theirs.bow_subword_idx] = True
     found = []
-    for column, corrects in (("surprisal_uncorrected", False), ("surprisal", True)):
+    for column, corrects, boundaries in (
+        ("surprisal_uncorrected", False, "our"),
+        ("surprisal", True, "our"),
+        ("surprisal", True, "its"),
+    ):
+        if boundaries == "its":
+            model.tokenizer.__dict__["begins_word"] = begins
+        table = model.surprisal_table(lines, base=math.e, entropy=False)
         scores = []
         for line in lines:
             (words,) = theirs.word_score_tokenized(
@@ -121,8 +134,8 @@ def with_minicons(folder: Path, model: TrainedModel, lines: list[str]) -> list[t
             for a, b in zip(one[:-1], other[:-1], strict=True)
         ]
         last = [abs(one[-1] - other[-1]) for one, other in zip(ours, scores, strict=True)]
-        found += [(f"{column}, words within lines", max(inner))]
-        found += [(f"{column}, last words", max(last))]
+        found += [(f"{column}, {boundaries} boundaries, words within lines", max(inner))]
+        found += [(f"{column}, {boundaries} boundaries, last words", max(last))]
     return found
 
 

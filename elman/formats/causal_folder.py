@@ -40,12 +40,13 @@ def _load_module(name: str, folder: Path) -> Any:
         raise InputError(
             f"hf:{name}: Hugging Face models need transformers: pip install 'elman[transformers]'"
         ) from None
+    library: Any = transformers
     quiet = logging.getLogger("transformers")
     level = quiet.level
     quiet.setLevel(logging.ERROR)
-    transformers.utils.logging.disable_progress_bar()
+    library.utils.logging.disable_progress_bar()
     try:
-        module, found = transformers.AutoModelForCausalLM.from_pretrained(
+        module, found = library.AutoModelForCausalLM.from_pretrained(
             str(folder),
             local_files_only=True,
             trust_remote_code=False,

@@ -107,10 +107,10 @@ class CausalModel(LanguageModel):
             return state
         full = lengths >= self.positions
         rows, others = full.nonzero()[:, 0], (~full).nonzero()[:, 0]
-        again = select(state, rows)
-        ids = again[1][:, -(self.positions // 2) :]  # type: ignore[index]
-        fresh = self._forward(ids, self._nothing(len(rows)), last_only=True)[1]
-        fresh = (again[0], *fresh[1:])  # the prediction still saw the whole window
+        again: Any = select(state, rows)
+        ids = again[1][:, -(self.positions // 2) :]
+        _, read = self._forward(ids, self._nothing(len(rows)), last_only=True)
+        fresh: State = (again[0], *read[1:])  # the prediction still saw the whole window
         joined = join([select(state, others), fresh]) if len(others) else fresh
         return _trimmed(select(joined, torch.cat([others, rows]).argsort()))
 
@@ -134,9 +134,10 @@ class CausalModel(LanguageModel):
         """The log probabilities after each id, (B, T, V), and the state after them."""
         from transformers import DynamicCache  # an extra
 
-        _, before, mask, layers = state
+        parts: Any = state
+        _, before, mask, layers = parts
         cached = [tensor.transpose(1, 2) for tensor in layers]
-        whole = torch.cat([mask, torch.ones_like(ids, dtype=torch.bool)], dim=1)  # type: ignore[list-item]
+        whole = torch.cat([mask, torch.ones_like(ids, dtype=torch.bool)], dim=1)
         options: dict[str, Any] = {}
         if self._takes_positions:
             options["position_ids"] = _lengths(state)[:, None] + torch.arange(ids.shape[1])
@@ -154,7 +155,7 @@ class CausalModel(LanguageModel):
             for layer in found.past_key_values.layers
             for tensor in (layer.keys, layer.values)
         )
-        ids = torch.cat([before, ids], dim=1)  # type: ignore[list-item]
+        ids = torch.cat([before, ids], dim=1)
         return log_probs, (log_probs[:, -1], ids, whole, kept)
 
 
@@ -166,7 +167,8 @@ def _lengths(state: State) -> torch.Tensor:
 
 def _trimmed(state: State) -> State:
     """The state without columns that are padding in all rows."""
-    log_probs, ids, mask, layers = state
-    first = int(mask.any(0).long().argmax())  # type: ignore[union-attr]
+    parts: Any = state
+    log_probs, ids, mask, layers = parts
+    first = int(mask.any(0).long().argmax())
     rest = map_state(lambda tensor: tensor[:, first:], (ids, mask, layers))
     return (log_probs, *rest)
