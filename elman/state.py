@@ -2,6 +2,10 @@
 
 Models take a state and return a new one; they never store it. So selecting rows (beam search),
 cutting the gradient (truncated back-propagation) and counting rows are one generic line each.
+
+Some tensors have time as their second dimension: the keys and values of a transformer. Where two
+states of different lengths are joined or combined, the shorter one is padded with zeros on the
+left.
 """
 
 from __future__ import annotations
@@ -30,7 +34,7 @@ def combine(
     """The same nesting with `function` applied to the tensors of two states."""
     if isinstance(first, tuple):
         return tuple(combine(function, a, b) for a, b in zip(first, second, strict=True))
-    return function(first, second)  # type: ignore[arg-type]  # of the same nesting
+    return function(*_same_length([first, second]))  # type: ignore[list-item]  # same nesting
 
 
 def select(state: State, rows: torch.Tensor) -> State:
@@ -63,7 +67,22 @@ def join(states: list[State]) -> State:
 
     if isinstance(states[0], tuple):
         return tuple(join([state[part] for state in states]) for part in range(len(states[0])))
-    return torch.cat(states)  # type: ignore[arg-type]  # one tensor, so all are
+    return torch.cat(_same_length(states))  # type: ignore[arg-type]  # one tensor, so all are
+
+
+def _same_length(parts: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Tensors with equal second dimensions, padded with zeros on the left."""
+    lengths = {part.shape[1] for part in parts if part.dim() > 1}
+    if len(lengths) < 2:
+        return parts
+    return [_padded(part, max(lengths) - part.shape[1]) for part in parts]
+
+
+def _padded(part: torch.Tensor, missing: int) -> torch.Tensor:
+    import torch
+
+    padding = part.new_zeros((len(part), missing, *part.shape[2:]))
+    return torch.cat([padding, part], dim=1)
 
 
 def named_tensors(state: State, name: str) -> dict[str, torch.Tensor]:

@@ -47,6 +47,7 @@ class Mixture(LanguageModel):
         horizons = [model.horizon for model in models]
         self.horizon = None if None in horizons else max(h for h in horizons if h is not None)
         self.resets_at_lines = all(model.resets_at_lines for model in models)
+        self.reads = "; ".join(dict.fromkeys(model.reads for model in models if model.reads))
         # The vectors come from the first model that has vectors.
         self._vectors_of = next((n for n, model in enumerate(models) if model.has_vectors), None)
         self.has_vectors = self._vectors_of is not None

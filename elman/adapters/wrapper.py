@@ -34,6 +34,7 @@ class Wrapper(LanguageModel):
         self.vocabulary_size = model.vocabulary_size
         self.horizon = model.horizon
         self.resets_at_lines = model.resets_at_lines
+        self.reads = model.reads
         self.has_vectors = model.has_vectors
         self.has_attention = model.has_attention
 

@@ -205,10 +205,11 @@ def measure_document(
     log_probs = score_ids(model, ids, eos_id=eos_id, reading=reading, progress=progress)
     _refuse_divergence(model, log_probs, document.name)
     anew = reading.reset == "line" or model.resets_at_lines
+    state = "every line by itself" if anew else "state carried from line to line"
     protocol = Protocol(
         unit=tokenizer.name + (", lower case" if tokenizer.lowercase else ""),
         vocabulary_size=len(tokenizer),
-        state="every line by itself" if anew else "state carried from line to line",
+        state=", ".join([state, model.reads] if model.reads else [state]),
         unknown="" if tokenizer.unknown_id is None else "what is unknown counts as <unk>",
         text=f"{document.name} sha256:{document.sha256()[:12]}",
         normalise="" if tokenizer.normaliser.form == "none" else tokenizer.normaliser.form,

@@ -38,6 +38,8 @@ class LanguageModel(ABC):
     # (0 / 0): `predict` gives every token the probability zero, so the row sums to zero instead of
     # one, and `undefined` is true there.
     always_defined: bool = True
+    # How the model reads a text, if that is not obvious; part of the protocol of a measurement.
+    reads: str = ""
     # Whether predictions come from a hidden vector; then `vector` gives it.
     has_vectors: bool = False
     # Whether the model attends to a source; then `attention` gives the weights.

@@ -133,9 +133,10 @@ def load_served(runs: Sequence[str]) -> Served:
 
 def as_served(name: str, trained: Any, path: Path | None = None) -> ServedModel:
     """Prepare a trained model for serving under a name."""
-    created = 0 if path is None else int((path / MANIFEST).stat().st_mtime)
+    has_manifest = path is not None and (path / MANIFEST).exists()  # else it is no run folder
+    created = int((path / MANIFEST).stat().st_mtime) if path is not None and has_manifest else 0
     served = trained.for_serving(name)  # messages use this name and do not expose the path
-    return ServedModel(name, served, created, served.questions, path)
+    return ServedModel(name, served, created, served.questions, path if has_manifest else None)
 
 
 def last_part(place: Any) -> str | None:

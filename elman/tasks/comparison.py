@@ -139,7 +139,7 @@ def compare(
         raise InputError(f"draws={draws}: must be at least 1")
     first, *others = runs
     for other in others:
-        if type(other) is not type(first):
+        if not (isinstance(other, type(first)) or isinstance(first, type(other))):
             raise InputError(
                 f"{first.name} is {first.about} and {other.name} is {other.about}; compare runs of "
                 "one task"

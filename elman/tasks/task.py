@@ -27,6 +27,7 @@ from elman.recipes import RunConfig, load_recipe
 from elman.runs.claim import refuse_existing
 from elman.runs.folder import read_run
 from elman.runs.lock import Lock, only_writer
+from elman.tasks.places import find_place
 from elman.tasks.pretrained import with_vector_size
 from elman.tasks.recipe_choice import choose_recipe
 from elman.tasks.saved_runs import (
@@ -326,8 +327,14 @@ def same_corpus(path: Path, saved: Trained, data: str) -> Corpus:
 def load(path: str | Path, kind: type[Kind] = Trained) -> Kind:  # type: ignore[assignment]
     """Load a run folder with its best weights; every file is checked first.
 
-    `kind` is the expected class, such as `TrainedTagger`; a different one is refused.
+    `kind` is the expected class, such as `TrainedTagger`; a different one is refused. A name like
+    `hf:FOLDER` opens a model from elsewhere (`places.py`).
     """
+    if (place := find_place(path)) is not None:
+        opened: Any = place[0](place[1])
+        if not isinstance(opened, kind):
+            raise InputError(f"{path}: is {opened.about}, not {kind.about}")
+        return opened
 
     def check(name: str, file: Path, contents: dict[str, Any]) -> None:
         check_kind(str(path), kind_in(contents), kind)  # before weights are read

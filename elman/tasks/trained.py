@@ -50,16 +50,21 @@ class Trained:
     @property
     def questions(self) -> dict[str, Question]:
         """The questions that it can answer, by name."""
-        every = TASKS[MODELS[self.config.kind].task].load_questions()
+        every = TASKS[self._task_name()].load_questions()
         return {name: question for name, question in every.items() if question.able(self)}
 
     def question(self, name: str) -> Question:
         """One question by name; the others are not imported."""
-        every = TASKS[MODELS[self.config.kind].task].load_questions()
+        every = TASKS[self._task_name()].load_questions()
         if name in every and every[name].able(self):
             found: Question = every[name]
             return found
         raise self._unsupported(name)
+
+    def _task_name(self) -> str:
+        """The name of its task in TASKS."""
+        name: str = MODELS[self.config.kind].task
+        return name
 
     def _unsupported(self, command: str) -> InputError:
         known = ", ".join(["evaluate", *self.questions])

@@ -27,6 +27,13 @@ TOKENIZERS = Registry(
     group="tokenizers",
 )
 
+# Tokenizers of models from elsewhere, as in `hf:FOLDER`. Without a folder, they cannot be trained.
+PRETRAINED_TOKENIZERS = Registry(
+    "pretrained tokenizer",
+    {"hf": "elman.text.pretrained:PretrainedTokenizer"},
+    group="pretrained_tokenizers",
+)
+
 # In tokenized English only abbreviations end in a mark: 3 % of the words of the Penn Treebank. In
 # raw English the last word of every clause does too: about 15 %.
 _MOST_ATTACHED_MARKS = 0.06
@@ -38,7 +45,15 @@ def train_tokenizer(text: str, config: TextConfig) -> tuple[Tokenizer, np.ndarra
     """Fit the configured tokenizer to a text; return it with the ids of that text."""
     no_surrogates(text)
     name = guess_tokenizer(text) if config.tokenizer == "auto" else config.tokenizer
-    return TOKENIZERS.choose(name).learn(text, config)
+    return choose_tokenizer(name).learn(text, config)
+
+
+def choose_tokenizer(name: str) -> type[Tokenizer]:
+    """The class of a tokenizer: of a kind like `bpe`, or of a place like `hf:FOLDER`."""
+    place = name.partition(":")[0]
+    registry = PRETRAINED_TOKENIZERS if place in PRETRAINED_TOKENIZERS else TOKENIZERS
+    found: type[Tokenizer] = registry.choose(place if registry is PRETRAINED_TOKENIZERS else name)
+    return found
 
 
 def guess_tokenizer(text: str) -> str:
@@ -61,7 +76,7 @@ def tokenizer_from_data(data: dict[str, Any]) -> Tokenizer:
     data = dict(data)
     try:
         normaliser = normaliser_from_data(data.pop("normalise", None))
-        tokenizer: Tokenizer = TOKENIZERS.choose(data.pop("tokenizer")).from_data(data)
+        tokenizer: Tokenizer = choose_tokenizer(data.pop("tokenizer")).from_data(data)
         tokenizer.normaliser = normaliser
         return tokenizer
     except (KeyError, TypeError, ValueError) as error:

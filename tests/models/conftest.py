@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+import tiny_transformers
 import torch
 import translators
 
@@ -186,7 +187,17 @@ ADAPTED: dict[str, Callable[[], LanguageModel]] = {
     for kind, settings in BASES
     if goes_around(kind, written)
 }
-ALL = {name: partial(fit, *chosen) for name, chosen in KINDS.items()} | ADAPTED
+CAUSAL = {  # with windows of 8 tokens, so that the texts of the checks fill them
+    f"causal-{name}": partial(tiny_transformers.make_causal, name, SIZE, 8)
+    for name in tiny_transformers.ARCHITECTURES
+    if tiny_transformers.INSTALLED
+}
+CAUSAL |= {
+    f"{name}-{written}": lambda build=build, written=written: adapt(build(), [written], around())
+    for name, build in CAUSAL.items()
+    for written in ("mix:run=other,weight=0.4", "cache:weight=0.3,window=4")
+}
+ALL = {name: partial(fit, *chosen) for name, chosen in KINDS.items()} | ADAPTED | CAUSAL
 
 
 @pytest.fixture(params=ALL)

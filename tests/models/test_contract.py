@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from elman.models.causal import CausalModel
 from elman.models.contract import LanguageModel
 from elman.models.neural import NeuralModel
 from elman.runs.folder import read_run, write_run
@@ -24,7 +25,7 @@ def parts_of(model: LanguageModel) -> list[LanguageModel]:
 
 def same(model: LanguageModel, one: object, other: object) -> bool:
     """Whether two tensors or states agree: bit for bit, or up to rounding where a net is inside."""
-    exact = not any(isinstance(part, NeuralModel) for part in parts_of(model))
+    exact = not any(isinstance(part, NeuralModel | CausalModel) for part in parts_of(model))
     return all(
         torch.equal(first, second)
         if exact or not first.is_floating_point()

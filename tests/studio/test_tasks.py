@@ -21,7 +21,9 @@ TEXT = "the cat sees a dog .\nthe bird zzz"
 def test_surprisal(gives: Any, served: Served, model: str) -> None:
     data = gives("/v1/surprisal", model=model, text=TEXT)
     words = served.find(model).trained.surprisal(TEXT)
-    assert data["words"] == json.loads(json.dumps([vars(word) for word in words]))
+    answer = served.find(model).trained.ask("surprisal", text=TEXT)
+    assert data == json.loads(json.dumps(answer.to_data()))
+    assert [word["surprisal"] for word in data["words"]] == [word.surprisal for word in words]
     bits = gives("/v1/surprisal", model=model, text=TEXT, base=math.e)["words"][0]["surprisal"]
     assert bits == pytest.approx(words[0].surprisal * math.log(2))
 

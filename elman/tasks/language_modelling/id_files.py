@@ -28,7 +28,7 @@ from elman.atomic import flush, replacing
 from elman.errors import InputError
 from elman.runs.lock import take_lock
 from elman.text import (
-    TOKENIZERS,
+    choose_tokenizer,
     guess_tokenizer,
     tokenizer_from_data,
     tokenizer_to_data,
@@ -54,7 +54,7 @@ def learn_ids(document: Document, config: TextConfig, told: Told) -> tuple[Token
         name = config.tokenizer
         if name == "auto":
             name = guess_tokenizer(document.beginning(_SAMPLE))
-        kind = TOKENIZERS.choose(name)
+        kind = choose_tokenizer(name)
         settings = [name, config.vocabulary_size, config.min_count, config.lowercase]
         folder = _folder(document, [*settings, config.normalise])
         with _Files(folder, document, told) as writer:

@@ -1,0 +1,163 @@
+"""Agreement with other programs on 10,000 words: KenLM, torch, transformers and minicons.
+
+    python benchmarks/agreement.py PENN_TREEBANK_FOLDER
+
+Trains a 5-gram model and opens a small GPT-2 with random weights (nothing is downloaded). Each row
+compares elman with another program, word by word: the largest difference in nats. minicons and
+transformers read the same weights; KenLM reads the exported ARPA file; torch runs the loss of the
+model's own arrays by hand.
+"""
+
+import json
+import math
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+import numpy as np
+import torch
+
+import elman
+from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.task import load
+
+WORDS = 10_000
+
+
+def read_lines(data: Path) -> list[str]:
+    """Lines of the test text with 10,000 words together."""
+    lines, words = [], 0
+    for line in (data / "ptb.test.txt").read_text().splitlines():
+        if line.split():
+            lines.append(" ".join(line.split()))
+            words += len(line.split())
+        if words >= WORDS:
+            break
+    return lines
+
+
+def with_kenlm(data: Path, place: Path, lines: list[str]) -> tuple[int, float]:
+    import kenlm
+
+    counts = elman.train("ngram", data=str(data), kind=TrainedModel)
+    counts.export(place / "kn5.arpa")
+    theirs = kenlm.Model(str(place / "kn5.arpa"))
+    ours = counts.surprisal_table(lines, base=math.e, entropy=False).surprisal.to_numpy()
+    scores = [
+        -score * math.log(10)
+        for line in lines
+        for score, _, _ in [*theirs.full_scores(line, bos=True, eos=True)][:-1]
+    ]
+    return len(ours), float(np.abs(ours - np.array(scores)).max())
+
+
+def make_gpt2(place: Path, text: str) -> Path:
+    """A GPT-2 of random weights with a byte-level tokenizer of 2,000 tokens."""
+    import transformers
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+
+    library = Tokenizer(models.BPE())
+    library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    library.decoder = decoders.ByteLevel()
+    library.post_processor = processors.ByteLevel(trim_offsets=True)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    end = "<|endoftext|>"
+    trainer = trainers.BpeTrainer(
+        vocab_size=2000, special_tokens=[end], initial_alphabet=alphabet, show_progress=False
+    )
+    library.train_from_iterator([text], trainer)
+    torch.manual_seed(1)
+    config = transformers.GPT2Config(
+        vocab_size=2000, n_positions=512, n_embd=64, n_layer=3, n_head=4,
+        bos_token_id=0, eos_token_id=0, initializer_range=0.1,
+    )  # fmt: skip
+    transformers.GPT2LMHeadModel(config).eval().save_pretrained(place)
+    fast = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=library, bos_token=end, eos_token=end, unk_token=end
+    )
+    fast.save_pretrained(place)
+    return place
+
+
+def with_transformers(folder: Path, model: TrainedModel, lines: list[str]) -> tuple[int, float]:
+    """The loss of transformers, line by line."""
+    import transformers
+
+    module = transformers.AutoModelForCausalLM.from_pretrained(str(folder), dtype=torch.float32)
+    fast = transformers.AutoTokenizer.from_pretrained(str(folder))
+    table = model.surprisal_table(lines, base=math.e, entropy=False)
+    ours = table.groupby("sentence").surprisal_uncorrected.sum().to_numpy()
+    tokens = table.groupby("sentence").tokens.sum().to_numpy(dtype=float)
+    theirs = []
+    with torch.no_grad():
+        for line in lines:
+            ids = torch.tensor([[0, *fast(line, add_special_tokens=False)["input_ids"]]])
+            theirs.append(float(module.eval()(input_ids=ids, labels=ids).loss))
+    return len(table), float(np.abs(ours / tokens - np.array(theirs)).max())
+
+
+def with_minicons(folder: Path, model: TrainedModel, lines: list[str]) -> list[tuple[str, float]]:
+    """Words of minicons, with and without its correction of word boundaries.
+
+    Its boundaries are tokens that begin with a space, and special tokens. Ours are also tokens that
+    begin with a tab or other white space, so the corrected words are compared twice: with our
+    boundaries, and with theirs.
+    """
+    import transformers
+    from minicons import scorer
+
+    module = transformers.AutoModelForCausalLM.from_pretrained(str(folder), dtype=torch.float32)
+    fast = transformers.AutoTokenizer.from_pretrained(str(folder))
+    theirs = scorer.IncrementalLMScorer(module.eval(), "cpu", tokenizer=fast)
+    begins = np.zeros(len(model.tokenizer), dtype=bool)
+    begins[theirs.bow_subword_idx] = True
+    found = []
+    for column, corrects, boundaries in (
+        ("surprisal_uncorrected", False, "our"),
+        ("surprisal", True, "our"),
+        ("surprisal", True, "its"),
+    ):
+        if boundaries == "its":
+            model.tokenizer.__dict__["begins_word"] = begins
+        table = model.surprisal_table(lines, base=math.e, entropy=False)
+        scores = []
+        for line in lines:
+            (words,) = theirs.word_score_tokenized(
+                line, str.split, bow_correction=corrects, bos_token=True, surprisal=True
+            )
+            scores.append([score for _, score in words])
+        ours = [group.tolist() for _, group in table.groupby("sentence")[column]]
+        inner = [
+            abs(a - b)
+            for one, other in zip(ours, scores, strict=True)
+            for a, b in zip(one[:-1], other[:-1], strict=True)
+        ]
+        last = [abs(one[-1] - other[-1]) for one, other in zip(ours, scores, strict=True)]
+        found += [(f"{column}, {boundaries} boundaries, words within lines", max(inner))]
+        found += [(f"{column}, {boundaries} boundaries, last words", max(last))]
+    return found
+
+
+def main() -> None:
+    data = Path(sys.argv[1])
+    lines = read_lines(data)
+    warnings.simplefilter("ignore")
+    with tempfile.TemporaryDirectory() as temporary:
+        place = Path(temporary)
+        rows: list[tuple[str, float]] = []
+        count, apart = with_kenlm(data, place, lines)
+        rows.append((f"KenLM, {count:,} words", apart))
+        folder = make_gpt2(place / "gpt2", (data / "ptb.valid.txt").read_text())
+        model = load(f"hf:{folder}", TrainedModel)
+        count, apart = with_transformers(folder, model, lines)
+        rows.append((f"transformers, loss per token, {count:,} words", apart))
+        rows += [
+            (f"minicons, {what}", apart) for what, apart in with_minicons(folder, model, lines)
+        ]
+    for what, apart in rows:
+        print(json.dumps({"compared": what, "largest difference in nats": apart}))
+
+
+if __name__ == "__main__":
+    main()
