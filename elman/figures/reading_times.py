@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from elman.figures.colours import colour
 from elman.figures.files import new_figure, save_figure
 
 if TYPE_CHECKING:
     from elman.tasks.language_modelling.reading_results import ReadingResult, ReadingStudy
 
-_COLOURS = ("#333333", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#a6761d")
 _HATCHES = ("", "///", "...", "xx")
 
 
@@ -24,7 +24,7 @@ def draw_reading_times(study: ReadingStudy, path: Path) -> None:
     rows = len(study.results)
     figure, (gains, slopes, curves) = new_figure(15, max(4.2, 1.2 + 0.28 * rows), columns=3)
     runs = [*dict.fromkeys(result.run for result in study.results)]
-    colours = {run: _COLOURS[n % len(_COLOURS)] for n, run in enumerate(runs)}
+    colours = {run: colour(n) for n, run in enumerate(runs)}
     _draw_gains(gains, study, colours)
     single = [r for r in study.results if r.linearity is not None]
     _draw_slopes(slopes, study, single, colours)
