@@ -68,6 +68,13 @@ class Mixture(LanguageModel):
         done = [m.predict_all(ids, s) for m, s in zip(self.models, state, strict=True)]
         return self._mix([log_probs for log_probs, _ in done]), tuple(s for _, s in done)
 
+    def score_and_mass(
+        self, ids: torch.Tensor, state: State, members: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor, State]:
+        done = [m.score_and_mass(ids, s, members) for m, s in zip(self.models, state, strict=True)]
+        scores, masses, states = zip(*done, strict=True)
+        return self._mix([*scores]), self._mix([*masses]), tuple(states)
+
     def vector(self, state: State) -> torch.Tensor:
         assert self._vectors_of is not None, "no model of this mixture has hidden vectors"
         return self.models[self._vectors_of].vector(state[self._vectors_of])

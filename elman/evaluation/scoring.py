@@ -9,7 +9,8 @@ work is divided:
              t0 t1 t2 t3 t4 t5 | t6 … t11 | t12 … t17
                         └ read ┘ scored
 
-    line     every line is a row, from the initial state
+    line     every line is a row, from the initial state; lines of similar length are side by side,
+             and equal lines are scored once
 """
 
 from __future__ import annotations
@@ -84,8 +85,9 @@ def each_token(
 ) -> np.ndarray:
     """Apply `measure` to all ids; float64, same length: (N,) or (N, K)."""
     alone = model.resets_at_lines and model.horizon is None  # then it gives the same numbers
+    copies: list[tuple[ScoringRow, ScoringRow]] = []
     if reading.reset == "line" or alone:
-        rows = cut_lines(ids, eos_id)
+        rows, copies = _distinct(ids, cut_lines(ids, eos_id))
     else:
         rows = cut_stream(len(ids), model.horizon, reading.batch_size)
     result = np.empty(0)
@@ -102,7 +104,27 @@ def each_token(
                     result[begin:end] = own[: end - begin]
                     done += end - begin
                 progress(done, len(ids))
+    for row, original in copies:
+        result[row.first : row.last] = result[original.first : original.last]
+        progress(row.last - row.first, len(ids))
     return result
+
+
+def _distinct(
+    ids: np.ndarray, lines: list[ScoringRow]
+) -> tuple[list[ScoringRow], list[tuple[ScoringRow, ScoringRow]]]:
+    """The distinct lines by length, so that batches have little padding; and every further copy
+    of a line, with the first one.
+    """
+    written = ids.tobytes()
+    size = ids.itemsize
+    first: dict[bytes, ScoringRow] = {}
+    copies = []
+    for line in lines:
+        original = first.setdefault(written[size * line.first : size * line.last], line)
+        if original is not line:
+            copies.append((line, original))
+    return sorted(first.values(), key=lambda row: row.first - row.last), copies
 
 
 def cut_lines(ids: np.ndarray, eos_id: int) -> list[ScoringRow]:

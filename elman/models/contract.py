@@ -22,6 +22,9 @@ if TYPE_CHECKING:  # torch takes two seconds to import; counting words does not 
     from elman.state import State
 
 
+_NUMBERS = 1 << 22  # of distributions in memory at a time
+
+
 class LanguageModel(ABC):
     """A distribution over the next token, given everything read so far."""
 
@@ -73,6 +76,23 @@ class LanguageModel(ABC):
             distributions.append(self.predict(state))
             state = self.read(ids[:, t : t + 1], state)
         return torch.stack(distributions, dim=1), state
+
+    def score_and_mass(
+        self, ids: torch.Tensor, state: State, members: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor, State]:
+        """Like `score`, with the log probability before each id that the next one is in a set.
+
+        members: which ids are in the set, (V,) bool. Word boundaries are such a set.
+        """
+        import torch
+
+        scores, masses = [], []
+        at_once = max(1, _NUMBERS // (max(len(ids), 1) * self.vocabulary_size))
+        for piece in torch.split(ids, at_once, dim=1):
+            log_probs, state = self.predict_all(piece, state)
+            scores.append(log_probs.gather(2, piece[:, :, None])[:, :, 0])
+            masses.append(log_probs[:, :, members].logsumexp(2))
+        return torch.cat(scores, dim=1), torch.cat(masses, dim=1), state
 
     def vector(self, state: State) -> torch.Tensor:
         """The hidden vector that predicts the next token, (B, size), if the model has vectors."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from elman.counts.estimate import NgramConfig, estimate
+from elman.counts.masses import SetMass
 from elman.counts.smoothers import SMOOTHERS
 from elman.counts.tables import NOTHING, OrderTable, Tables
 from elman.models.contract import LanguageModel
@@ -43,6 +44,7 @@ class NGram(LanguageModel):
         cut = any(count > 1 for count in config.cutoffs)  # cut contexts back off
         smoothed = smoother is None or smoother.defined_if_unseen
         self.always_defined = smoothed or tables.order == 1 or cut
+        self._mass: tuple[bytes, SetMass] | None = None  # of the last set that was asked for
 
     @classmethod
     def fit(
@@ -116,6 +118,27 @@ class NGram(LanguageModel):
             return super().undefined(ids, state)  # type: ignore[return-value]
         rows = torch.cat([state, ids], dim=1).numpy()
         return torch.from_numpy(self._unseen(rows).copy()), self.read(ids, state)
+
+    def score_and_mass(  # type: ignore[override]
+        self, ids: torch.Tensor, state: torch.Tensor, members: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        import torch
+
+        rows = torch.cat([state, ids], dim=1).numpy()
+        contexts = np.lib.stride_tricks.sliding_window_view(rows[:, :-1], self.context_size, axis=1)
+        masses = self._mass_of(members.numpy()).log_masses(contexts.reshape(-1, self.context_size))
+        masses = masses.reshape(ids.shape)
+        if not self.always_defined:
+            masses[self._unseen(rows)] = -np.inf
+        log_probs, state = self.score(ids, state)
+        return log_probs, torch.from_numpy(masses), state
+
+    def _mass_of(self, members: np.ndarray) -> SetMass:
+        """The masses of a set; those of the last set are kept, with the contexts seen so far."""
+        key = members.tobytes()
+        if self._mass is None or self._mass[0] != key:
+            self._mass = key, SetMass(self.tables, members)
+        return self._mass[1]
 
     def predict_all(  # type: ignore[override]
         self, ids: torch.Tensor, state: torch.Tensor

@@ -114,6 +114,10 @@ class RawWords(Tokenizer):
             return bytes([number - _FIRST_BYTE])
         return self.tokens[number].encode()
 
+    def token_texts(self) -> list[str]:
+        # `decode` would take off the space at the start of a line.
+        return [self._bytes(number).decode(errors="replace") for number in range(len(self))]
+
     def _spans(self, text: str) -> Spans:
         matches = list(self._pieces.finditer(_LINE_START.sub(" ", text)))
         ids, lengths = self._spell([match.group() for match in matches])

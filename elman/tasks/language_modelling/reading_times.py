@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,7 @@ from elman.tasks.language_modelling.reading_results import (
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.language_modelling.word_predictors import (
     ENTROPY,
+    NEXT_WORD,
     SURPRISAL,
     WordPredictors,
     word_scores,
@@ -70,8 +71,9 @@ def study_reading_times(
         raise InputError(
             f"two runs are called {repeated.pop()}; name them: --run first=… --run second=…"
         )
+    next_word = any(name in one for one in options.predictors for name in NEXT_WORD)
     scores = {
-        name: word_scores(model, table.sentences, progress=progress)
+        name: word_scores(model, table.sentences, next_word=next_word, progress=progress)
         for name, model in zip(names, models, strict=True)
     }
     words = WordPredictors(table, counts, scores)
@@ -376,11 +378,11 @@ def _predictor_sets(
                 known = ", ".join(sorted({*scores} - {"unknown"}))
                 raise InputError(f"--predictors {name}: the models give {known}")
         return sets
-    names = [name for name in scores if name.startswith(SURPRISAL)]
-    alike: Callable[[str], bool] = lambda name: np.allclose(  # noqa: E731
-        scores[name], scores[names[0]], equal_nan=True
-    )
-    sets = [(name,) for name in names if name == names[0] or not alike(name)]
+    first, *further = [name for name in scores if name.startswith(SURPRISAL)]
+    different = [
+        name for name in further if not np.allclose(scores[name], scores[first], equal_nan=True)
+    ]
+    sets = [(name,) for name in (first, *different)]
     if ENTROPY in scores:
         sets += [(ENTROPY,), (SURPRISAL, ENTROPY)]
     return sets
