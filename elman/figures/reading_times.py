@@ -70,14 +70,12 @@ def _draw_slopes(
             capsize=3,
             markerfacecolor=None if result.predictors == "surprisal" else "white",
             color=colours[result.run],
-            label=_label(result),
         )
     names = ["this word", *(f"{back} back" for back in range(1, width))]
     axes.set_xticks(range(width), names)
     axes.axhline(0, color="#bbbbbb", linewidth=0.8)
     axes.set_ylabel(f"{_unit(study)} per bit of surprisal")
-    axes.set_title("slopes (± 1.96 standard errors)", fontsize=10)
-    axes.legend(fontsize=8)
+    axes.set_title("slopes (± 1.96 standard errors); colours as on the right", fontsize=10)
 
 
 def _draw_curves(
@@ -97,7 +95,8 @@ def _draw_curves(
 
 
 def _label(result: ReadingResult) -> str:
-    return result.run if result.predictors == "surprisal" else f"{result.run}: {result.predictors}"
+    kind = result.predictors.removeprefix("surprisal").replace("_", " ").strip()
+    return f"{result.run} ({kind})" if kind else result.run
 
 
 def _unit(study: ReadingStudy) -> str:
