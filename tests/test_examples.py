@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -52,27 +51,3 @@ def test_surnames(tmp_path: Path, corpus: Callable[[str], Path]) -> None:
     names, _, guesses = shown.partition("\n\n")
     assert [line.split()[0] for line in names.splitlines()] == ["Italian", "Japanese", "Russian"]
     assert [line.split()[1] for line in guesses.splitlines()] == ["Italian", "Japanese"]
-
-
-def test_reading_times_find_the_slopes_that_were_put_in(tmp_path: Path) -> None:
-    random = np.random.default_rng(0)
-    words = [f"w{number}" + "x" * (number % 5) for number in random.geometric(0.1, 3000)]
-    surprisal = random.gamma(4, 2, 3000)
-    unknown = random.random(3000) < 0.02
-    times = 300 + 0.5 * surprisal + random.normal(0, 5, 3000)
-    times[1:] += 2.0 * surprisal[:-1]
-    times[2:] += 1.0 * surprisal[:-2]
-    rows = zip(words, times, surprisal, unknown, strict=True)
-    lines = [f"1\t{word}\t{time}\t{bits}\t{int(oov)}" for word, time, bits, oov in rows]
-    header = "item\tword\trt\tsurprisal_lm\tunknown_lm"
-    (tmp_path / "joined.tsv").write_text("\n".join([header, *lines]))
-    (tmp_path / "text.txt").write_text(" ".join(words))
-    shown = run(
-        "reading_times.py", "joined.tsv", "--time", "rt", "--frequencies", "text.txt",
-        folder=tmp_path,
-    )  # fmt: skip
-    assert f"{unknown.sum():,} out of vocabulary" in shown
-    slopes = [
-        float(line.split(" ms")[0].split()[-1]) for line in shown.splitlines() if " ms" in line
-    ]
-    assert slopes == pytest.approx([0.5, 2.0, 1.0], abs=0.1)

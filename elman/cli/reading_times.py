@@ -147,7 +147,7 @@ def _print(study: ReadingStudy) -> None:
     left_out = "".join(f"; {number:,} {reason}" for reason, number in study.left_out.items())
     print(f"{study.rows:,} rows: {study.used:,} used{left_out and '; left out'}{left_out[1:]}")
     if study.subjects:
-        print(f"{study.subjects:,} subjects, each with a random intercept")
+        print(f"subjects: {study.subjects:,}, each with a random intercept")
     print()
     places = [*range(study.protocol["spillover"] + 1)]
     shown = ["this word", *(f"{back} back" for back in places[1:])]
@@ -177,7 +177,10 @@ def _print(study: ReadingStudy) -> None:
 
 
 def _row(result: ReadingResult, places: list[int]) -> list[Any]:
-    slopes = [f"{one.value:+.3f} ({one.t:+.1f})" for one in result.coefficients[: len(places)]]
+    slopes = [
+        "–" if math.isnan(one.value) else f"{one.value:+.3f} ({one.t:+.1f})"
+        for one in result.coefficients[: len(places)]
+    ]
     bend, linearity = ["", ""], result.linearity
     if linearity is not None:
         bend = [f"{linearity.held_out:+.4f}", f"{linearity.p_value:.2g}"]

@@ -58,7 +58,9 @@ def fit(predictors: np.ndarray, values: np.ndarray, groups: Sequence[str] | None
     free = max(rows - columns, 1)
     covariance = np.linalg.pinv(predictors.T @ predictors) * variance * rows / free
     likelihood = -rows / 2 * (math.log(2 * math.pi * variance) + 1)
-    return Fit(coefficients, np.sqrt(np.diag(covariance)), variance, 0.0, likelihood, {})
+    return Fit(
+        coefficients, np.sqrt(np.maximum(np.diag(covariance), 0)), variance, 0.0, likelihood, {}
+    )
 
 
 def _fit_intercepts(predictors: np.ndarray, values: np.ndarray, groups: Sequence[str]) -> Fit:
@@ -83,7 +85,7 @@ def _fit_intercepts(predictors: np.ndarray, values: np.ndarray, groups: Sequence
 
     ratio = _best(lambda log_ratio: solve(math.exp(log_ratio))[0])
     likelihood, coefficients, information, variance = solve(ratio)
-    errors = np.sqrt(np.diag(np.linalg.pinv(information)) * variance)
+    errors = np.sqrt(np.maximum(np.diag(np.linalg.pinv(information)), 0) * variance)
     between = ratio * variance
     shrunk = ratio / (1 + sizes * ratio)
     expected = shrunk * (sums[:, columns] - sums[:, :columns] @ coefficients)
@@ -110,6 +112,14 @@ def _best(likelihood: Callable[[float], float]) -> float:
             of_two = likelihood(two)
     middle = (low + high) / 2
     return math.exp(middle) if middle > _SMALLEST + 1e-6 else 0.0
+
+
+def is_singular(predictors: np.ndarray) -> bool:
+    """Whether a predictor is a sum of others, so that slopes are not defined."""
+    sizes = np.linalg.norm(predictors, axis=0)
+    if not sizes.all():
+        return True
+    return bool(np.linalg.matrix_rank(predictors / sizes) < predictors.shape[1])
 
 
 def held_out(

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from elman.figures.colours import colour
 from elman.figures.files import new_figure, save_figure
 
 if TYPE_CHECKING:
     from elman.evaluation.pair_accuracy import Score
     from elman.tasks.language_modelling.minimal_pairs import PairScores
 
-_COLOURS = ("#333333", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#a6761d")
 _MOST = 30  # paradigms; more are drawn by phenomenon
 
 
@@ -39,13 +39,14 @@ def draw_accuracies(scores: Sequence[PairScores], path: Path) -> None:
 def _draw_curves(axes: Any, scores: Sequence[PairScores]) -> None:
     for number, run in enumerate(scores):
         points = [one for one in run.by_attractors if one.items]
-        places = [int(one.name) + 0.04 * (number - len(scores) / 2) for one in points]
+        places = [int(one.name) + 0.06 * (number - (len(scores) - 1) / 2) for one in points]
         shares, errors = _heights(points)
-        colour = _COLOURS[number % len(_COLOURS)]
-        axes.errorbar(places, shares, errors, fmt="o-", capsize=3, color=colour, label=run.run)
+        axes.errorbar(
+            places, shares, errors, fmt="o-", capsize=3, color=colour(number), label=run.run
+        )
     axes.axhline(50, color="#bbbbbb", linestyle="--", linewidth=0.8)
     axes.set_xticks(sorted({int(one.name) for run in scores for one in run.by_attractors}))
-    axes.set_ylim(0, 102)
+    axes.set_ylim(-4, 104)
     axes.set_xlabel("attractors between subject and verb")
     axes.set_ylabel("accuracy, % (lines: 95 %)")
 
@@ -56,8 +57,9 @@ def _draw_rows(axes: Any, names: Sequence[str], groups: Sequence[Sequence[Score]
         kept = [(place, one) for place, one in enumerate(scores) if one.items]
         shares, errors = _heights([one for _, one in kept])
         places = [place + (number - (len(groups) - 1) / 2) * step for place, _ in kept]
-        colour = _COLOURS[number % len(_COLOURS)]
-        axes.errorbar(shares, places, xerr=errors, fmt="o", markersize=4, color=colour, label=name)
+        axes.errorbar(
+            shares, places, xerr=errors, fmt="o", markersize=4, color=colour(number), label=name
+        )
     axes.set_yticks(range(len(groups[0])), [one.name for one in groups[0]], fontsize=8)
     axes.invert_yaxis()
     axes.axvline(50, color="#bbbbbb", linestyle="--", linewidth=0.8)

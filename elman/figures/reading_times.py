@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from elman.figures.colours import colour
 from elman.figures.files import new_figure, save_figure
 
 if TYPE_CHECKING:
     from elman.tasks.language_modelling.reading_results import ReadingResult, ReadingStudy
 
-_COLOURS = ("#333333", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#a6761d")
 _HATCHES = ("", "///", "...", "xx")
 
 
@@ -24,7 +24,7 @@ def draw_reading_times(study: ReadingStudy, path: Path) -> None:
     rows = len(study.results)
     figure, (gains, slopes, curves) = new_figure(15, max(4.2, 1.2 + 0.28 * rows), columns=3)
     runs = [*dict.fromkeys(result.run for result in study.results)]
-    colours = {run: _COLOURS[n % len(_COLOURS)] for n, run in enumerate(runs)}
+    colours = {run: colour(n) for n, run in enumerate(runs)}
     _draw_gains(gains, study, colours)
     single = [r for r in study.results if r.linearity is not None]
     _draw_slopes(slopes, study, single, colours)
@@ -70,14 +70,12 @@ def _draw_slopes(
             capsize=3,
             markerfacecolor=None if result.predictors == "surprisal" else "white",
             color=colours[result.run],
-            label=_label(result),
         )
     names = ["this word", *(f"{back} back" for back in range(1, width))]
     axes.set_xticks(range(width), names)
     axes.axhline(0, color="#bbbbbb", linewidth=0.8)
     axes.set_ylabel(f"{_unit(study)} per bit of surprisal")
-    axes.set_title("slopes (± 1.96 standard errors)", fontsize=10)
-    axes.legend(fontsize=8)
+    axes.set_title("slopes (± 1.96 standard errors); colours as on the right", fontsize=10)
 
 
 def _draw_curves(
@@ -97,7 +95,8 @@ def _draw_curves(
 
 
 def _label(result: ReadingResult) -> str:
-    return result.run if result.predictors == "surprisal" else f"{result.run}: {result.predictors}"
+    kind = result.predictors.removeprefix("surprisal").replace("_", " ").strip()
+    return f"{result.run} ({kind})" if kind else result.run
 
 
 def _unit(study: ReadingStudy) -> str:

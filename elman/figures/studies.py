@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from elman.figures.colours import colour
 from elman.figures.files import new_figure, save_figure
 
 if TYPE_CHECKING:
     from elman.experiments.lengths import Lengths
     from elman.experiments.regimes import RegimeResult, RegimeRun
 
-_COLOURS = ("#333333", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#a6761d")
 _FEWEST = 30  # own words needed at a position to draw it
 _MARKS = "os^Dvx*"
 
@@ -66,7 +66,7 @@ def _bar(
         [result.mean(value) for result in results],
         0.38,
         yerr=np.nan_to_num([result.error(value) for result in results]),
-        color=[_colour(number) for number in range(len(results))],
+        color=[colour(number) for number in range(len(results))],
         hatch=hatch,
         edgecolor="white",
     )
@@ -80,16 +80,12 @@ def _curves(axes: Any, results: Sequence[RegimeResult]) -> None:
             for seeds in by_place
             if min(seed.words for seed in seeds) >= _FEWEST
         ]
-        axes.plot(*zip(*shown, strict=True), marker="o", markersize=3, color=_colour(number))
+        axes.plot(*zip(*shown, strict=True), marker="o", markersize=3, color=colour(number))
         axes.lines[-1].set_label(result.regime)
     axes.axhline(0, color="#bbbbbb", linewidth=0.8)
     axes.set_xlabel("words before it in the sentence (the last: that many or more)")
     axes.set_ylabel("exposure bias, nats per word")
     axes.legend(fontsize=7)
-
-
-def _colour(number: int) -> str:
-    return _COLOURS[number % len(_COLOURS)]
 
 
 def draw_lengths(lengths: Lengths, path: Path) -> None:
@@ -100,7 +96,7 @@ def draw_lengths(lengths: Lengths, path: Path) -> None:
         axes.plot(
             places,
             run.by_length,
-            color=_colour(number),
+            color=colour(number),
             marker=_MARKS[number % len(_MARKS)],
             markersize=5,
             label=f"{run.name} ({run.whole:.{lengths.digits}f} on all)",

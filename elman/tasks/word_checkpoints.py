@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from elman.errors import InputError
-from elman.runs.claim import claimed
-from elman.runs.folder import explained, fill
+from elman.runs.folder import write_run
 from elman.training.checkpoints import arrays
 from elman.training.trainer import Trainer
 from elman.training.word_counts import checkpoint_name, parse_word_counts
@@ -53,7 +52,6 @@ class WordCheckpoints:
         `files`: those that every checkpoint of the run shares.
         """
         place = folder / FOLDER / checkpoint_name(words)
-        place.parent.mkdir(exist_ok=True)
         own = {**facts, "validation": None, "words_seen": words}
         own["training"] = {**facts["training"], "finished": True, "checkpoint": True}
         contents = {
@@ -61,9 +59,7 @@ class WordCheckpoints:
             "facts.json": own,
             "weights.safetensors": arrays(trainer.weights_to_validate()),
         }
-        with explained(place, contents), claimed(place, overwrite=True) as claim:
-            fill(claim.folder, contents)
-            claim.publish()
+        write_run(place, contents, overwrite=True)
 
 
 def make_checkpoints(trainer: Trainer, facts: dict[str, Any]) -> WordCheckpoints | None:

@@ -62,7 +62,7 @@ def read_pair_table(document: Document, columns: Mapping[str, str]) -> PairFile:
 
 
 def is_pair_table(document: Document) -> bool:
-    """Whether a table has columns of pairs by their usual names."""
+    """Whether a table has pairs: columns with their usual names, or sentences with [two|forms]."""
     separator = table_separator(document)
     if separator in (None, "{"):
         return False
@@ -70,7 +70,8 @@ def is_pair_table(document: Document) -> bool:
         name.strip().lower() for name in document.text.split("\n", 1)[0].split(str(separator))
     ]
     found = {role for role, known in _ROLES.items() if {*known} & {*header}}
-    return {"good", "bad"} <= found
+    marked = "sentence" in found and _FORMS.search(document.text) is not None
+    return marked or {"good", "bad"} <= found
 
 
 def read_gold(text: Document, gold: Document) -> PairFile:

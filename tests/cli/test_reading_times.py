@@ -67,7 +67,7 @@ def test_the_table_for_people(says: Any, table: Path) -> None:
         "reading-times", "times.tsv", "--run", "words", "--predictors", "surprisal",
         "--columns", "subject=subject", "--draws", "100",
     )  # fmt: skip
-    assert "8 subjects, each with a random intercept" in shown
+    assert "subjects: 8, each with a random intercept" in shown
     row = next(line for line in shown.splitlines() if line.startswith("words"))
     assert row.split()[1] == "surprisal"
 
@@ -87,3 +87,26 @@ def test_refusals(call: Any, table: Path, arguments: list[str], message: str) ->
     result = call("reading-times", "times.tsv", "--run", "words", *arguments)
     assert result.code == 2
     assert message in result.err
+
+
+def test_what_cannot_be_told_is_not_told(call: Any, place: Path, table: Path) -> None:
+    rows = [f"{n // 10}\t{'cat' if n % 10 < 5 else 'dog'}\t{300 + n % 7}\t5" for n in range(300)]
+    header = "item\tword\trt\tsame"
+    (place / "plain.tsv").write_text("\n".join([header, *rows]) + "\n")
+    refused = call("reading-times", "plain.tsv", "--run", "words", "--columns", "time=same")
+    assert refused.code == 2
+    assert "all times are the same" in refused.err
+    twice = call("reading-times", "plain.tsv", "--run", "a=words", "--run", "a=letters")
+    assert twice.code == 2
+    assert "two runs are called a" in twice.err
+    unknown = [row.replace("cat", "yak").replace("dog", "gnu") for row in rows]
+    (place / "plain.tsv").write_text("\n".join([header, *unknown]) + "\n")
+    result = call(
+        "reading-times", "plain.tsv", "--run", "words", "--keep-unknown", "--draws", "50",
+        "--predictors", "surprisal", "--spillover", "0", "--json",
+    )  # fmt: skip
+    assert result.code == 0, result.err
+    data = json.loads(result.out)
+    # Every word has the same length, so the length is a multiple of the constant.
+    assert data["results"][0]["coefficients"][0]["value"] is None
+    assert any("no slopes" in one for one in data["notes"])

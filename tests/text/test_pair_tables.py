@@ -75,5 +75,7 @@ def test_unusable_rows_are_reported_and_counted() -> None:
 
 def test_only_tables_with_pairs_are_tables_of_pairs() -> None:
     assert is_pair_table(Document("p.tsv", "good\tbad\nx\ty\n"))
+    assert is_pair_table(Document("p.tsv", "sentence\tattractors\nit [is|are]\t1\n"))
+    assert not is_pair_table(Document("p.tsv", "sentence\tattractors\nit is\t1\n"))
     assert not is_pair_table(Document("p.tsv", "good\tscore\nx\t1\n"))
     assert not is_pair_table(Document("p.jsonl", '{"good": 1, "bad": 2}\n'))

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,16 @@ from typing import Any
 import numpy as np
 
 from elman.errors import InputError
-from elman.evaluation.bootstrap import Measure, PairedBootstrap, resample, share_of
+from elman.evaluation.bootstrap import FEWEST, Measure, PairedBootstrap, resample, share_of
 from elman.evaluation.measures import Progress, silent
-from elman.evaluation.regression import Fit, fit, held_out, likelihood_ratio_p, natural_spline
+from elman.evaluation.regression import (
+    Fit,
+    fit,
+    held_out,
+    is_singular,
+    likelihood_ratio_p,
+    natural_spline,
+)
 from elman.tasks.language_modelling.reading_results import (
     Coefficient,
     Linearity,
@@ -37,6 +44,7 @@ from elman.tasks.language_modelling.reading_results import (
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.language_modelling.word_predictors import (
     ENTROPY,
+    NEXT_WORD,
     SURPRISAL,
     WordPredictors,
     word_scores,
@@ -59,8 +67,13 @@ def study_reading_times(
     """Regress reading times on the predictors of every model; `counts`: frequencies of words."""
     options = options or ReadingOptions()
     names = short_names([model.name for model in models])
+    if repeated := {name for name in names if names.count(name) > 1}:
+        raise InputError(
+            f"two runs are called {repeated.pop()}; name them: --run first=… --run second=…"
+        )
+    next_word = any(name in one for one in options.predictors for name in NEXT_WORD)
     scores = {
-        name: word_scores(model, table.sentences, progress=progress)
+        name: word_scores(model, table.sentences, next_word=next_word, progress=progress)
         for name, model in zip(names, models, strict=True)
     }
     words = WordPredictors(table, counts, scores)
@@ -72,6 +85,8 @@ def study_reading_times(
             f"({reasons or 'there are no more'}); give more words, fewer words of spill-over, or "
             "keep unknown words"
         )
+    if len({table.rows[row].time for row in rows.tolist()}) == 1:
+        raise InputError(f"{table.name}: all times are the same; name another column of times")
     return _Study(table, words, rows, options).run(left_out)
 
 
@@ -128,6 +143,7 @@ class _Study:
         self.groups = [row.subject for row in chosen] if table.has_subjects else None
         self.blocks = _number_blocks(words.sentence[self.place], words.position[self.place])
         self.folds = _make_folds(words.sentence[self.place], self.blocks, options)
+        self._undefined: list[str] = []  # regressions without slopes
         one = np.ones((len(chosen), 1))
         self.baseline = np.hstack([one, *(self.lagged(c) for c in words.controls.values())])
         self.baseline_fit = fit(self.baseline, self.times, self.groups)
@@ -161,8 +177,8 @@ class _Study:
                 bend += 1
             results.append(replace(result, low=low, high=high, linearity=linearity))
         differences = [
-            _difference(results[0], results[number], drawn.compare(0, number, 0))
-            for number in range(1, len(results))
+            _difference(results[one], results[two], drawn.compare(one, two, 0))
+            for one, two in _compared(results)
         ]
         return ReadingStudy(
             table=self.table.name,
@@ -191,7 +207,11 @@ class _Study:
         fitted = fit(predictors, self.times, self.groups)
         held = self.held_out(predictors)
         linearity, bent = None, None
-        if len(wanted) == 1 and wanted[0].startswith(SURPRISAL):
+        if is_singular(predictors):
+            undefined = np.full(predictors.shape[1], math.nan)
+            fitted = replace(fitted, coefficients=undefined, errors=undefined)
+            self._undefined.append(f"{run} {'+'.join(wanted)}")
+        elif len(wanted) == 1 and wanted[0].startswith(SURPRISAL):
             linearity, spline = self._bend(scores[wanted[0]], fitted)
             bent = None if spline is None else spline - held
             if bent is not None and linearity is not None:
@@ -269,6 +289,10 @@ class _Study:
                 "the baseline has no word frequency, so surprisal also explains what frequency "
                 "would; give --frequencies TEXT, or --columns frequency=NAME"
             )
+        for name in self._undefined:
+            yield f"{name}: no slopes, because a predictor is constant or a sum of others"
+        if (blocks := int(self.blocks.max()) + 1) < FEWEST:
+            yield f"the words are only {blocks} blocks of {_BLOCK}: do not trust the intervals"
         if not self.groups:
             yield (
                 "standard errors treat words as independent; with a column of subjects each gets "
@@ -307,6 +331,19 @@ def column_name(name: str, back: int) -> str:
     return f"{name}_{back}back" if back else name
 
 
+def _compared(results: Sequence[ReadingResult]) -> Iterator[tuple[int, int]]:
+    """The results to compare: every run with the first one, and the further surprisals of a run
+    with its first set of predictors.
+    """
+    own: dict[str, int] = {}
+    for number, result in enumerate(results):
+        own.setdefault(result.run, number)
+        if own[result.run] == number and number:
+            yield 0, number
+        elif own[result.run] != number and result.predictors.startswith(SURPRISAL):
+            yield own[result.run], number
+
+
 def _difference(
     first: ReadingResult, second: ReadingResult, found: PairedBootstrap
 ) -> ReadingDifference:
@@ -341,11 +378,11 @@ def _predictor_sets(
                 known = ", ".join(sorted({*scores} - {"unknown"}))
                 raise InputError(f"--predictors {name}: the models give {known}")
         return sets
-    names = [name for name in scores if name.startswith(SURPRISAL)]
-    alike: Callable[[str], bool] = lambda name: np.allclose(  # noqa: E731
-        scores[name], scores[names[0]], equal_nan=True
-    )
-    sets = [(name,) for name in names if name == names[0] or not alike(name)]
+    first, *further = [name for name in scores if name.startswith(SURPRISAL)]
+    different = [
+        name for name in further if not np.allclose(scores[name], scores[first], equal_nan=True)
+    ]
+    sets = [(name,) for name in (first, *different)]
     if ENTROPY in scores:
         sets += [(ENTROPY,), (SURPRISAL, ENTROPY)]
     return sets

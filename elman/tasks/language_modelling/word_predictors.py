@@ -14,12 +14,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from elman.evaluation.measures import Progress, silent
-from elman.evaluation.surprisal import part_surprisals
+from elman.evaluation.sentence_words import sentence_words
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.text.corpora import open_corpus
 from elman.text.reading_times import ReadingTable
 
 SURPRISAL, ENTROPY = "surprisal", "entropy"
+NEXT_WORD = ("next_word_entropy", "entropy_reduction")  # computed if they are asked for
 _MARKS = re.compile(r"^\W+|\W+$")
 _PARTS = re.compile(r"[-–—'’]+")
 
@@ -29,26 +30,25 @@ def word_scores(
     sentences: Sequence[Sequence[str]],
     *,
     base: float = 2.0,
-    entropy: bool = True,
+    next_word: bool = False,
     progress: Progress = silent,
 ) -> dict[str, np.ndarray]:
     """Columns of numbers for the words of all sentences, one after the other.
 
-    surprisal …   of the word       entropy   before it       unknown   1 if out of vocabulary
+    surprisal   of the whole word        surprisal_uncorrected   the sum over its tokens
+    entropy     before its first token   unknown                 1 if out of vocabulary
+
+    With `next_word`, also entropies over whole words (`evaluation/sentence_words.py`).
     """
-    found = part_surprisals(
-        model.model, model.tokenizer, sentences, entropy=entropy, progress=progress
-    )
-    parts = [part for sentence in found for part in sentence]
+    columns = sentence_words(
+        model.model, model.tokenizer, sentences, next_word=next_word, progress=progress
+    ).columns()
     unit = math.log(base)
-    names = [SURPRISAL, "surprisal_uncorrected", *([ENTROPY] if entropy else [])]
-    columns = {
-        name: np.array([math.nan if part is None else getattr(part, name) for part in parts]) / unit
-        for name in names
-        if any(hasattr(part, name) for part in parts)
+    return {
+        name: values if name == "unknown" else values / unit
+        for name, values in columns.items()
+        if name == "unknown" or name.startswith(SURPRISAL) or ENTROPY in name
     }
-    unknown = [float(part is not None and part.unknown) for part in parts]
-    return columns | {"unknown": np.array(unknown)}
 
 
 def count_frequencies(data: str) -> Counter[str]:
