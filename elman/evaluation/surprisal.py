@@ -20,6 +20,7 @@ from elman.evaluation.measures import Progress, Reading, silent
 from elman.evaluation.prefix_tree import score_lines
 from elman.evaluation.scoring import each_distribution
 from elman.models.contract import LanguageModel
+from elman.notebooks import Table, Tabular, records_table, shaded_html
 from elman.text.tokenizer import EOS, Tokenizer
 
 
@@ -38,6 +39,22 @@ class WordSurprisal:
     undefined: bool = False  # no probability, because of an unseen context (maximum likelihood)
 
 
+class SurprisalTable(list[WordSurprisal], Tabular):
+    """The rows of a text: coloured words in a notebook."""
+
+    def as_table(self) -> Table:
+        """One row per word."""
+        return records_table([vars(row) for row in self])
+
+    def _repr_html_(self) -> str:
+        words = [
+            ("\n" if row.word == EOS else row.word, row.surprisal, f"{row.surprisal:.2f}")
+            for row in self
+        ]
+        finite = [row.surprisal for row in self if math.isfinite(row.surprisal)]
+        return shaded_html(words, max(finite, default=0.0))
+
+
 def word_surprisals(
     model: LanguageModel,
     tokenizer: Tokenizer,
@@ -46,12 +63,12 @@ def word_surprisals(
     base: float = 2.0,
     reset: str = "line",
     progress: Progress = silent,
-) -> list[WordSurprisal]:
+) -> SurprisalTable:
     """The table of a text; `base` of the logarithm: 2 for bits, e for nats."""
     reading = Reading(reset)
     spans = tokenizer.typed_spans(text)
     if len(spans.ids) == 0:
-        return []
+        return SurprisalTable()
     log_probs, entropies, ranks = each_distribution(
         model, spans.ids, token_columns, tokenizer.eos_id, reading, progress
     ).T
@@ -62,7 +79,7 @@ def word_surprisals(
     firsts = np.flatnonzero(np.diff(rows, prepend=-1))
     lasts = [*firsts[1:], len(rows)]
     unit = math.log(base)
-    table = []
+    table = SurprisalTable()
     line, position = 1, 0
     for first, last in zip(firsts, lasts, strict=True):
         match = words[rows[first]]

@@ -94,10 +94,9 @@ def trace_model(model: NeuralModel) -> TracedModel:
         _compare(model, *graphs, weights, leaves)
         constants = _Constants()
         flat = [weights[name] for name in weights]
-        programs = [_Translation(graph, flat, constants).program() for graph in graphs]
-    return TracedModel(
-        *programs, [leaf.numpy() for leaf in leaves], len(evidence), constants.arrays
-    )
+        first_program, second = (_Translation(graph, flat, constants).program() for graph in graphs)
+    begin = [leaf.numpy() for leaf in leaves]
+    return TracedModel(first_program, second, begin, len(evidence), constants.arrays)
 
 
 def _rounded(model: NeuralModel) -> NeuralModel:

@@ -22,7 +22,7 @@ import numpy as np
 from elman.errors import InputError
 from elman.evaluation.measurement import Measurement
 from elman.evaluation.measures import Progress, Reading, silent
-from elman.evaluation.surprisal import Part, WordSurprisal, part_surprisals
+from elman.evaluation.surprisal import Part, SurprisalTable, WordSurprisal, part_surprisals
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.question import NAME, TEXT, Answer, Question, aligned_lines, asked
 from elman.text.reader import Document
@@ -57,6 +57,9 @@ class WordSurprisals(Answer):
     reset: str
     words: list[WordSurprisal]
     knows_all: bool  # the model has no <unk>
+
+    def _repr_html_(self) -> str:
+        return SurprisalTable(self.words)._repr_html_()
 
     def to_data(self) -> dict[str, Any]:
         words = [dict(vars(word)) for word in self.words]

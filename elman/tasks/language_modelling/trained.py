@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from elman.errors import InputError
 from elman.evaluation.measures import STREAM, Progress, Reading, silent
 from elman.models.contract import LanguageModel
+from elman.notebooks import count_in_notebook
 from elman.tasks.trained import Trained
 from elman.text.corpora import Corpus
 from elman.text.reader import Document, named
@@ -23,7 +24,7 @@ from elman.text.tokenizer import Tokenizer
 if TYPE_CHECKING:
     from elman.evaluation.accuracy import Accuracy, Counted
     from elman.evaluation.measurement import Measurement
-    from elman.evaluation.surprisal import WordSurprisal
+    from elman.evaluation.surprisal import SurprisalTable
     from elman.tasks.comparison import ScoredRun
     from elman.tasks.language_modelling.generation import Generated
     from elman.tasks.language_modelling.suggestion import Suggestion
@@ -81,6 +82,8 @@ class TrainedModel(Trained):
         if not accuracy and (after is not None or until is not None):
             raise InputError("--after and --until need --accuracy; give it too")
         counted = Counted(after, until) if accuracy else None  # refuses before the work
+        if progress is silent:
+            progress = count_in_notebook("tokens", silent)
         document = self.choose_split(self.open(data), split)
         found = self.measure(document, reading, progress)
         right = self.count_right(document, counted, reading, progress) if counted else None
@@ -177,7 +180,7 @@ class TrainedModel(Trained):
         base: float = 2.0,
         reset: str = "line",
         progress: Progress = silent,
-    ) -> list[WordSurprisal]:
+    ) -> SurprisalTable:
         """Surprisal, entropy and rank of every word of a text."""
         from elman.evaluation.surprisal import word_surprisals
 
