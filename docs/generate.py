@@ -62,6 +62,7 @@ FLOORS = [
     ("text and files", "#e8e8e8", {"text": "tokenizers, corpora", "runs": "run folders"}),
     ("settings", "#e8e8e8", {"registry": "components by name, and their options"}),
     ("", "#e8e8e8", {"config": "TOML and overrides"}),
+    ("", "#e8e8e8", {"notebooks": "tables in notebooks"}),
     (
         "foundations",
         "#e8e8e8",

@@ -22,8 +22,9 @@ import numpy as np
 import torch
 
 from elman.adapters import FitContext
-from elman.adapters.mixture import fit_weights, log
+from elman.adapters.mixture import log
 from elman.adapters.wrapper import Wrapper
+from elman.counts.merging import fit_weights
 from elman.errors import InputError
 from elman.models.contract import LanguageModel
 from elman.state import State

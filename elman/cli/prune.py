@@ -1,5 +1,7 @@
 """`elman arpa prune`: make a count model smaller."""
 
+from typing import Any
+
 from elman.cli.arguments import ArpaFile, Json, Overwrite, WholeNumber
 from elman.cli.output import note, print_json, print_table, stages
 from elman.tasks.language_modelling.count_models import prune_model
@@ -57,7 +59,9 @@ def prune(
         print_json(pruned.to_data())
         return
     after = pruned.ngrams + [0] * (len(pruned.ngrams_before) - len(pruned.ngrams))
-    rows = [[*row] for row in zip(range(1, 99), pruned.ngrams_before, after, strict=False)]
+    rows: list[list[Any]] = [
+        [*row] for row in zip(range(1, 99), pruned.ngrams_before, after, strict=False)
+    ]
     rows.append(["all", sum(pruned.ngrams_before), sum(after)])
     if pruned.tokens is not None:
         rows.append(["perplexity", pruned.perplexity_before, pruned.perplexity])

@@ -10,16 +10,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
+
+from elman.notebooks import Table, Tabular
 
 END = "<eos>"  # the last of a side that has it, in its place beside the words
 _WORD = re.compile(r"\S+")
 
 
 @dataclass(frozen=True)
-class AttentionMap:
+class AttentionMap(Tabular):
     """Weights (target, source) of one sentence; each row sums to one."""
 
     source: tuple[str, ...]
@@ -44,6 +47,26 @@ class AttentionMap:
     def pharaoh(self) -> str:
         """The links in the order of the source, as other tools read them."""
         return " ".join(f"{source}-{target}" for source, target in sorted(self.links))
+
+    def as_table(self) -> Table:
+        """One row per target word, one column per source word."""
+        rows = [
+            [word, *map(float, weights)]
+            for word, weights in zip(self.target, self.weights, strict=True)
+        ]
+        return Table(["", *self.source], rows)
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for word, weights in zip(self.target, self.weights, strict=True):
+            cells = "".join(
+                f'<td style="background:rgba(59,91,219,{float(weight):.3f})" '
+                f'title="{float(weight):.3f}">&nbsp;</td>'
+                for weight in weights
+            )
+            rows.append(f"<tr><th>{escape(word)}</th>{cells}</tr>")
+        head = "".join(f"<th>{escape(word)}</th>" for word in self.source)
+        return f"<table><tr><th></th>{head}</tr>{''.join(rows)}</table>"
 
     def to_data(self) -> dict[str, Any]:
         """Everything, as plain data."""

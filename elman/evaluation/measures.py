@@ -6,13 +6,14 @@ division at the end. A share of zero items is 0, as in scikit-learn.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from elman.errors import InputError
+from elman.notebooks import Table, Tabular
 
 # Called with progress: the newly finished tokens, and all tokens.
 Progress = Callable[[int, int], None]
@@ -57,7 +58,7 @@ class MeasureTable:
 SEEN = "the run was trained on this text; measure it on unseen text"
 
 
-class TaskMeasures(ABC):
+class TaskMeasures(Tabular):
     """Results of a task on a dataset."""
 
     @abstractmethod
@@ -67,6 +68,14 @@ class TaskMeasures(ABC):
     @abstractmethod
     def rows(self) -> list[tuple[str, Any]]:
         """Name and value of each measure, the main one first; shares are from 0 to 1."""
+
+    def as_table(self) -> Table:
+        """Name and value of each measure, for notebooks and data frames."""
+        return Table(["measure", "value"], self.rows())
+
+    def table_caption(self) -> str:
+        """The notes on how the numbers were measured."""
+        return "; ".join(self.footnotes())
 
     def main(self) -> tuple[str, float]:
         """The main measure, which comes first."""

@@ -22,6 +22,7 @@ from elman.evaluation.scoring import each_distribution
 from elman.evaluation.sentence_words import join_sentences
 from elman.evaluation.word_boundaries import TokenColumns, corrected, token_columns
 from elman.models.contract import LanguageModel
+from elman.notebooks import Table, Tabular, records_table, shaded_html
 from elman.text.tokenizer import EOS, Spans, Tokenizer
 
 
@@ -45,6 +46,22 @@ class WordSurprisal:
     word_rank: int | None = None  # rank among whole words; None if the beam cannot tell
 
 
+class SurprisalTable(list[WordSurprisal], Tabular):
+    """The rows of a text: coloured words in a notebook."""
+
+    def as_table(self) -> Table:
+        """One row per word."""
+        return records_table([vars(row) for row in self])
+
+    def _repr_html_(self) -> str:
+        words = [
+            ("\n" if row.word == EOS else row.word, row.surprisal, f"{row.surprisal:.2f}")
+            for row in self
+        ]
+        finite = [row.surprisal for row in self if math.isfinite(row.surprisal)]
+        return shaded_html(words, max(finite, default=0.0))
+
+
 def word_surprisals(
     model: LanguageModel,
     tokenizer: Tokenizer,
@@ -56,7 +73,7 @@ def word_surprisals(
     next_word: bool = False,
     beam: int = BEAM,
     progress: Progress = silent,
-) -> list[WordSurprisal]:
+) -> SurprisalTable:
     """The table of a text; `base` of the logarithm: 2 for bits, e for nats.
 
     entropy: False is faster, because no whole distribution is computed. next_word: also compute the
@@ -64,7 +81,7 @@ def word_surprisals(
     """
     spans = tokenizer.typed_spans(text)
     if len(spans.ids) == 0:
-        return []
+        return SurprisalTable()
     reading = Reading(reset, batch_size=1 if reset == "stream" else _SIDE_BY_SIDE)
     columns = TokenColumns(
         model, tokenizer, spans.ids, reading, entropy=entropy or next_word, progress=progress
@@ -77,7 +94,7 @@ def word_surprisals(
         predicted = predict_words(model, tokenizer, spans.ids, numbers, reset, beam)
         table = _with_next_words(table, predicted)
     unit = math.log(base)
-    return [_in_units(row, unit, entropy) for row in table]
+    return SurprisalTable(_in_units(row, unit, entropy) for row in table)
 
 
 def _words_of(text: str, spans: Spans) -> tuple[list[str], np.ndarray]:

@@ -71,6 +71,17 @@ EXPORTS = {
         needs=("words", "table"),
         guessed=True,
     ),
+    "pyctcdecode": ExportFormat(
+        "the folder of an n-gram model that pyctcdecode loads, for speech recognisers",
+        "elman.formats.pyctcdecode:write",
+        needs=("model.tables", "tokenizer.tokens"),
+        folder=True,
+    ),
+    "page": ExportFormat(
+        "one HTML file with suggestions and surprisal while typing, offline",
+        "elman.formats.page.writer:write",
+        needs=("model.predict", "tokenizer.tokens"),
+    ),
 }
 
 

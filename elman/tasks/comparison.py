@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from elman.errors import InputError
 from elman.evaluation.bootstrap import DRAWS, FEWEST, Measure, PairedBootstrap, Resampled, resample
+from elman.notebooks import Table, Tabular, records_table
 
 if TYPE_CHECKING:
     from elman.tasks.trained import Trained
@@ -86,7 +87,7 @@ class ComparedPair:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Tabular):
     """Runs compared on the same examples; as a sequence, the rows of the runs."""
 
     unit: str  # the name of the examples
@@ -105,6 +106,14 @@ class Comparison:
 
     def __getitem__(self, place: int) -> Any:
         return self.rows[place]
+
+    def as_table(self) -> Table:
+        """One row per run."""
+        return records_table([{"run": row.name, **row.cells()} for row in self.rows])
+
+    def table_caption(self) -> str:
+        """The examples."""
+        return f"{self.examples:,} {self.unit}"
 
     def to_data(self) -> dict[str, Any]:
         return {

@@ -18,13 +18,14 @@ programs.
 
 import math
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
 from elman.errors import InputError, nearest
 from elman.evaluation.measures import Progress, silent
+from elman.notebooks import Table, Tabular, records_table
 from elman.text.reader import Document
 
 TEXT = "text"  # one text: a command reads it from FILE, from standard input (-) or from --text
@@ -70,7 +71,7 @@ def asked_batch_size(what: str, default: int = 32) -> Any:
     return asked(about, default=default, at_least=1, terminal=True)
 
 
-class Answer(ABC):
+class Answer(Tabular):
     """The answer to a question: the same data for Python, --json and HTTP, and lines to print."""
 
     @abstractmethod
@@ -84,6 +85,16 @@ class Answer(ABC):
     def notes(self) -> list[str]:
         """Notes for the user, printed beside the answer."""
         return []
+
+    def as_table(self) -> Table:
+        """The first list of records in the data, for notebooks and data frames."""
+        data = self.to_data()
+        lists = [value for value in data.values() if _are_records(value)]
+        return records_table(lists[0] if lists else [data])
+
+
+def _are_records(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
 
 
 @dataclass(frozen=True)

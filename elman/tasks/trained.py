@@ -17,16 +17,17 @@ from elman.errors import InputError
 from elman.evaluation.measures import MeasureTable, Progress, TaskMeasures, silent
 from elman.formats import Exported
 from elman.models import MODELS
+from elman.notebooks import Table, Tabular
 from elman.recipes import RunConfig
 from elman.runs.folder import write_run
 from elman.tasks import TASKS
 from elman.tasks.comparison import ScoredRun
 from elman.tasks.exporting import export_run
 from elman.tasks.question import Answer, Question, make_request
-from elman.training.history import criterion
+from elman.training.history import Records, criterion, read_history
 
 
-class Trained:
+class Trained(Tabular):
     """A task with its trained model."""
 
     about: ClassVar[str] = "a trained model"  # its description in messages
@@ -143,6 +144,20 @@ class Trained:
         """A description of the model and its training, as plain data."""
         return {"name": self.name, **self.describe_model(), "training": self.facts}
 
+    def history(self) -> Records:
+        """The records of the training; empty for models that were not trained in steps."""
+        return read_history(self.folder)
+
+    def as_table(self) -> Table:
+        """The description of the model, for notebooks and data frames."""
+        described = {**self.describe_model(), **(self.facts.get("validation") or {})}
+        rows = [[name, _short(value)] for name, value in described.items() if name != "models"]
+        return Table(["", "value"], rows)
+
+    def table_caption(self) -> str:
+        """Its name and kind."""
+        return f"{self.name}: {self.about}"
+
     def summary(self) -> list[str | MeasureTable]:
         """The summary printed after a training: lines and tables."""
         facts = self.facts
@@ -169,3 +184,10 @@ class Trained:
     def next_command(self, run: str) -> str:
         """A command to try next with the run."""
         return f"elman evaluate {run} --data {self.facts['data']['name']}"
+
+
+def _short(value: Any) -> Any:
+    """A value in a cell: numbers as they are, lists in one line."""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return value if isinstance(value, int | float | str | None) else str(value)

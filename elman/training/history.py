@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from elman.errors import ElmanError
+from elman.notebooks import Table, Tabular, curve_html, records_table, table_html
 from elman.runs.parts import open_regular, parse_json
 
 HISTORY = "history.jsonl"
@@ -26,7 +27,26 @@ _AS_F1 = {"span_error": "F1 of spans", "label_error": "micro F1 of labels"}  # 1
 _HIGHEST = 1e100  # the largest value for a logarithmic axis
 
 
-def read_history(folder: Path) -> list[Record]:
+class Records(list[Record], Tabular):
+    """The records of a training: curves in a notebook."""
+
+    def as_table(self) -> Table:
+        """One row per record."""
+        return records_table(self)
+
+    def _repr_html_(self) -> str:
+        names = [*dict.fromkeys(name for record in self for name in record)]
+        lines = {
+            name: [
+                (record["epoch"], record[name]) for record in self if _is_number(record.get(name))
+            ]
+            for name in names
+            if name.endswith(("perplexity", "_error"))
+        }
+        return curve_html(lines) + table_html(self.as_table())
+
+
+def read_history(folder: Path) -> Records:
     """Every record of a run, up to the first invalid line, such as a last line that was cut off
     when the process was killed.
     """
@@ -34,8 +54,8 @@ def read_history(folder: Path) -> list[Record]:
         with open_regular(folder / HISTORY) as file:
             text = file.read().decode("utf-8", errors="replace")
     except FileNotFoundError:
-        return []
-    records = []
+        return Records()
+    records = Records()
     for line in text.splitlines():
         try:
             record = parse_json(line)

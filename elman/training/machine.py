@@ -16,6 +16,7 @@ from elman.counts.resources import Resources
 from elman.errors import DataWarning, InputError
 from elman.training.allocator import keep_memory
 from elman.training.history import Record
+from elman.training.notebook_progress import watch_in_notebook
 from elman.training.processes import Processes
 
 if TYPE_CHECKING:  # count models are trained without torch
@@ -35,7 +36,7 @@ class Machine:
     device: str = "cpu"
     threads: int | None = None  # None: the default of torch
     tensorboard: bool = False  # log to a folder `tensorboard` in the run folder
-    watch: Callable[[TrainingProgress], None] = lambda progress: None
+    watch: Callable[[TrainingProgress], None] = field(default_factory=watch_in_notebook)
     record: Callable[[Record], None] = lambda record: None  # gets every record of the history
     note: Callable[[str], None] = lambda message: None  # gets notes on the data, before training
     warn: Callable[[str], None] = _warn  # gets warnings about the data

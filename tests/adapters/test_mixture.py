@@ -8,8 +8,9 @@ import torch
 
 from elman.adapters.cache import Config as CacheConfig
 from elman.adapters.cache import UnigramCache
-from elman.adapters.mixture import Mixture, fit_weights
+from elman.adapters.mixture import Mixture
 from elman.counts.estimate import NgramConfig
+from elman.counts.merging import fit_weights
 from elman.errors import InputError
 from elman.models.ngram import NGram
 

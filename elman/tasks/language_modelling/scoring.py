@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from elman.evaluation.measurement import Measurement
 from elman.evaluation.measures import BEAM, Progress, Reading
-from elman.evaluation.surprisal import WordSurprisal
+from elman.evaluation.surprisal import SurprisalTable, WordSurprisal
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.question import NAME, TEXT, Answer, Question, aligned_lines, asked
 from elman.text.reader import Document
@@ -63,6 +63,9 @@ class WordSurprisals(Answer):
     words: list[WordSurprisal]
     knows_all: bool  # the model has no <unk>
     left_out: tuple[str, ...] = ()  # columns that were not requested
+
+    def _repr_html_(self) -> str:
+        return SurprisalTable(self.words)._repr_html_()
 
     def to_data(self) -> dict[str, Any]:
         words = [

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from elman.errors import InputError
 from elman.evaluation.measures import BEAM, STREAM, Progress, Reading, silent
 from elman.models.contract import LanguageModel
+from elman.notebooks import count_in_notebook
 from elman.tasks.trained import Trained
 from elman.text.corpora import Corpus
 from elman.text.reader import Document, named
@@ -24,7 +25,7 @@ from elman.text.tokenizer import Tokenizer
 if TYPE_CHECKING:
     from elman.evaluation.accuracy import Accuracy, Counted
     from elman.evaluation.measurement import Measurement
-    from elman.evaluation.surprisal import WordSurprisal
+    from elman.evaluation.surprisal import SurprisalTable
     from elman.tasks.comparison import ScoredRun
     from elman.tasks.language_modelling.generation import Generated
     from elman.tasks.language_modelling.suggestion import Suggestion
@@ -88,6 +89,8 @@ class TrainedModel(Trained):
         if not accuracy and (after is not None or until is not None):
             raise InputError("--after and --until need --accuracy; give it too")
         counted = Counted(after, until) if accuracy else None  # refuses before the work
+        if progress is silent:
+            progress = count_in_notebook("tokens", silent)
         document = self.choose_split(self.open(data), split)
         found = self.measure(document, reading, progress)
         right = self.count_right(document, counted, reading, progress) if counted else None
@@ -187,7 +190,7 @@ class TrainedModel(Trained):
         next_word: bool = False,
         beam: int = BEAM,
         progress: Progress = silent,
-    ) -> list[WordSurprisal]:
+    ) -> SurprisalTable:
         """Surprisal, entropy and rank of every word of a text.
 
         Without `entropy`, count models are much faster. With `next_word`, also compute the entropy

@@ -1,0 +1,200 @@
+"""Write a language model as one HTML file (`elman export RUN --to page FILE`).
+
+The file has three parts: the model and tokenizer as JSON, the weights as base64, and the runtime.
+Strings of the run are data in the JSON part only; `<`, `>`, `&` and the line separators of
+JavaScript are escaped there, so no token can end the script or begin another one.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import numpy as np
+import torch
+
+from elman.atomic import replacing
+from elman.cells.stepping import quantise_rows
+from elman.errors import InputError
+from elman.formats import Exported
+from elman.formats.page.step_program import Program, trace_model
+from elman.models.neural import NeuralModel
+from elman.models.ngram import NGram
+from elman.text.tokenizer import Tokenizer
+
+_SCRIPTS = ("program.js", "ngram.js", "corpus_form.js", "tokenizers.js", "session.js", "view.js")
+_TOKENIZERS = ("words", "raw-words", "characters", "bytes", "bpe", "unigram")
+_UNSAFE = {ord(mark): f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"}
+_LARGE = 20_000_000  # bytes of a page that phones load slowly
+
+
+def write(run: Any, path: Path) -> Exported:
+    """Write a run as one HTML file."""
+    if run.tokenizer.name not in _TOKENIZERS:
+        raise InputError(f"{run.name}: a page has no tokenizer {run.tokenizer.name!r}")
+    arrays = _Arrays()
+    model = _model_data(run, arrays)
+    data = {
+        "title": Path(run.name).name,
+        "about": _about(run),
+        "model": model,
+        "tokenizer": tokenizer_data(run.tokenizer),
+        "constants": arrays.entries,
+    }
+    parts = _parts() | {"model": embedded_json(data), "weights": arrays.text()}
+    page = Template(_asset("view.html")).substitute(parts)
+    try:
+        with replacing(path) as temporary:
+            temporary.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+    return Exported(
+        f"a page with {data['about']}", {"family": model["family"]}, _notes(len(page), model)
+    )
+
+
+def embedded_json(data: Any) -> str:
+    """JSON that cannot end the script element around it, nor be read as anything but data."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).translate(_UNSAFE)
+
+
+def tokenizer_data(tokenizer: Tokenizer) -> dict[str, Any]:
+    """Everything that `tokenizers.js` needs."""
+    data = tokenizer.to_data()
+    library = json.loads(data.pop("library")) if "library" in data else {}
+    return {
+        **data,
+        **({"model": library["model"]} if library else {}),
+        "kind": tokenizer.name,
+        "tokens": tokenizer.tokens,
+        "eosId": tokenizer.eos_id,
+        "unknownId": tokenizer.unknown_id,
+        "lowercase": tokenizer.lowercase,
+        "spaceBeforeWords": tokenizer.space_before_words,
+        "form": tokenizer.normaliser.form,
+        "typographic": tokenizer.normaliser.typographic,
+    }
+
+
+class _Arrays:
+    """Arrays in one block of bytes, each with its place."""
+
+    def __init__(self) -> None:
+        self.entries: list[dict[str, Any]] = []
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def add(self, array: np.ndarray) -> int:
+        """Add an array: a matrix that was rounded to eight bits as such, others as floats."""
+        scales = None
+        if array.dtype.kind in "fb" or array.dtype == np.int64:
+            array = array.astype(np.float32)
+            if array.ndim == 2 and array.size:
+                numbers, found = quantise_rows(torch.from_numpy(array))
+                if torch.equal(numbers * found[:, None], torch.from_numpy(array)):
+                    array, scales = numbers.numpy(), self._store(found.numpy())
+        entry = {
+            "kind": array.dtype.name,
+            "shape": array.shape,
+            "place": self._store(array),
+            "scales": scales,
+        }
+        self.entries.append(entry)
+        return len(self.entries) - 1
+
+    def _store(self, array: np.ndarray) -> int:
+        data = np.ascontiguousarray(array).tobytes()
+        place = self._size
+        self._parts.append(data + bytes(-len(data) % 4))  # each begins at a multiple of four
+        self._size += len(self._parts[-1])
+        return place
+
+    def text(self) -> str:
+        return base64.b64encode(b"".join(self._parts)).decode()
+
+
+def _model_data(run: Any, arrays: _Arrays) -> dict[str, Any]:
+    if isinstance(run.model, NGram):
+        return _ngram_data(run.model, arrays)
+    if isinstance(run.model, NeuralModel):
+        return _neural_data(run.model, arrays)
+    raise InputError(f"{run.name}: a page holds n-gram and neural language models only")
+
+
+def _neural_data(model: NeuralModel, arrays: _Arrays) -> dict[str, Any]:
+    traced = trace_model(model)
+    places = [arrays.add(constant) for constant in traced.constants]
+    return {
+        "family": "neural",
+        "read": _renumbered(traced.read, places),
+        "predict": _renumbered(traced.predict, places),
+        "begin": [arrays.add(leaf) for leaf in traced.begin],
+        "evidence": traced.evidence,
+        "eosId": model.eos_id,
+        "resetsAtLines": model.resets_at_lines,
+    }
+
+
+def _renumbered(program: Program, places: list[int]) -> dict[str, Any]:
+    def moved(part: Any) -> Any:
+        if isinstance(part, list):
+            return [moved(each) for each in part]
+        if isinstance(part, dict) and "c" in part:
+            return {"c": places[part["c"]]}
+        return part
+
+    steps = [[name, number, moved(parts)] for name, number, parts in program.steps]
+    return {"steps": steps, "outputs": moved(program.outputs)}
+
+
+def _ngram_data(model: NGram, arrays: _Arrays) -> dict[str, Any]:
+    """For each order: words, the first n-gram that extends each, log probabilities, weights."""
+    if not model.always_defined:
+        raise InputError("maximum likelihood leaves contexts undefined; a page needs smoothing")
+    tables = model.tables.tables
+    small = np.uint16 if model.vocabulary_size < 1 << 16 else np.uint32
+    orders = []
+    for number, table in enumerate(tables):
+        starts = None
+        if number + 1 < len(tables):
+            above = tables[number + 1].prefixes
+            starts = np.searchsorted(above, np.arange(len(table) + 1)).astype(np.uint32)
+        numbers = [
+            arrays.add(table.words.astype(small)),
+            None if starts is None else arrays.add(starts),
+            arrays.add(table.log_probs),
+            None if starts is None else arrays.add(table.log_backoffs),
+        ]
+        orders.append(numbers)
+    return {"family": "ngram", "orders": orders, "eosId": model.tables.eos_id}
+
+
+def _about(run: Any) -> str:
+    described = run.model.describe()
+    words = f"{run.model.vocabulary_size:,} tokens ({run.tokenizer.name})"
+    if "ngrams" in described:
+        ngrams = f"order {described['order']}, {sum(described['ngrams']):,} n-grams"
+        return f"an n-gram model: {ngrams}, {words}"
+    name = described.get("cell", described.get("model", run.config.kind))
+    return f"a neural model ({name}): {described['parameters']:,} parameters in 8 bits, {words}"
+
+
+def _notes(size: int, model: dict[str, Any]) -> tuple[str, ...]:
+    if size < _LARGE:
+        return ()
+    advice = "; elman arpa prune makes n-gram models smaller" if model["family"] == "ngram" else ""
+    return (f"the page has {size / 1e6:.0f} MB, which phones load slowly{advice}",)
+
+
+@cache
+def _asset(name: str) -> str:
+    return (files("elman.formats.page") / name).read_text(encoding="utf-8")
+
+
+def _parts() -> dict[str, str]:
+    return {"css": _asset("view.css"), "script": "\n".join(map(_asset, _SCRIPTS))}

@@ -1,0 +1,321 @@
+"""A model in one HTML file: the page predicts what elman predicts, in a real browser."""
+
+import copy
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from browser import Watched, opened_browser
+from tiny import sentences
+
+from elman.cells import CELLS
+from elman.errors import InputError
+from elman.formats.page.step_program import OPERATIONS
+from elman.formats.page.writer import embedded_json
+from elman.layers.outputs import OUTPUTS
+from elman.models.ngram import NGram
+from elman.models.weights import pack
+from elman.recipes import load_recipe
+from elman.tasks.language_modelling.counting import Counting
+from elman.tasks.language_modelling.task import LanguageModelling
+from elman.tasks.language_modelling.trained import TrainedModel
+from elman.text import TOKENIZERS
+from elman.text.tokenizer import TextConfig, Tokenizer
+from elman.text.words import Words
+
+TEXT = sentences(60, 0)
+TYPED = [
+    "",
+    "the",
+    "the cat sees",
+    "the cat sees a bird .\nthe dog",
+    "a zebra sees the",
+    "the  cat",
+]
+SMALL = ["model.hidden_size=6", "model.embedding_size=6", "model.num_layers=2"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with opened_browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def show(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    """Export a run and open the page; it must not complain nor request anything else."""
+    opened = []
+
+    def showing(trained: TrainedModel, **options: Any) -> Any:
+        path = tmp_path / "model.html"
+        trained.export(path, "page", overwrite=True)
+        watched = Watched(browser, f"file://{tmp_path}", **options)
+        opened.append(watched)
+        watched.page.goto(f"file://{path}")
+        watched.page.wait_for_function("document.documentElement.dataset.ready")
+        return watched.page
+
+    yield showing
+    for watched in opened:
+        assert watched.complaints == []
+        assert watched.elsewhere == []
+        watched.context.close()
+
+
+def _tokenizer(name: str = "words", text: str = TEXT, **settings: Any) -> Tokenizer:
+    return TOKENIZERS[name].train(text, TextConfig(tokenizer=name, **settings))
+
+
+def _network(*settings: str, tokenizer: Tokenizer | None = None) -> TrainedModel:
+    """A network of random weights, large enough to matter."""
+    words = tokenizer or _tokenizer()
+    config = load_recipe(
+        "quick", [*SMALL, "model.output=full", "model.output_options={}", *settings]
+    )
+    task = LanguageModelling(config, words)
+    model = task.fresh_model(words.encode(TEXT))
+    torch.manual_seed(1)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.5 * torch.randn_like(parameter))
+    return TrainedModel(task, model.eval(), {})
+
+
+def _count_model(tokenizer: Tokenizer | None = None, **settings: Any) -> TrainedModel:
+    words = tokenizer or _tokenizer()
+    config = load_recipe("ngram", [f"model.{name}={value}" for name, value in settings.items()])
+    size, eos_id = len(words), words.eos_id
+    model = NGram.fit(words.encode(TEXT), config.model, vocabulary_size=size, eos_id=eos_id)
+    return TrainedModel(Counting(config, words), model, {"model": model.facts()})
+
+
+def _probabilities(trained: TrainedModel, text: str) -> np.ndarray:
+    """By elman's run of eight bits, which reads whole texts with the rounded weights."""
+    model = copy.deepcopy(trained.model)
+    if hasattr(model, "load_arrays"):
+        model.load_arrays(pack(model.arrays()))
+    ids = torch.from_numpy(trained.tokenizer.encode_typed(text))[None]
+    with torch.inference_mode():
+        return model.predict(model.read(ids, model.start(1)))[0].exp().numpy()
+
+
+def _agrees(page: Any, trained: TrainedModel, texts: list[str] = TYPED) -> None:
+    found = page.evaluate("texts => texts.map(t => Array.from(elman.logProbs(t), Math.exp))", texts)
+    for text, probabilities in zip(texts, found, strict=True):
+        np.testing.assert_allclose(probabilities, _probabilities(trained, text), atol=1e-5)
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_every_cell_by_its_equations(cell: str, show: Callable[..., Any]) -> None:
+    trained = _network(f"model.cell={cell}")
+    _agrees(show(trained), trained)
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_every_output_works_or_is_refused(
+    output: str, show: Callable[..., Any], tmp_path: Path
+) -> None:
+    trained = _network(f"model.output={output}", "model.tied=false")
+    if output in ("maxent", "pointer"):
+        with pytest.raises(InputError, match="the runtime of a page has no operation"):
+            trained.export(tmp_path / "model.html", "page")
+        assert not (tmp_path / "model.html").exists()
+        return
+    _agrees(show(trained), trained)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ["model.context=line"],
+        ["model.layer_norm=true"],
+        ["model.connection=residual"],
+        ["model.connection=highway"],
+        ["model.zoneout=0.1"],
+        ["model.options.projection=3"],
+        ["model.options.cell_clip=0.5", "model.options.second_bias=true"],
+        ["model.hidden_size=[5,7,6]", "model.num_layers=3"],
+        ["model.input=characters", "model.tied=false"],
+        ["model.cell=elman", "model.options.activation=relu"],
+    ],
+    ids=lambda settings: settings[-1],
+)
+def test_other_networks(settings: list[str], show: Callable[..., Any]) -> None:
+    trained = _network(*settings)
+    _agrees(show(trained), trained)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"order": 1},
+        {"order": 2},
+        {"cutoffs": [1, 1, 2]},
+        {"context": "stream"},
+        {"smoothing": "katz"},
+    ],
+    ids=str,
+)
+def test_count_models(settings: dict[str, Any], show: Callable[..., Any]) -> None:
+    trained = _count_model(**settings)
+    _agrees(show(trained), trained)
+
+
+HARD = (
+    "He didn't see John's “house”, did he? (No.) It cost $3,000.50—or 50%!\n\n  two  spaces\tand"
+    " a tab naïve Straße ÉCOLE İstanbul 日本語 👍🏽 e\u0301 l'ami n't <unk> <eos2> a_b x-y 3.5 ..."
+    " !! ''\n"
+)
+
+
+@pytest.mark.parametrize("lowercase", [False, True])
+@pytest.mark.parametrize("name", ["words", "raw-words", "characters", "bytes", "bpe", "unigram"])
+def test_tokenizers_give_the_same_ids(name: str, lowercase: bool, show: Callable[..., Any]) -> None:
+    learned = TEXT + HARD.replace("👍🏽", "") * 3 + "l'ami n't 's , . ? ( ) % N\n" * 3
+    sizes = {"bpe": 330, "unigram": 120}
+    size = {"vocabulary_size": sizes[name]} if name in sizes else {}
+    tokenizer = _tokenizer(name, learned, lowercase=lowercase, **size)
+    page = show(_count_model(tokenizer, order=2))
+    texts = [
+        HARD,
+        *HARD.split("\n"),
+        *HARD.split(),
+        *TYPED,
+        " ",
+        "\n",
+        "a ",
+        " a",
+        "\na\n",
+        "zzz ööö",
+    ]
+    found = page.evaluate("texts => texts.map(t => elman.encode(t))", texts)
+    for text, ids in zip(texts, found, strict=True):
+        assert ids == tokenizer.encode_typed(text).tolist(), text
+
+
+@pytest.mark.parametrize("form", ["none", "nfc+quotes"])
+@pytest.mark.parametrize("quotes", ["''\"\"", "‘’“”"])
+def test_normalised_text_gives_the_same_ids(
+    form: str, quotes: str, show: Callable[..., Any]
+) -> None:
+    tokenizer = _tokenizer("characters", TEXT + HARD + quotes * 20, normalise=form)
+    text = 'e\u0301 \'tis “so” "he\'s" ‘it’ ("a")'
+    page = show(_count_model(tokenizer, order=2))
+    assert page.evaluate("t => elman.encode(t)", text) == tokenizer.encode_typed(text).tolist()
+
+
+@pytest.mark.parametrize("name", ["words", "raw-words", "characters", "bytes", "bpe", "unigram"])
+def test_suggestions_are_the_same(name: str, show: Callable[..., Any]) -> None:
+    sizes = {"bpe": 300, "unigram": 60}
+    size = {"vocabulary_size": sizes[name]} if name in sizes else {}
+    trained = _count_model(_tokenizer(name, TEXT, **size))
+    page = show(trained)
+    for text in ["the", "the ", "the cat", "the cat sees a bi", "the cat sees a bird .\n"]:
+        for complete in (False, True):
+            own = trained.suggest(text, top=5, complete=complete)
+            found = page.evaluate(
+                "([text, complete]) => elman.suggest(text, {top: 5, complete})", [text, complete]
+            )
+            expected = [one.probability for one in own]
+            # A beam spells other tokens: which of two equal spellings it drops is a coin toss.
+            close = 1e-4 if trained.tokenizer.whole_words else 0.03
+            assert [one["probability"] for one in found] == pytest.approx(
+                expected, rel=close, abs=1e-2 * close
+            )
+            ranked = {one.token: one.probability for one in own}
+            for one in found:  # words of equal probability may be in any order
+                lowest = min(expected)
+                assert one["token"] in ranked or one["probability"] == pytest.approx(
+                    lowest, rel=close
+                )
+
+
+@pytest.mark.parametrize("name", ["words", "characters", "bpe"])
+def test_surprisal_is_the_same(name: str, show: Callable[..., Any]) -> None:
+    trained = _count_model(
+        _tokenizer(name, TEXT, **({"vocabulary_size": 300} if name == "bpe" else {}))
+    )
+    text = "the cat sees a zebra .\nthe bird"
+    own = trained.surprisal(text, reset="stream")
+    found = show(trained).evaluate("t => elman.surprisal(t).words", text)
+    assert [one["word"].replace("\n", "<eos>") for one in found] == [one.word for one in own]
+    for one, right in zip(found, own, strict=True):
+        assert one["surprisal"] == pytest.approx(right.surprisal, abs=1e-4)
+        assert (one["tokens"], one["unknown"]) == (right.tokens, right.unknown)
+
+
+HOSTILE = [
+    "</script>", "<!--", "<script>", "-->", "]]>", '"', "'", "`", "\\", "${alert(1)}", "\u2028x",
+    "&lt;", "<img/src=x/onerror=alert(1)>", "$model", "x\u2029", "</textarea>", "__proto__",
+    "constructor",
+]  # fmt: skip
+
+
+def test_no_token_breaks_out_of_the_script(show: Callable[..., Any], tmp_path: Path) -> None:
+    tokenizer = Words(["<eos>", "<unk>", *HOSTILE])
+    ids = np.arange(len(tokenizer)).repeat(3)
+    config = load_recipe("ngram", ["model.order=2", "model.smoothing=witten-bell"])
+    model = NGram.fit(ids, config.model, vocabulary_size=len(tokenizer), eos_id=0)
+    trained = TrainedModel(
+        Counting(config, tokenizer),
+        model,
+        {"model": model.facts()},
+        "<b>&</script><script>alert(2)",
+    )
+    alerts: list[str] = []
+    page = show(trained)
+    page.on("dialog", lambda dialog: alerts.append(dialog.message))
+    assert page.evaluate("document.scripts.length") == 3
+    assert page.evaluate("document.images.length") == 0
+    found = page.evaluate("elman.suggest('', {top: 99})")
+    assert {one["token"] for one in found} == {token.strip() for token in HOSTILE}
+    page.fill("#text", " ".join(HOSTILE[:5]) + " ")
+    page.locator(".chip").first.click()
+    assert page.locator("#tokens .token").count() >= 5
+    assert page.text_content("#title") == "script><script>alert(2)"
+    assert alerts == []
+    assert (tmp_path / "model.html").read_text().count("</script>") == 3
+
+
+def test_embedded_json_is_the_same_data() -> None:
+    data = {"tokens": [*HOSTILE, "\ud83d\ude00", "ü"], "n": [1, 2.5, None]}
+    written = embedded_json(data)
+    assert json.loads(written) == data
+    assert not re.search(r"[<>&\u2028\u2029]", written)
+
+
+def test_the_operations_are_those_of_the_runtime(show: Callable[..., Any]) -> None:
+    known = set(show(_count_model(order=2)).evaluate("Object.keys(Program.ops)"))
+    assert set(OPERATIONS.values()) == known
+
+
+def test_typing_and_choosing(show: Callable[..., Any]) -> None:
+    page = show(_count_model(), viewport={"width": 390, "height": 844})
+    page.fill("#text", "the ca")
+    assert page.locator(".chip .word").first.text_content() == "cat"
+    page.locator(".chip").first.click()
+    assert page.input_value("#text") == "the cat "
+    assert page.locator("#tokens .token").count() == 2
+    assert "2 words" in page.text_content("#total")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_runs_that_a_page_cannot_hold(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="needs smoothing"):
+        _count_model(smoothing="maximum-likelihood").export(tmp_path / "model.html", "page")
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_weights_take_a_byte_each(tmp_path: Path) -> None:
+    words = Words(["<eos>", "<unk>", *(f"w{number}" for number in range(3000))])
+    trained = _network("model.hidden_size=64", "model.embedding_size=64", tokenizer=words)
+    trained.export(tmp_path / "model.html", "page")
+    weights = re.search(r'id="weights">([^<]*)<', (tmp_path / "model.html").read_text())
+    assert weights
+    assert len(weights[1]) < 1.5 * trained.model.count_parameters()  # 4/3 for base64
