@@ -71,6 +71,12 @@ EXPORTS = {
         needs=("words", "table"),
         guessed=True,
     ),
+    "huggingface": ExportFormat(
+        "a folder for transformers: language models with their tokenizer",
+        "elman.formats.huggingface:write",
+        needs=("model", "tokenizer.tokens"),
+        folder=True,
+    ),
 }
 
 
