@@ -77,6 +77,14 @@ EXPORTS = {
         needs=("model", "tokenizer.tokens"),
         folder=True,
     ),
+    "onnx": ExportFormat(
+        "ONNX graphs: one step, and the score of whole lines for speech recognisers",
+        "elman.formats.onnx_export:write",
+        needs=("model", "tokenizer.tokens"),
+        folder=True,
+        packages=("onnx", "onnxscript", "onnxruntime"),
+        extra="onnx",
+    ),
 }
 
 
