@@ -2,7 +2,7 @@
 
     config.json               the settings of the network, and `auto_map`
     model.safetensors         the weights
-    modeling_elman.py         `portable.py` and `huggingface_model.py` as one file
+    modeling_elman.py         `portable.py`, `portable_sentences.py` and `huggingface_model.py`
     tokenizer.json            the tokenizer; tokenizer_config.json names its special tokens
     generation_config.json    when `generate` stops
     README.md                 the model card: data, measures, how to load it
@@ -14,70 +14,133 @@ last; other files in the folder stay.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
+from functools import singledispatch
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors.torch import save_file
+from tokenizers import Tokenizer as Library
 
 from elman.atomic import replacing
 from elman.errors import InputError
 from elman.formats import Exported
-from elman.formats.huggingface_tokenizer import BOUNDARY, to_library
+from elman.formats.huggingface_tokenizer import BOUNDARY, to_library, words_to_library
 from elman.formats.model_card import model_card
 from elman.formats.portable_settings import describe
+from elman.models.classifier import Classifier
+from elman.models.tagger import Tagger
 from elman.version import __version__
 
-_IMPORT = "from elman.formats import portable\n"
 _MODULE = "modeling_elman"
+_PARTS = ("portable", "portable_sentences", "huggingface_model")
+
+
+@dataclass(frozen=True)
+class Folder:
+    """What a folder contains, apart from the files that all have."""
+
+    settings: dict[str, Any]
+    weights: dict[str, torch.Tensor]
+    tokenizer: Library
+    automatic: str  # the class of transformers that loads it
+    name: str  # the class of the modelling file
+    config: dict[str, Any]  # further entries of config.json
+    generation: dict[str, Any] | None = None
 
 
 def write(run: Any, path: Path) -> Exported:
-    """Write a language model (`elman export RUN --to huggingface FOLDER`)."""
-    settings, weights = describe(run.model)
-    tokenizer, boundary = run.tokenizer, settings["vocabulary_size"]
-    # A model of lines ends with its line; a model of running text goes on.
-    ends = {"eos_token_id": settings["eos_id"]} if run.model.resets_at_lines else {}
+    """Write a run (`elman export RUN --to huggingface FOLDER`)."""
+    folder = _folder(run.model, run)
+    boundary = folder.settings["vocabulary_size"]  # the id after the vocabulary
     config = {
         "model_type": "elman",
-        "architectures": ["ElmanForCausalLM"],
+        "architectures": [folder.name],
         "auto_map": {
             "AutoConfig": f"{_MODULE}.ElmanConfig",
-            "AutoModelForCausalLM": f"{_MODULE}.ElmanForCausalLM",
+            folder.automatic: f"{_MODULE}.{folder.name}",
         },
-        "network": settings,
+        "network": folder.settings,
         "vocab_size": boundary + 1,
-        "hidden_size": _hidden_size(settings),
-        "num_hidden_layers": len(settings.get("layers", [0])),
+        "hidden_size": _hidden_size(folder.settings),
+        "num_hidden_layers": len(folder.settings.get("layers", [0])),
         "bos_token_id": boundary,
-        "eos_token_id": settings["eos_id"] if ends else None,
         "pad_token_id": boundary,
         "tie_word_embeddings": False,
-        "is_decoder": True,
         "dtype": "float32",
         "elman_version": __version__,
+        **folder.config,
     }
-    start = {"bos_token_id": boundary, "pad_token_id": boundary}
+    special = dict.fromkeys(("bos_token", "eos_token", "pad_token"), BOUNDARY)
     texts = {
         f"{_MODULE}.py": modelling_file(),
-        "tokenizer.json": to_library(tokenizer).to_str(pretty=True),
+        "tokenizer.json": folder.tokenizer.to_str(pretty=True),
         "tokenizer_config.json": _json(
             {
                 "tokenizer_class": "PreTrainedTokenizerFast",
                 "clean_up_tokenization_spaces": False,
                 "model_max_length": 10**9,  # a state has no longest text
-                **dict.fromkeys(("bos_token", "eos_token", "pad_token"), BOUNDARY),
+                **special,
             }
         ),
-        "generation_config.json": _json({**start, **ends}),
-        "README.md": model_card(run),
+        "README.md": model_card(run, folder.automatic),
         "config.json": _json(config),
     }
-    write_folder(path, {f"network.{name}": weight for name, weight in weights.items()}, texts)
-    parameters = sum(weight.numel() for weight in weights.values())
-    about = f"{parameters:,} numbers, {settings['vocabulary_size']:,} tokens"
-    return Exported(about, {"numbers": parameters, "tokens": settings["vocabulary_size"]})
+    if folder.generation is not None:
+        start = {"bos_token_id": boundary, "pad_token_id": boundary}
+        texts = {"generation_config.json": _json({**start, **folder.generation}), **texts}
+    weights = {f"network.{name}": weight for name, weight in folder.weights.items()}
+    write_folder(path, weights, texts)
+    numbers = sum(weight.numel() for weight in weights.values())
+    return Exported(
+        f"{numbers:,} numbers, {boundary:,} tokens", {"numbers": numbers, "tokens": boundary}
+    )
+
+
+@singledispatch
+def _folder(model: Any, run: Any) -> Folder:
+    """A language model."""
+    settings, weights = describe(model)
+    # A model of lines ends with its line; a model of running text goes on.
+    ends = {"eos_token_id": settings["eos_id"]} if model.resets_at_lines else {}
+    return Folder(
+        settings,
+        weights,
+        to_library(run.tokenizer),
+        "AutoModelForCausalLM",
+        "ElmanForCausalLM",
+        {"is_decoder": True, "eos_token_id": ends.get("eos_token_id")},
+        ends,
+    )
+
+
+@_folder.register
+def _(model: Classifier, run: Any) -> Folder:
+    kind = "multi_label" if model.several else "single_label"
+    config = {**_labels(run.task.labels), "problem_type": f"{kind}_classification"}
+    return _sentences(run, "AutoModelForSequenceClassification", config)
+
+
+@_folder.register
+def _(model: Tagger, run: Any) -> Folder:
+    return _sentences(run, "AutoModelForTokenClassification", _labels(run.task.tags))
+
+
+def _sentences(run: Any, automatic: str, config: dict[str, Any]) -> Folder:
+    settings, weights = describe(run.model)
+    settings["temperature"] = run.temperature
+    name = automatic.replace("AutoModel", "Elman")
+    tokenizer = words_to_library(run.task.words)
+    return Folder(settings, weights, tokenizer, automatic, name, config)
+
+
+def _labels(names: list[str]) -> dict[str, Any]:
+    return {
+        "id2label": {str(number): name for number, name in enumerate(names)},
+        "label2id": {name: number for number, name in enumerate(names)},
+    }
 
 
 def write_folder(path: Path, weights: dict[str, torch.Tensor], texts: dict[str, str]) -> None:
@@ -95,22 +158,25 @@ def write_folder(path: Path, weights: dict[str, torch.Tensor], texts: dict[str, 
 
 
 def modelling_file() -> str:
-    """The classes for transformers and the network below them, as one file without elman."""
-    network, model = (
-        files("elman.formats").joinpath(name).read_text(encoding="utf-8")
-        for name in ("portable.py", "huggingface_model.py")
-    )
-    if _IMPORT not in model:
-        raise RuntimeError(f"huggingface_model.py lacks the line {_IMPORT!r}")
+    """The classes for transformers and the networks below them, as one file without elman."""
     future = "from __future__ import annotations\n"
-    own = model.partition(future)[2].replace(_IMPORT, "").replace("portable.", "")
-    heading = '"""A model trained with elman, for transformers: needs torch, not elman."""\n\n'
-    return heading + future + network.partition(future)[2] + "\n" + own
+    parts = [
+        '"""A model trained with elman, for transformers: needs torch, not elman."""\n\n',
+        future,
+    ]
+    for name in _PARTS:
+        text = files("elman.formats").joinpath(f"{name}.py").read_text(encoding="utf-8")
+        lines = text.partition(future)[2].splitlines(keepends=True)
+        own = "".join(line for line in lines if not line.startswith("from elman"))
+        for other in _PARTS:
+            own = own.replace(f"{other}.", "")
+        parts.append(own)
+    return "".join(parts)
 
 
 def _hidden_size(settings: dict[str, Any]) -> int:
     """The size of the vectors that predict, which some programs ask for."""
-    output = settings.get("output", {})
+    output = settings.get("output", settings)
     return int(output.get("hidden_size", len(settings.get("ngrams", [1]))))
 
 

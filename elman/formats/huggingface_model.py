@@ -14,9 +14,13 @@ from typing import Any
 
 import torch
 from transformers import GenerationMixin, PreTrainedConfig, PreTrainedModel
-from transformers.modeling_outputs import CausalLMOutputWithPast
+from transformers.modeling_outputs import (
+    CausalLMOutputWithPast,
+    SequenceClassifierOutput,
+    TokenClassifierOutput,
+)
 
-from elman.formats import portable
+from elman.formats import portable, portable_sentences
 
 
 class ElmanConfig(PreTrainedConfig):
@@ -149,3 +153,71 @@ class ElmanForCausalLM(PreTrainedModel, GenerationMixin):
 def _ends_in_padding(real: torch.Tensor) -> bool:
     """Whether padding comes only after the texts."""
     return bool((real[:, 1:] <= real[:, :-1]).all())
+
+
+class _OfSentences(PreTrainedModel):
+    """The common part of classifiers and taggers."""
+
+    config_class = ElmanConfig
+    config: ElmanConfig
+    main_input_name = "input_ids"
+
+    def __init__(self, config: ElmanConfig) -> None:
+        super().__init__(config)
+        family = portable_sentences.SENTENCE_FAMILIES[config.network["family"]]
+        self.network = family(config.network)
+        self.post_init()
+
+    def _init_weights(self, module: torch.nn.Module) -> None:
+        """Weights are always loaded."""
+
+    def get_input_embeddings(self) -> Any:
+        return self.network.input
+
+    def _logits(self, ids: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+        real = torch.ones_like(ids, dtype=torch.bool) if mask is None else mask.bool()
+        padding = ids >= self.network.vocabulary_size
+        logits: torch.Tensor = self.network(ids.masked_fill(padding, 0), real & ~padding)
+        return logits
+
+
+class ElmanForSequenceClassification(_OfSentences):
+    """A classifier of elman: the softmax (or sigmoids) of the logits are its probabilities."""
+
+    def forward(
+        self,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor | None = None,
+        labels: torch.Tensor | None = None,
+        return_dict: bool | None = None,
+        **ignored: Any,
+    ) -> Any:
+        """Logits (B, K)."""
+        logits = self._logits(input_ids, attention_mask)
+        loss = None
+        if labels is not None and self.config.problem_type == "multi_label_classification":
+            loss = torch.nn.functional.binary_cross_entropy_with_logits(logits, labels.float())
+        elif labels is not None:
+            loss = torch.nn.functional.cross_entropy(logits, labels.view(-1))
+        found = SequenceClassifierOutput(loss=loss, logits=logits)
+        return found if return_dict is not False else found.to_tuple()
+
+
+class ElmanForTokenClassification(_OfSentences):
+    """A tagger of elman: the softmax of the logits are the probabilities of the tags."""
+
+    def forward(
+        self,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor | None = None,
+        labels: torch.Tensor | None = None,
+        return_dict: bool | None = None,
+        **ignored: Any,
+    ) -> Any:
+        """Logits (B, T, K); the loss is that of each tag alone, also with a CRF."""
+        logits = self._logits(input_ids, attention_mask)
+        loss = None
+        if labels is not None:
+            loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten())
+        found = TokenClassifierOutput(loss=loss, logits=logits)
+        return found if return_dict is not False else found.to_tuple()

@@ -29,6 +29,7 @@ from elman.text.normalising import Normaliser
 from elman.text.raw_words import RawWords
 from elman.text.subwords import BytePairs, Unigram
 from elman.text.tokenizer import UNKNOWN, Tokenizer
+from elman.text.word_list import WordList
 from elman.text.words import Words
 
 NEWLINE = "\n"
@@ -58,6 +59,22 @@ def to_library(tokenizer: Tokenizer) -> Library:
     if steps:
         library.normalizer = normalizers.Sequence(steps)
     library.add_tokens([AddedToken(NEWLINE, normalized=False, special=False)])
+    library.add_special_tokens([AddedToken(BOUNDARY, normalized=False, special=True)])
+    return library
+
+
+def words_to_library(words: WordList) -> Library:
+    """The words of a classifier or tagger: split at white space, looked up in the list."""
+    vocabulary = {word: number for number, word in enumerate(words.words)}
+    library = Library(models.WordLevel(vocabulary, unk_token=words.words[0]))
+    steps = _normalise(words.normaliser)
+    if words.lowercase:
+        steps.append(normalizers.Lowercase())
+    if words.digits_alike:
+        steps.append(normalizers.Replace(Regex(r"\d"), "0"))
+    if steps:
+        library.normalizer = normalizers.Sequence(steps)
+    library.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     library.add_special_tokens([AddedToken(BOUNDARY, normalized=False, special=True)])
     return library
 

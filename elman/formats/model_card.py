@@ -13,16 +13,26 @@ from elman.version import __version__
 
 _LOAD = """\
 ```python
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AUTOMATIC, AutoTokenizer
 
 tokenizer = AutoTokenizer.from_pretrained(FOLDER, trust_remote_code=True)
-model = AutoModelForCausalLM.from_pretrained(FOLDER, trust_remote_code=True)
+model = AUTOMATIC.from_pretrained(FOLDER, trust_remote_code=True)
 ```
 """
 
 
-def model_card(run: Any, load: str = _LOAD, further: str = "") -> str:
-    """The card as Markdown."""
+_NEWLINE = (
+    "A newline is a token: it ends a line and starts the next one (`<eos>` in elman). "
+    "`<|endoftext|>` begins and pads texts; the model reads it as a newline and never predicts it."
+)
+_WORDS = (
+    "The tokenizer splits at white space. Give words and marks separated by spaces, as in the "
+    "training data."
+)
+
+
+def model_card(run: Any, automatic: str) -> str:
+    """The card as Markdown; `automatic`: the class of transformers that loads the model."""
     facts, config = run.facts, run.config
     data = facts.get("data", {})
     shown = {name: value for name, value in run.model.facts().items() if _is_short(value)}
@@ -40,10 +50,8 @@ def model_card(run: Any, load: str = _LOAD, further: str = "") -> str:
         "",
         "## Load",
         "",
-        load,
-        f"{further}A newline is a token: it ends a line and starts the next one (`<eos>` in "
-        "elman). `<|endoftext|>` begins and pads texts; the model reads it as a newline and never "
-        "predicts it.",
+        _LOAD.replace("AUTOMATIC", automatic),
+        _NEWLINE if hasattr(run, "tokenizer") else _WORDS,
         "",
         "## Data",
         "",

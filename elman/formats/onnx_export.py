@@ -2,7 +2,10 @@
 
     step.onnx        ids (N,), state… → log_probs (N, V), new state…           one step, any batch
     nll.onnx         x (N, L), x_lens (N,) → nll (N,)         the score of whole lines, in nats
+    labels.onnx      ids (N, L), lengths (N,) → log_probs     of a classifier (N, K), of several
+                                                              labels or a tagger (N, L, K)
     *.int8.onnx      the same with 8-bit weights
+    tokens.json      the tokens of the vocabulary, in the order of their ids
 
 `nll.onnx` has the interface that sherpa-onnx and icefall use to rescore: `x` has neither `<eos>` at
 the start nor at the end, both are added, and the metadata has `sos_id`, `eos_id` and `vocab_size`.
@@ -29,6 +32,7 @@ from torch import nn
 from elman.atomic import replacing
 from elman.errors import InputError
 from elman.formats import Exported
+from elman.formats.portable_sentences import Sentences
 from elman.formats.portable_settings import to_portable
 
 _EXAMPLE_ROWS = 2  # with one row, the exporter would freeze the size of the batch
@@ -54,32 +58,87 @@ def write(run: Any, path: Path) -> Exported:
             "it as ARPA: elman export RUN --to arpa FILE"
         )
     network = to_portable(run.model)
-    step = trace_step(network)
-    graphs = {"step": step, "step.int8": quantise(step)}
-    graphs |= {name.replace("step", "nll"): over_time(graphs[name], network) for name in graphs}
+    if isinstance(network, Sentences):
+        network.temperature = run.temperature
+        graphs = _graphs_of_sentences(network)
+        tokens = run.task.words.words
+        metadata = {"labels": json.dumps(getattr(run.task, "tags", None) or run.task.labels)}
+    else:
+        graphs = _graphs_of_language(network)
+        tokens = run.tokenizer.tokens
+        metadata = _first_state(network)
+    metadata["vocab_size"] = str(network.vocabulary_size)
     for name, graph in graphs.items():
-        _describe(graph, network)
-        _save(graph, path / f"{name}.onnx")
+        _save(graph, metadata, path / f"{name}.onnx")
+    _write_tokens(path / "tokens.json", tokens)
     names = sorted(f"{name}.onnx" for name in graphs)
     return Exported(", ".join(names), {"files": names})
 
 
+def _graphs_of_language(network: Any) -> dict[str, Any]:
+    step = trace_step(network)
+    graphs = {"step": step, "step.int8": quantise(step)}
+    return graphs | {
+        name.replace("step", "nll"): over_time(graph, network) for name, graph in graphs.items()
+    }
+
+
+def _graphs_of_sentences(network: Any) -> dict[str, Any]:
+    labels = trace_labels(network)
+    return {"labels": labels, "labels.int8": quantise(labels)}
+
+
+class OfLengths(nn.Module):
+    """A portable classifier or tagger that takes the lengths of texts."""
+
+    def __init__(self, network: Any) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        real = torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]
+        return self.network.log_probs(ids, real)
+
+
+def trace_labels(network: Any) -> Any:
+    """The graph of a classifier or tagger, as an ONNX model."""
+    rows, length = torch.export.Dim("N"), torch.export.Dim("L")
+    example = (torch.zeros(_EXAMPLE_ROWS, 5, dtype=torch.long), torch.tensor([5, 3]))
+    return _trace(
+        OfLengths(network),
+        example,
+        ({0: rows, 1: length}, {0: rows}),
+        ["ids", "lengths"],
+        ["log_probs"],
+    )
+
+
 def trace_step(network: Any) -> Any:
     """The graph of one step, as an ONNX model."""
-    import onnx
-
     state = network.begin(_EXAMPLE_ROWS)
     names = state_names(network)
     rows = torch.export.Dim("N")
-    example = (torch.zeros(_EXAMPLE_ROWS, dtype=torch.long), state)
-    with _quiet():
+    return _trace(
+        OneStep(network),
+        (torch.zeros(_EXAMPLE_ROWS, dtype=torch.long), state),
+        ({0: rows}, [{0: rows} for _ in state]),
+        ["ids", *names],
+        ["log_probs", *(f"new_{name}" for name in names)],
+    )
+
+
+def _trace(model: nn.Module, example: Any, sizes: Any, given: list[str], found: list[str]) -> Any:
+    """A module as an ONNX model; `sizes` names the dimensions that may change."""
+    import onnx
+
+    with _quiet(), torch.no_grad():
         program = torch.onnx.export(
-            OneStep(network).eval(),
+            model.eval(),
             example,
             dynamo=True,
-            input_names=["ids", *names],
-            output_names=["log_probs", *(f"new_{name}" for name in names)],
-            dynamic_shapes=({0: rows}, [{0: rows} for _ in state]),
+            input_names=given,
+            output_names=found,
+            dynamic_shapes=sizes,
             verbose=False,
         )
     assert program is not None
@@ -223,27 +282,26 @@ def _value(value: float, kind: Any) -> Any:
     return helper.make_tensor("value", kind, [1], [value])
 
 
-def _describe(model: Any, network: Any) -> None:
-    """Add the metadata that recognisers read, and the first state."""
-    from onnx import helper
-
+def _first_state(network: Any) -> dict[str, str]:
+    """The metadata that recognisers read, and the first state."""
     state = [
         {"name": name, "size": tensor.shape[1], "value": tensor.flatten()[0].item()}
         for name, tensor in zip(state_names(network), network.begin(1), strict=True)
     ]
-    metadata = {
-        "sos_id": network.eos_id,
-        "eos_id": network.eos_id,
-        "vocab_size": network.vocabulary_size,
-        "state": json.dumps(state),
-        "made_by": "elman",
-    }
-    helper.set_model_props(model, {name: str(value) for name, value in metadata.items()})
+    ids = {"sos_id": str(network.eos_id), "eos_id": str(network.eos_id)}
+    return {**ids, "state": json.dumps(state)}
 
 
-def _save(model: Any, path: Path) -> None:
+def _write_tokens(path: Path, tokens: list[str]) -> None:
+    with replacing(path) as temporary:
+        text = json.dumps(list(tokens), ensure_ascii=False, indent=0)
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _save(model: Any, metadata: dict[str, str], path: Path) -> None:
     import onnx
 
+    onnx.helper.set_model_props(model, metadata)
     onnx.checker.check_model(model)
     try:
         path.parent.mkdir(exist_ok=True)

@@ -192,6 +192,32 @@ CELLS = {
 # Layers -------------------------------------------------------------------------------------------
 
 
+def unroll(step: Any, state: States, values: States, *, reverse: bool = False) -> Any:
+    """Run a step over values (B, T, …): the outputs of all steps, (B, T, …), and the last state.
+
+    `torch.export` gets a scan instead of a loop, so that its graph takes any number of steps.
+    """
+    if reverse:
+        values = tuple(part.flip(1) for part in values)
+    if getattr(torch.compiler, "is_exporting", lambda: False)() and values[0].shape[1] != 1:
+        from torch._higher_order_ops import scan
+
+        def apart(state: States, at: States) -> tuple[States, torch.Tensor]:
+            new, output = step(state, at)
+            return tuple(part.clone() for part in new), output.clone()
+
+        by_time = tuple(part.transpose(0, 1) for part in values)
+        state, stacked = scan(apart, tuple(part.clone() for part in state), by_time, dim=0)
+        outputs = stacked.transpose(0, 1)
+    else:
+        found = []
+        for t in range(values[0].shape[1]):
+            state, output = step(state, tuple(part[:, t] for part in values))
+            found.append(output)
+        outputs = torch.stack(found, dim=1)
+    return (outputs.flip(1) if reverse else outputs), state
+
+
 class Recurrent(nn.Module):
     """One cell over time, in one direction."""
 
@@ -225,28 +251,26 @@ class Recurrent(nn.Module):
             for name, weight in self.weights.items()
             if name.endswith("_input")
         }
-        outputs = []
-        steps = range(inputs.shape[1])
-        for t in reversed(steps) if reverse else steps:
+        everywhere = torch.ones_like(inputs[:, :, 0], dtype=torch.bool)
+        masks = (everywhere if real is None else real, ~everywhere if fresh is None else fresh)
+
+        def step(state: States, at: States) -> tuple[States, torch.Tensor]:
+            here, again, now, *parts = at
             if fresh is not None:
-                state = tuple(part * ~fresh[:, t, None] for part in state)
-            step = Step(self.weights, inputs[:, t], {n: part[:, t] for n, part in fed.items()})
-            new = self.cell(step, state, self.options)
+                state = tuple(part * ~again[:, None] for part in state)
+            products = Step(self.weights, now, dict(zip(fed, parts, strict=True)))
+            new = self.cell(products, state, self.options)
             new = tuple(
                 torch.lerp(after, before, rate) if rate else after
                 for before, after, rate in zip(state, new, self.zoneout, strict=True)
             )
-            if real is not None:
-                here = real[:, t, None]
-                kept = zip(state, new, strict=True)
-                new = tuple(torch.where(here, after, before) for before, after in kept)
-                outputs.append(new[0] * here)
-            else:
-                outputs.append(new[0])
-            state = new
-        if reverse:
-            outputs.reverse()
-        return torch.stack(outputs, dim=1), state
+            if real is None:
+                return new, new[0]
+            both = zip(state, new, strict=True)
+            new = tuple(torch.where(here[:, None], after, before) for before, after in both)
+            return new, new[0] * here[:, None]
+
+        return unroll(step, state, (*masks, inputs, *fed.values()), reverse=reverse)
 
 
 class _Connection(nn.Module):

@@ -13,6 +13,8 @@ import torch
 
 from elman.errors import InputError
 from elman.formats import portable
+from elman.formats.portable_sentences import SENTENCE_FAMILIES
+from elman.layers.encoders import SentenceEncoder
 from elman.layers.inputs import WordVectors
 from elman.layers.outputs.factored import AdaptiveSoftmax, ClassSoftmax
 from elman.layers.outputs.full import MixtureOfSoftmaxes
@@ -21,19 +23,27 @@ from elman.layers.outputs.output import Output, SoftmaxOutput
 from elman.layers.outputs.pointer import PointerSentinel
 from elman.layers.recurrent import Recurrent
 from elman.layers.stack import Stack
+from elman.layers.tag_outputs import ConditionalField
+from elman.models.classifier import Classifier
 from elman.models.neural import NeuralModel
 from elman.models.ngram import NGram
 from elman.models.recurrent import RecurrentModel
+from elman.models.tagger import Tagger
 from elman.models.window import FeedForward, LogBilinear, WindowModel
 
 Weights = dict[str, torch.Tensor]
+_SPELLED = (
+    "a model that reads the characters of words ({}) cannot be written in this format: a tokenizer "
+    "gives the ids of words only; train with --set {}"
+)
 _ALIKE = {"lstm-f": "lstm", "lstm-i": "lstm", "lstm-o": "lstm", "lstm-b": "lstm"}
 
 
 def to_portable(model: Any) -> Any:
     """A portable model with the weights of a trained one, in evaluation mode."""
     settings, weights = describe(model)
-    network = portable.build(settings)
+    families = portable.FAMILIES | SENTENCE_FAMILIES
+    network = families[settings["family"]](settings)
     network.load_state_dict(weights)
     return network.eval()
 
@@ -43,7 +53,7 @@ def describe(model: Any) -> tuple[dict[str, Any], Weights]:
     """The settings of a model for `portable.build`, and its weights."""
     raise InputError(
         f"the model {type(model).__name__} cannot be written in this format: it is not a "
-        "recurrent, feed-forward, log-bilinear or n-gram language model"
+        "recurrent, feed-forward, log-bilinear or n-gram language model, a classifier or a tagger"
     )
 
 
@@ -99,6 +109,71 @@ def _(model: NGram) -> tuple[dict[str, Any], Weights]:
         "ngrams": [len(table) for table in tables.tables],
     }
     return settings, weights
+
+
+@describe.register
+def _(model: Classifier) -> tuple[dict[str, Any], Weights]:
+    if len(model.ngrams):
+        raise InputError(_SPELLED.format("model.ngrams", "model.ngrams=0"))
+    settings, weights = _sentences(model.encoder)
+    if model.scores.in_features != model.pooling.output_size:
+        raise InputError(
+            "a classifier of pairs cannot be written in this format: it takes one text"
+        )
+    settings |= {
+        "family": "classifier",
+        "labels": model.scores.out_features,
+        "pooling": model.config.pooling,
+        "several": model.several,
+        "directions": model.pooling.directions,
+    }
+    names = {"scores.": "scores.", "pooling.key.": "key.", "pooling.query": "query"}
+    return settings, weights | _renamed(model, names)
+
+
+@describe.register
+def _(model: Tagger) -> tuple[dict[str, Any], Weights]:
+    if model.linear is not None:
+        raise InputError(_SPELLED.format("model.linear", "model.linear=0"))
+    settings, weights = _sentences(model.encoder)
+    crf = isinstance(model.output, ConditionalField)
+    settings |= {"family": "tagger", "labels": model.scores.out_features, "crf": crf}
+    return settings, weights | _renamed(model, {"scores.": "scores.", "output.": ""})
+
+
+def _sentences(encoder: SentenceEncoder) -> tuple[dict[str, Any], Weights]:
+    """The settings of an encoder of words, and its weights."""
+    features, config = encoder.features, encoder.config
+    if features.spelling.size:
+        raise InputError(_SPELLED.format("model.characters", "model.characters=none"))
+    if encoder.contextual is not None or features.columns is not None:
+        raise InputError(
+            "a model with further inputs (model.elmo, text.features) cannot be written in this "
+            "format: a tokenizer gives the ids of words only"
+        )
+    tables = [features.vectors.weight, *([] if features.unseen is None else [features.unseen])]
+    table = torch.cat([part.detach() for part in tables])
+    window = encoder.stack is None
+    settings = {
+        "vocabulary_size": len(table),
+        "input_size": table.shape[1],
+        "hidden_size": encoder.size,
+        "temperature": 1.0,
+        "window": config.window if window else None,
+        "layers": [] if window else stack_settings(encoder.stack, config.cell, config.connection),
+    }
+    names = {"window.": "window.", "stack.": "stack."}
+    return settings, {"input.weight": table, **_renamed(encoder, names)}
+
+
+def _renamed(module: torch.nn.Module, names: dict[str, str]) -> Weights:
+    """The weights whose names begin so, with that beginning replaced."""
+    return {
+        name.replace(old, new, 1): weight.detach().clone()
+        for name, weight in module.state_dict().items()
+        for old, new in names.items()
+        if name.startswith(old)
+    }
 
 
 def stack_settings(stack: Stack, cell: str, connection: str) -> list[dict[str, Any]]:
