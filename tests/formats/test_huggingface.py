@@ -39,9 +39,17 @@ TEXT = "the cat hears a dog .\nthe bird sees"
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("huggingface")
     write_sentences(folder / "data")
-    for name, (recipe, settings) in RUNS.items():
-        run = elman.train(recipe, data=str(folder / "data"), out=folder / name, overrides=settings)
-        run.export(folder / f"{name}-hub", "huggingface")
+    return folder
+
+
+def exported(place: Path, name: str) -> Path:
+    """The folder of a run, which is trained when a test first asks for it."""
+    folder = place / f"{name}-hub"
+    if not folder.exists():
+        recipe, settings = RUNS[name]
+        data = str(place / "data")
+        run = elman.train(recipe, data=data, out=place / name, overrides=settings)
+        run.export(folder, "huggingface")
     return folder
 
 
@@ -49,7 +57,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def both(request: pytest.FixtureRequest, place: Path) -> tuple[Any, Any, Any]:
     """The run, and the model and the tokenizer of its folder."""
     transformers = pytest.importorskip("transformers")
-    folder, trust = place / f"{request.param}-hub", {"trust_remote_code": True}
+    folder, trust = exported(place, request.param), {"trust_remote_code": True}
     model = transformers.AutoModelForCausalLM.from_pretrained(folder, **trust).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **trust)
     return elman.load(place / request.param), model, tokenizer
@@ -108,7 +116,7 @@ def test_generating_from_a_state_gives_the_same_text(both: tuple[Any, Any, Any])
 
 def test_a_model_of_lines_stops_at_the_end_of_a_line(place: Path) -> None:
     for name, ends in {"gru-line-bpe": True, "lstm": False}.items():
-        config = json.loads((place / f"{name}-hub" / "generation_config.json").read_text())
+        config = json.loads((exported(place, name) / "generation_config.json").read_text())
         assert ("eos_token_id" in config) == ends
 
 
@@ -133,7 +141,7 @@ def test_a_folder_needs_no_elman(place: Path) -> None:
         "model = load(folder, trust_remote_code=True)\n"
         "import torch; print(tuple(model(torch.tensor([[1, 2]])).logits.shape))\n"
     )
-    command = [sys.executable, "-c", script, str(place / "lstm-hub")]
+    command = [sys.executable, "-c", script, str(exported(place, "lstm"))]
     found = subprocess.run(command, capture_output=True, text=True, check=True)
     assert found.stdout.startswith("(1, 2, ")
 
@@ -146,12 +154,13 @@ def test_the_modelling_file_does_not_import_elman() -> None:
 
 
 def test_the_card_names_the_data(place: Path) -> None:
-    card = (place / "lstm-hub" / "README.md").read_text()
+    card = (exported(place, "lstm") / "README.md").read_text()
     assert f"trained on: `{place / 'data'}`" in card
     assert "license: unknown" in card
 
 
 def test_a_folder_with_files_is_kept(place: Path, tmp_path: Path) -> None:
+    exported(place, "ngram")
     run = elman.load(place / "ngram")
     (tmp_path / "mine.txt").write_text("precious")
     with pytest.raises(InputError, match="exists already"):
