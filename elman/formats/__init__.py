@@ -82,6 +82,20 @@ EXPORTS = {
         "elman.formats.page.writer:write",
         needs=("model.predict", "tokenizer.tokens"),
     ),
+    "huggingface": ExportFormat(
+        "a folder for transformers: language models, classifiers, taggers",
+        "elman.formats.huggingface:write",
+        needs=("model",),
+        folder=True,
+    ),
+    "onnx": ExportFormat(
+        "ONNX graphs: one step and whole lines of a language model, labels of a text or its words",
+        "elman.formats.onnx_export:write",
+        needs=("model",),
+        folder=True,
+        packages=("onnx", "onnxscript", "onnxruntime"),
+        extra="onnx",
+    ),
 }
 
 
