@@ -67,7 +67,7 @@ GROUPS = {
     },
     "Serve and exchange": {
         "serve": "Serve trained models over HTTP: a web page and an OpenAI-compatible API.",
-        "quantise": "Save a neural language model with 8-bit weights.",
+        "quantise": "Save a language model with 8-bit numbers.",
         "export": "Write a count model as an ARPA file, or word vectors as text.",
         "import": "Import an ARPA file or published ELMo weights as a run folder.",
     },

@@ -26,7 +26,7 @@ def export(
     """
     with stages() as progress:
         progress("loading")
-        trained = load(run)
+        trained = load(run, verify=True)
         progress("writing")
         written = trained.export(file, overwrite=overwrite)
     for message in written.notes:

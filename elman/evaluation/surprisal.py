@@ -14,11 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from elman.evaluation.measures import Progress, Reading, silent
 from elman.evaluation.prefix_tree import score_lines
-from elman.evaluation.scoring import each_distribution
+from elman.evaluation.scoring import each_spread
 from elman.models.contract import LanguageModel
 from elman.text.tokenizer import EOS, Tokenizer
 
@@ -52,8 +51,8 @@ def word_surprisals(
     spans = tokenizer.typed_spans(text)
     if len(spans.ids) == 0:
         return []
-    log_probs, entropies, ranks = each_distribution(
-        model, spans.ids, token_columns, tokenizer.eos_id, reading, progress
+    log_probs, entropies, ranks = each_spread(
+        model, spans.ids, tokenizer.eos_id, reading, progress
     ).T
     # A text of spaces only is one row.
     words = list(re.finditer(r"\n|\S+", text)) or list(re.finditer(r".+", text))
@@ -85,14 +84,6 @@ def word_surprisals(
         )
         line, position = (line + 1, 0) if is_line_end else (line, position)
     return table
-
-
-def token_columns(ids: torch.Tensor, log_probs: torch.Tensor) -> torch.Tensor:
-    """Log probability, entropy before, and rank of every token, in nats, (B, T, 3)."""
-    own = log_probs.gather(2, ids[:, :, None])  # (B, T, 1)
-    entropies = torch.special.entr(log_probs.exp()).sum(2)
-    ranks = (log_probs > own).sum(2) + 1
-    return torch.stack([own[:, :, 0].double(), entropies.double(), ranks.double()], dim=2)
 
 
 _SIDE_BY_SIDE = 32
@@ -167,7 +158,7 @@ def _columns(
     """Log probability of every token, and entropy before it."""
     if entropy:
         reading = Reading("line", batch_size=_SIDE_BY_SIDE)
-        return each_distribution(model, ids, token_columns, eos_id, reading, progress)
+        return each_spread(model, ids, eos_id, reading, progress)
     log_probs = score_lines(model, ids, eos_id=eos_id, progress=progress)
     return np.stack([log_probs, np.full(len(ids), np.nan)], axis=1)
 

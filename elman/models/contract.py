@@ -39,6 +39,10 @@ class LanguageModel(ABC):
     has_vectors: bool = False
     # Whether the model attends to a source; then `attention` gives the weights.
     has_attention: bool = False
+    # How evaluation divides its work, which changes no result: tokens of a row at a time, and rows
+    # side by side if the caller does not choose.
+    tokens_at_once: int = 1 << 12
+    rows_at_once: int = 1
 
     @abstractmethod
     def start(self, batch_size: int, source: Any = None) -> State:
@@ -74,6 +78,16 @@ class LanguageModel(ABC):
             state = self.read(ids[:, t : t + 1], state)
         return torch.stack(distributions, dim=1), state
 
+    @property
+    def numbers_at_once(self) -> int:
+        """How many numbers `spread` holds in memory for a token."""
+        return self.vocabulary_size
+
+    def spread(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
+        """Log probability of each id, entropy before it in nats, and its rank, (B, T, 3)."""
+        log_probs, state = self.predict_all(ids, state)
+        return measure_spread(ids, log_probs), state
+
     def vector(self, state: State) -> torch.Tensor:
         """The hidden vector that predicts the next token, (B, size), if the model has vectors."""
         raise NotImplementedError("this model has no hidden vectors")
@@ -93,6 +107,16 @@ class LanguageModel(ABC):
     def describe(self) -> dict[str, Any]:
         """A description of the model for users, as plain data."""
         return {"vocabulary_size": self.vocabulary_size}
+
+
+def measure_spread(ids: torch.Tensor, log_probs: torch.Tensor) -> torch.Tensor:
+    """Log probability, entropy before, and rank of every token, in nats, (B, T, 3)."""
+    import torch
+
+    own = log_probs.gather(2, ids[:, :, None])  # (B, T, 1)
+    entropies = torch.special.entr(log_probs.exp()).sum(2)
+    ranks = (log_probs > own).sum(2) + 1
+    return torch.stack([own[:, :, 0].double(), entropies.double(), ranks.double()], dim=2)
 
 
 @dataclass(frozen=True)

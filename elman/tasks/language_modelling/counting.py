@@ -38,6 +38,7 @@ class Counting(TextTask):
     """Count and smooth in one go: there are no steps, so nothing to resume."""
 
     recipe = "ngram"
+    maps_arrays = True
 
     def training_lines(self, facts: dict[str, Any]) -> list[str | MeasureTable]:
         """The n-grams of every order, with their discounts."""
@@ -51,6 +52,10 @@ class Counting(TextTask):
         names = [f"D{i}" if i < width - 2 else f"D{i}+" for i in range(1, width - 1)]
         padded = [row + [None] * (width - len(row)) for row in rows]
         return [MeasureTable(["order", "n-grams", *names], padded)]
+
+    def quantised(self, model: NGram) -> dict[str, np.ndarray]:
+        """Probabilities in eight bits, short keys, and no counts."""
+        return model.quantised().arrays()
 
     @classmethod
     def fit(cls, config: RunConfig, data: str | Corpus, order: Order) -> Trained:
