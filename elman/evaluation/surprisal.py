@@ -59,27 +59,37 @@ def word_surprisals(
     ends = np.array([word.end() for word in words])
     rows = np.minimum(np.searchsorted(ends, spans.ends), len(ends) - 1)
     firsts = np.flatnonzero(np.diff(rows, prepend=-1))
-    lasts = [*firsts[1:], len(rows)]
     unit = math.log(base)
+    # If no token is more probable than one of probability zero, all are impossible.
+    undefined = np.isneginf(log_probs) & (ranks == 1)
+    unknown = spans.ids == (-1 if tokenizer.unknown_id is None else tokenizer.unknown_id)
+    columns = zip(
+        rows[firsts].tolist(),
+        (-np.add.reduceat(log_probs, firsts) / unit).tolist(),
+        np.where(undefined[firsts], math.inf, entropies[firsts] / unit).tolist(),
+        np.where(undefined[firsts], 0, ranks[firsts]).astype(np.int64).tolist(),
+        np.diff(firsts, append=len(rows)).tolist(),
+        np.logical_or.reduceat(unknown, firsts).tolist(),
+        np.logical_or.reduceat(undefined, firsts).tolist(),
+        strict=True,
+    )
     table = []
     line, position = 1, 0
-    for first, last in zip(firsts, lasts, strict=True):
-        match = words[rows[first]]
+    for row, surprisal, entropy, rank, tokens, is_unknown, is_undefined in columns:
+        word = words[row].group()
         position += 1
-        is_line_end = match.group() == "\n"
-        # If no token is more probable than one of probability zero, all are impossible.
-        undefined = np.isneginf(log_probs[first:last]) & (ranks[first:last] == 1)
+        is_line_end = word == "\n"
         table.append(
             WordSurprisal(
                 line=line,
                 position=position,
-                word=EOS if is_line_end else match.group(),
-                surprisal=float(-log_probs[first:last].sum()) / unit,
-                entropy=math.inf if undefined[0] else float(entropies[first]) / unit,
-                rank=int(ranks[first]) if last - first == 1 and not undefined[0] else None,
-                tokens=int(last - first),
-                unknown=bool(np.any(spans.ids[first:last] == tokenizer.unknown_id)),
-                undefined=bool(undefined.any()),
+                word=EOS if is_line_end else word,
+                surprisal=surprisal,
+                entropy=entropy,
+                rank=rank if rank and tokens == 1 else None,
+                tokens=tokens,
+                unknown=is_unknown,
+                undefined=is_undefined,
             )
         )
         line, position = (line + 1, 0) if is_line_end else (line, position)
