@@ -293,14 +293,17 @@ def rounding(data: Path, folder: Path) -> None:
     from elman.tasks.language_modelling.quantising import quantise
     from elman.tasks.task import load
 
-    run, small = trained(data, folder), folder / "kn5-8-bits"
+    run = trained(data, folder)
     model = load(run)
-    quantise(model, small, overwrite=True)
+    places = {"elman, 64 bits and counts": run}
+    for bits in (32, 8):
+        places[f"elman, {bits} bits"] = folder / f"kn5-{bits}-bits"
+        quantise(model, places[f"elman, {bits} bits"], bits=bits, overwrite=True)
     rows: list[list[object]] = []
-    for what, place in (("elman", run), ("elman, 8 bits", small)):
+    for what, place in places.items():
         measured = load(place).evaluate(str(data), split="test")
         size = (place / "weights.safetensors").stat().st_size
-        rows.append([what, f"{size:,}", f"{measured.perplexity:.4f}"])
+        rows.append([what, f"{size:,}", f"{measured.perplexity:.6f}"])
     if program := os.environ.get("BUILD_BINARY"):
         arpa, binary = folder / "kn5.arpa", folder / "kn5.binary"
         write_arpa(arpa, model.model.tables, model.tokenizer.tokens)

@@ -1,9 +1,10 @@
-"""Compact tables: 8 bits per probability, and keys in as few bytes as they need.
+"""Compact tables: 8 or 32 bits per probability, and keys in as few bytes as they need.
 
 Takes tables, gives smaller ones that answer the same questions, like the quantised trie of KenLM.
 Called by `elman quantise`; the arrays in their files are `parts` here.
 
-    probabilities, weights   a code of 8 bits, and a table of values for each order
+    probabilities, weights   a code of 8 bits, and a table of values for each order;
+                             or floats of 32 bits
     words                    1, 2 or 4 bytes, by the size of the vocabulary
     starts                   2 bytes, counted from the start of a block of 64 entries
     counts                   left out
@@ -93,17 +94,18 @@ def stored_array(name: str, arrays: Mapping[str, Array]) -> Any:
     return None
 
 
-def compact(tables: Tables) -> Tables:
-    """The tables with rounded probabilities and short keys."""
+def compact(tables: Tables, bits: int = 8) -> Tables:
+    """The tables with probabilities of 8 or 32 bits, and short keys."""
+    rounded = quantise if bits == 8 else _single_precision
     word = np.min_scalar_type(max(tables.vocabulary_size - 1, 0))
     word = np.dtype(np.uint32) if word.itemsize > 4 else word
     made = [_unigrams(tables.tables[0])]
     for order, table in enumerate(tables.tables[1:], start=2):
-        backoffs = quantise(table.log_backoffs) if order < tables.order else table.log_backoffs
+        backoffs = rounded(table.log_backoffs) if order < tables.order else table.log_backoffs
         starts = divide(np.asarray(tables.starts(order)))
         made.append(
             OrderTable(
-                None, np.asarray(table.words).astype(word), quantise(table.log_probs), backoffs,
+                None, np.asarray(table.words).astype(word), rounded(table.log_probs), backoffs,
                 starts=starts,
             )
         )  # fmt: skip
@@ -112,6 +114,10 @@ def compact(tables: Tables) -> Tables:
 
 def _unigrams(table: OrderTable) -> OrderTable:
     return OrderTable(table.prefixes, table.words, table.log_probs, table.log_backoffs)
+
+
+def _single_precision(log_values: Any) -> Array:
+    return np.asarray(log_values, dtype=np.float32)
 
 
 def quantise(log_values: Any) -> Any:

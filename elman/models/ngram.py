@@ -163,9 +163,9 @@ class NGram(LanguageModel):
                 named[f"order{order}.counts"] = table.counts
         return named
 
-    def quantised(self) -> NGram:
-        """The same model with probabilities of 8 bits."""
-        return NGram(compact(self.tables), self.config)
+    def quantised(self, bits: int = 8) -> NGram:
+        """The same model with probabilities of 8 or 32 bits."""
+        return NGram(compact(self.tables, bits), self.config)
 
     def facts(self) -> dict[str, Any]:
         """Everything except the arrays that a run folder needs, as plain data."""

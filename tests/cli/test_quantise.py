@@ -80,6 +80,24 @@ def test_a_count_model_is_smaller_and_answers_everything(
     assert twice["nats"] == after["nats"]
 
 
+def test_32_bits_lose_nothing_that_matters(call: Any, gives: Any, tmp_path: Path) -> None:
+    out = str(tmp_path / "single")
+    sizes = gives("quantise", "words", "--out", out, "--bits", "32")
+    assert sizes["bytes_after"] < sizes["bytes_before"]
+    before, after = (gives("evaluate", name, "--data", "data") for name in ("words", out))
+    assert after["perplexity"] == pytest.approx(before["perplexity"], rel=1e-6)
+    assert after["nats"] != before["nats"]
+
+
+def test_other_numbers_of_bits(call: Any, run: str, tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    for name, bits, message in (("words", "4", "choose 8 or 32"), (run, "32", "has 32 bits")):
+        result = call("quantise", name, "--out", out, "--bits", bits)
+        assert result.code == 2
+        assert message in result.err
+        assert not Path(out).exists()
+
+
 def test_nothing_is_overwritten_unasked(call: Any) -> None:
     result = call("quantise", "words", "--out", "words")
     assert result.code == 2

@@ -53,9 +53,9 @@ class Counting(TextTask):
         padded = [row + [None] * (width - len(row)) for row in rows]
         return [MeasureTable(["order", "n-grams", *names], padded)]
 
-    def quantised(self, model: NGram) -> dict[str, np.ndarray]:
-        """Probabilities in eight bits, short keys, and no counts."""
-        return model.quantised().arrays()
+    def quantised(self, model: NGram, bits: int) -> dict[str, np.ndarray]:
+        """Probabilities of 8 or 32 bits, short keys, and no counts."""
+        return model.quantised(bits).arrays()
 
     @classmethod
     def fit(cls, config: RunConfig, data: str | Corpus, order: Order) -> Trained:

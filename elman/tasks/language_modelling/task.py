@@ -118,8 +118,10 @@ class LanguageModelling(TextTask, GradientTask):
         family = MODELS.choose(self.config.kind)
         return outline(lambda: family(self.config.model, material))
 
-    def quantised(self, model: NeuralModel) -> dict[str, np.ndarray]:
+    def quantised(self, model: NeuralModel, bits: int) -> dict[str, np.ndarray]:
         """Every float matrix in eight bits."""
+        if bits != 8:
+            raise InputError(f"--bits {bits}: a neural model has 32 bits already; leave out --bits")
         return pack(model.arrays())
 
     # Budgets and plans ----------------------------------------------------------------------------

@@ -101,8 +101,8 @@ class TextTask(Task):
         return cls(replace(config, text=before.config.text), before.task.tokenizer)
 
     @abstractmethod
-    def quantised(self, model: Any) -> dict[str, np.ndarray]:
-        """The arrays of a model with eight-bit numbers, from which `restore_model` makes it."""
+    def quantised(self, model: Any, bits: int) -> dict[str, np.ndarray]:
+        """The arrays of a model with shorter numbers, from which `restore_model` makes it."""
 
     def kept(self) -> dict[str, Any]:
         return tokenizer_to_data(self.tokenizer)
