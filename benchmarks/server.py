@@ -81,7 +81,7 @@ class Server:
 
     def __exit__(self, *_: Any) -> None:
         self.process.send_signal(signal.SIGINT)
-        self.process.communicate(timeout=10)  # also closes the pipe
+        self.process.communicate(timeout=60)  # also closes the pipe
 
     def resident_megabytes(self) -> float:
         """The resident memory of the process."""

@@ -1,5 +1,7 @@
 """The systems of `benchmarks/baselines.py`: elman, and a simple baseline for each task."""
 
+import hashlib
+import json
 import random
 import tempfile
 from pathlib import Path
@@ -7,28 +9,26 @@ from pathlib import Path
 import elman
 from baseline.data import write
 from elman.tasks.tagging.measures import measure_tagging
+from elman.tasks.task import resume
 from elman.training.machine import Machine
 
 
-def train_elman(recipe, splits, ending, judged, seed, settings):
-    """Train with the settings of the recipe and the given ones; evaluate on the split `judged`."""
+def train_elman(recipe, splits, ending, judged, seed, settings, runs=None):
+    """Train with the settings of the recipe and the given ones; evaluate on the split `judged`.
+
+    `runs`: a folder that keeps the model; a model that is there is not trained again.
+    """
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "data"
         folder.mkdir()
         write(folder, splits, ending)
-        trained = elman.train(
-            recipe,
-            data=str(folder),
-            out=Path(place) / "run",
-            overrides=settings,
-            seed=seed,
-            machine=Machine(threads=1, warn=lambda message: None),
-        )
+        trained = trained_run(recipe, folder, seed, settings, runs or Path(place))
         training = trained.facts["training"]
         best = trained.facts["validation"]
         facts = {name: training[name] for name in ("epochs", "of_epochs", "steps", "batch_size")}
         facts |= {"ended_early": training["ended_early"], "improving": training["improving"]}
         facts["validation"] = {name: value for name, value in best.items() if name != "tokens"}
+        facts |= {"teraflop": training["teraflop"], "training_seconds": trained.facts["seconds"]}
         if ending in ("conllu", "txt"):
             beside = recipe == "chunker"
 
@@ -42,6 +42,24 @@ def train_elman(recipe, splits, ending, judged, seed, settings):
         return {
             "value": 100 * measured.main()[1] if ending == "tsv" else measured.main()[1]
         } | facts
+
+
+def trained_run(recipe, folder, seed, settings, runs):
+    """The run of a recipe on the data of a folder, trained unless `runs` has it already."""
+    content = [file.read_bytes() for file in sorted(folder.iterdir()) if "train" in file.name]
+    used = json.dumps([recipe, seed, *settings]).encode("utf-8")
+    out = runs / f"{recipe}-{hashlib.sha256(b''.join([used, *content])).hexdigest()[:16]}"
+    machine = Machine(threads=1, warn=lambda message: None)
+    if not out.exists():
+        return elman.train(
+            recipe, data=str(folder), out=out, overrides=settings, seed=seed, machine=machine
+        )
+    kept = elman.load(out)
+    return (
+        kept
+        if kept.facts["training"]["finished"]
+        else resume(out, data=str(folder), machine=machine)
+    )
 
 
 def columns(block, ending):

@@ -15,6 +15,7 @@ import torch
 
 from elman.adapters import FitContext
 from elman.adapters.wrapper import require_distributions
+from elman.counts.merging import fit_weights
 from elman.errors import InputError
 from elman.models.contract import LanguageModel
 from elman.state import State
@@ -67,6 +68,13 @@ class Mixture(LanguageModel):
     def predict_all(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
         done = [m.predict_all(ids, s) for m, s in zip(self.models, state, strict=True)]
         return self._mix([log_probs for log_probs, _ in done]), tuple(s for _, s in done)
+
+    def score_and_mass(
+        self, ids: torch.Tensor, state: State, members: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor, State]:
+        done = [m.score_and_mass(ids, s, members) for m, s in zip(self.models, state, strict=True)]
+        scores, masses, states = zip(*done, strict=True)
+        return self._mix([*scores]), self._mix([*masses]), tuple(states)
 
     def vector(self, state: State) -> torch.Tensor:
         assert self._vectors_of is not None, "no model of this mixture has hidden vectors"
@@ -121,26 +129,6 @@ def mix(
     Mixture(models, even)  # raises for incompatible models before the long work
     log_probs = np.stack([around.score_validation(part) for part in models])
     return Mixture(models, fit_weights(log_probs).tolist(), fitted=True)
-
-
-def fit_weights(
-    log_probs: np.ndarray, tolerance: float = 1e-10, most_steps: int = 1000
-) -> np.ndarray:
-    """Find the weights that maximise the likelihood of a text, from log probabilities (K, N).
-
-    E step: the share of each model in the probability of each token. M step: the mean share.
-    The likelihood has one maximum, so the initial weights do not matter.
-    """
-    possible = np.max(log_probs, axis=0) > -np.inf  # skip tokens impossible for all models
-    probs = np.exp(log_probs[:, possible] - np.max(log_probs[:, possible], axis=0))
-    weights = updated = np.full(len(probs), 1 / len(probs))
-    for _ in range(most_steps if possible.any() else 0):
-        shares = weights[:, None] * probs
-        updated = np.mean(shares / shares.sum(axis=0), axis=1)
-        if np.max(np.abs(updated - weights)) < tolerance:
-            break
-        weights = updated
-    return updated / updated.sum()
 
 
 def log(weight: float) -> float:

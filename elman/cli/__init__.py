@@ -39,6 +39,7 @@ GROUPS = {
         "train": "Train a model on a text or a dataset and save it as a run folder.",
         "plan": "Estimate what a training costs on this machine: operations, memory, minutes.",
         "data": "Describe data: what it is, how much, vocabulary, labels, possible problems.",
+        "data get": "Download a public corpus of the course: resumed, verified, with its licence.",
         "list": "List the components you can choose: recipes, cells, tokenizers and more.",
     },
     "Use": {
@@ -51,6 +52,7 @@ GROUPS = {
         "surprisal": "Compute the surprisal, entropy and rank of every word in a text.",
         "score": "",
         "minimal-pairs": "Measure how often a model prefers the good sentence of a minimal pair.",
+        "reading-times": "Measure how well the surprisal of models predicts reading times.",
     },
     "Look inside": {
         "inspect": "Look inside neural runs while they read a text.",
@@ -68,8 +70,10 @@ GROUPS = {
     "Serve and exchange": {
         "serve": "Serve trained models over HTTP: a web page and an OpenAI-compatible API.",
         "quantise": "Save a language model with 8-bit numbers.",
-        "export": "Write a count model as an ARPA file, or word vectors as text.",
+        "export": "Write a trained model in a format that other programs read.",
         "import": "Import an ARPA file or published ELMo weights as a run folder.",
+        "arpa merge": "Interpolate several count models into one ARPA file.",
+        "arpa prune": "Make a count model smaller: remove the n-grams that matter least.",
     },
     "Studies": {
         "tour": "Train a ladder of models on two built-in corpora and show what each step gains.",
@@ -95,6 +99,7 @@ RENAMED = {
 _ABOUT = {
     "": "Recurrent language models, from counting words to attention. New here? elman tour",
     "study": "Train several models and compare them.",
+    "arpa": "Merge and prune count models.",
 }
 _PARAMETERS = re.compile(r"^Parameters\n-+\n", re.MULTILINE)
 _BREAK = "\0"  # marks a line break that must stay

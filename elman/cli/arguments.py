@@ -58,7 +58,6 @@ Verify = Annotated[
         "32 MB are checked by their size and header only, so that they load at once.",
     ),
 ]
-ExportedRun = Annotated[str, Parameter(help="A run folder of an n-gram model or of word2vec.")]
 if TYPE_CHECKING:
     _RecipeName = str
 else:  # shells complete the names; any other text is a file
@@ -154,6 +153,7 @@ BudgetText = Annotated[
         "Settings of --set stay as they are."
     ),
 ]
+ArpaFile = Annotated[str, Parameter(help="The ARPA file to write; compressed if it ends in .gz.")]
 RunToWrite = Annotated[str, Parameter(help="The run folder to write.")]
 Overwrite = Annotated[bool, Parameter(help="Replace the output if it exists already.")]
 Json = Annotated[bool, Parameter(help="Print the result as JSON.")]

@@ -19,6 +19,7 @@ KINDS = {
     "connections": "elman.layers.layer:CONNECTIONS",
     "corpora": "elman.text.corpora:CORPORA",
     "decoding": "elman.decoding.options:STRATEGIES",
+    "exports": "elman.formats:describe_exports",
     "inputs": "elman.layers.inputs:INPUTS",
     "insights": "elman.insight:INSIGHTS",
     "models": "elman.models:MODELS",

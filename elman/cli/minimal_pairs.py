@@ -10,25 +10,36 @@ from elman.cli.arguments import Json, read_given
 from elman.cli.output import counted, note, print_json, print_table
 from elman.errors import InputError
 from elman.evaluation.pair_accuracy import EXCLUSIONS, Score
-from elman.evaluation.pairs import SCORED
+from elman.evaluation.pairs import DIFFERENCE, SCORED
+from elman.figures.files import check_file
+from elman.figures.minimal_pairs import draw_accuracies
 from elman.tasks.language_modelling.minimal_pairs import (
+    ComparedScores,
     Materials,
     PairScores,
+    compare_scores,
     flat,
     judge,
     materials_of,
     read_materials,
 )
-from elman.tasks.language_modelling.trained import TrainedModel
-from elman.tasks.task import load
+from elman.tasks.language_modelling.written_runs import open_written
+from elman.text.pair_tables import ROLES
+from elman.text.tables import check_columns, parse_columns
 
 _GIVEN = Parameter(
     name="RUN... FILE",
-    help="Run folders, then the test material: JSON lines in the format of BLiMP, a suite in the "
-    "format of SyntaxGym, a folder of such files (subfolders included), - for standard input, or "
-    "grammar for agreement in the built-in language.",
+    help="Run folders (RUN+ADAPTER wraps a run in an adapter, NAME=RUN names it), then the test "
+    "material: JSON lines in the format of BLiMP, a table of pairs, a suite in the format of "
+    "SyntaxGym, a folder of such files (subfolders included), NAME.text beside NAME.gold, - for "
+    "standard input, or grammar for agreement in the built-in language.",
     allow_leading_hyphen=True,
 )
+_PREFIXES = {
+    "one-prefix": "the critical words after one beginning",
+    "two-prefix": "the critical word after two beginnings",
+}
+_LEVEL = 0.05  # of significance
 _NAMED = 5  # how many lines or files a note names
 
 
@@ -37,6 +48,9 @@ def minimal_pairs(
     score: str = "sentence",
     exclude_unknown: str = "differing",
     per_token: bool = False,
+    columns: str = "",
+    intervals: bool = False,
+    picture: str | None = None,
     items: bool = False,
     json: Json = False,
 ) -> None:
@@ -50,6 +64,7 @@ def minimal_pairs(
       elman minimal-pairs runs/lstm grammar
       elman minimal-pairs runs/kn5 runs/lstm blimp
       elman minimal-pairs runs/lstm blimp --score difference
+      elman minimal-pairs runs/lstm agreement.tsv --score difference --picture attractors.png
       elman minimal-pairs runs/lstm suite.json --items > items.tsv
 
     Parameters
@@ -57,36 +72,59 @@ def minimal_pairs(
     score
         The log probability to compare. sentence: of the whole sentence, including the line end.
         difference: only of the critical word that BLiMP files name, given the words before it; in
-        other pairs, of the words from the first to the last difference.
+        other pairs, of the words from the first to the last difference. one-prefix, two-prefix:
+        the same, for pairs that BLiMP scores by this method only.
     exclude_unknown
         The pairs to leave out. differing: pairs whose sentences differ in an out-of-vocabulary word
         (with --score difference, also pairs with an out-of-vocabulary word among the scored words).
         any: pairs with any out-of-vocabulary word. never: no pairs.
     per_token
         Compare the mean per token instead of the sum, so that shorter sentences have no advantage.
+    columns
+        The columns of a table: good=…, bad=… (two sentences, or two forms of a word), sentence=…
+        (with the forms in place of ___ or as [good|bad]), index=… (of the word that the forms
+        replace), paradigm=…, attractors=…. Names from the header, or numbers from 1 for a table
+        without header. Default: common names.
+    intervals
+        Print the 95 % interval of every accuracy (Wilson).
+    picture
+        Draw the accuracy by number of attractors into this file, .png or .svg; by paradigm for
+        pairs that do not know it.
     items
         Print one row per pair, or per prediction about an item, separated by tabs.
     """
     *runs, file = _checked(given)
-    _check_choice("--score", score, SCORED)
+    _check_choice("--score", score, {**SCORED, **_PREFIXES})
     _check_choice("--exclude-unknown", exclude_unknown, EXCLUSIONS)
-    materials = materials_of(read_given(file, None)) if file == "-" else read_materials(file)
+    place = None if picture is None else check_file(picture, "a picture")
+    named = check_columns(parse_columns(columns), ROLES) if columns else None
+    materials = (
+        materials_of(read_given(file, None), named) if file == "-" else read_materials(file, named)
+    )
     _note_unused(materials)
+    if score in _PREFIXES:
+        materials = materials.with_prefix(same=score == "one-prefix")
     options: dict[str, Any] = {
-        "scored": score,
+        "scored": DIFFERENCE if score in _PREFIXES else score,
         "exclude_unknown": exclude_unknown,
         "per_token": per_token,
     }
     with counted("tokens") as progress:
-        models = (load(run, TrainedModel) for run in runs)  # one at a time in memory
+        models = (open_written(run, progress) for run in runs)  # one at a time in memory
         scores = [judge(model, materials, **options, progress=progress) for model in models]
+    if place is not None:
+        draw_accuracies(scores, place)
+    compared = compare_scores(scores)
     if json:
         read = {"material": materials.to_data()}
-        print_json([score.to_data(items=items) | read for score in scores])
+        tests = [None, *(one.to_data() for one in compared)]
+        data = (one.to_data(items=items) | read for one in scores)
+        print_json([one | {"compared": test} for one, test in zip(data, tests, strict=True)])
     elif items:
         _print_items(scores)
     else:
-        _print(scores)
+        _print(scores, intervals)
+        _print_compared(compared)
         _note(scores, EXCLUSIONS[exclude_unknown])
 
 
@@ -134,7 +172,30 @@ def _checked(given: tuple[str, ...]) -> tuple[str, ...]:
     return given
 
 
-def _print(scores: list[PairScores]) -> None:
+def _print_compared(compared: list[ComparedScores]) -> None:
+    """Print the test of every run against the first."""
+    if not compared:
+        return
+    rows = []
+    for one in compared:
+        better = [t for t in one.by_paradigm.values() if t.p_value < _LEVEL and t.difference > 0]
+        worse = [t for t in one.by_paradigm.values() if t.p_value < _LEVEL and t.difference < 0]
+        test = one.overall
+        names = f"{one.second} − {one.first}"
+        points = f"{100 * test.difference:+.1f}"
+        split = [test.only_second, test.only_first, f"{test.p_value:.2g}"]
+        rows.append([names, test.items, points, *split, len(better), len(worse)])
+    print()
+    print_table(
+        ["difference", "items", "points", "only right", "only wrong", "p", "better", "worse"], rows
+    )
+    print(
+        "p: exact McNemar test; better, worse: paradigms that differ with p < 0.05, not corrected "
+        "for their number"
+    )
+
+
+def _print(scores: list[PairScores], intervals: bool) -> None:
     """Print the accuracies side by side, with their counts, then the totals of each run."""
     first = scores[0]
     groups = [[s.by_paradigm[n] for s in scores] for n in range(len(first.by_paradigm))]
@@ -142,9 +203,12 @@ def _print(scores: list[PairScores]) -> None:
     if len(first.by_field) > 1:
         groups += [[s.by_field[n] for s in scores] for n in range(len(first.by_field))]
         names += [f"  field: {field.name}" for field in first.by_field]
+    if len(first.by_attractors) > 1:
+        groups += [[s.by_attractors[n] for s in scores] for n in range(len(first.by_attractors))]
+        names += [f"  attractors: {group.name}" for group in first.by_attractors]
     groups.append([score.overall for score in scores])
     names.append("mean over all items" if len(first.by_paradigm) > 1 else "all")
-    columns = _columns(groups, [score.run for score in scores])
+    columns = _columns(groups, [score.run for score in scores], intervals)
     rows = [[name, *cells] for name, cells in zip(names, columns.cells, strict=True)]
     if len(first.by_paradigm) > 1:
         means = [_percent(s.paradigm_mean) for s in scores]
@@ -152,12 +216,22 @@ def _print(scores: list[PairScores]) -> None:
     print_table(["accuracy in %", *columns.names], rows)
     print()
     print_table(
-        ["run", "counted", "right", "ties", "excluded", "excluded, %", "right of excluded, %"],
+        [
+            "run",
+            "counted",
+            "right",
+            "95 %",
+            "ties",
+            "excluded",
+            "excluded, %",
+            "right of excluded, %",
+        ],
         [
             [
                 s.run,
                 s.overall.items,
                 s.overall.right,
+                _interval(s.overall),
                 s.overall.ties,
                 s.overall.excluded,
                 _percent(s.overall.excluded_share),
@@ -184,7 +258,7 @@ class _Columns:
         return row
 
 
-def _columns(groups: list[list[Score]], runs: list[str]) -> _Columns:
+def _columns(groups: list[list[Score]], runs: list[str], intervals: bool) -> _Columns:
     """Show the number of items once if it is the same for all runs, otherwise beside each run;
     show ties and exclusions only if there are any.
     """
@@ -197,20 +271,30 @@ def _columns(groups: list[list[Score]], runs: list[str]) -> _Columns:
         for score in group
     )
     shared, own = (counts, ties) if alike else ([], [*counts, *ties])
+    limits = ["95 %"] * intervals
     names, accuracies = [*shared], []
     for run in runs:
         accuracies.append(len(names))
-        names += [run, *own]
+        names += [run, *limits, *own]
     cells = [
         [getattr(group[0], name) for name in shared]
         + [
             cell
             for score in group
-            for cell in (_percent(score.accuracy), *(getattr(score, name) for name in own))
+            for cell in (
+                _percent(score.accuracy),
+                *(_interval(score) for _ in limits),
+                *(getattr(score, name) for name in own),
+            )
         ]
         for group in groups
     ]
     return _Columns(names, cells, accuracies)
+
+
+def _interval(score: Score) -> str | None:
+    found = score.interval
+    return None if found is None else "–".join(f"{100 * limit:.1f}" for limit in found)
 
 
 def _percent(share: float | None) -> str | None:

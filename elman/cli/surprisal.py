@@ -6,17 +6,29 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from elman.cli.arguments import Adapters, GivenText, InputFile, Json, Run, read_given
+from elman.cli.arguments import (
+    Adapters,
+    GivenText,
+    InputFile,
+    Json,
+    Run,
+    WholeNumber,
+    read_given,
+)
 from elman.cli.ask import ask, given_values, make_flags, open_run, print_answer
-from elman.cli.output import counted
+from elman.cli.output import counted, note
 from elman.errors import InputError
-from elman.tasks.language_modelling.scoring import JoinedTable, Surprisal
-from elman.tasks.language_modelling.scoring import join as join_stimuli
+from elman.figures.files import check_file
+from elman.tasks.language_modelling.scoring import Surprisal
+from elman.tasks.language_modelling.stimuli import ENDINGS, Columns, JoinedTable
+from elman.tasks.language_modelling.stimuli import join as join_stimuli
 from elman.text.reader import Document
+from elman.text.records import BINARY, format_of, read_rows_as_json
 from elman.text.stimuli import read_stimuli
 from elman.text.tables import check_columns, parse_columns
 
 SurprisalFlags: Any = make_flags(Surprisal)
+_TABLES = (".tsv", ".tsv.gz", ".csv", ".csv.gz", ".parquet", ".arrow", ".feather")
 
 
 @Parameter(name="*")
@@ -25,7 +37,7 @@ class StimuliFlags:
     """How a table of stimuli is read."""
 
     join: bool = False
-    "Read the file as a table of stimuli, even if its name does not end in .tsv."
+    "Read the file as a table of stimuli, even if its name does not end in .tsv, .csv or .parquet."
     columns: str = ""
     (
         "The column with the sentence or the word: text=stimulus. Default: the column named "
@@ -38,18 +50,23 @@ class StimuliFlags:
         "For a table with one word per row: the columns that identify a sentence, separated by "
         "commas. Default: item, condition and similar."
     )
+    spillover: WholeNumber = 0
+    "For a table with one word per row: also add the surprisal of this many previous words."
+    out: str = ""
+    "Write the table to this file instead: .tsv, .csv or .parquet."
 
     def is_table(self, file: str | None, others: list[str]) -> bool:
         """Whether a file is a table of stimuli; refuse options for tables with other files."""
-        if file is not None and (self.join or file.endswith((".tsv", ".tsv.gz"))):
+        if file is not None and (self.join or file.endswith(_TABLES)):
             return True
-        if others or self.join or self.columns or self.column or self.by:
+        if others or any(vars(self).values()):
             raise InputError(
-                "several runs, --join, --columns and --by need a table of stimuli: give a .tsv file"
+                "several runs, --join, --columns, --by, --spillover and --out need a table of "
+                "stimuli: give a .tsv file"
             )
         return False
 
-    def join_surprisal(self, models: list[Any], document: Document, base: float) -> JoinedTable:
+    def join_surprisal(self, models: list[Any], document: Document, wanted: Columns) -> JoinedTable:
         """Add the columns of every model to the table."""
         column = self.column
         if self.columns:
@@ -57,7 +74,15 @@ class StimuliFlags:
         by = [name.strip() for name in self.by.split(",") if name.strip()]
         stimuli = read_stimuli(document, column=column, by=by)
         with counted("tokens") as progress:
-            return join_stimuli(models, stimuli, base=base, progress=progress)
+            return join_stimuli(models, stimuli, wanted, progress)
+
+
+def _read(file: str | None, text: str | None, is_table: bool) -> Document:
+    """The text or the table; rows of Parquet become JSON lines."""
+    form = format_of(file) if is_table and file is not None else None
+    if form in BINARY and file is not None and form is not None:
+        return Document(file, read_rows_as_json(file, form))
+    return read_given(file, text)
 
 
 def surprisal(
@@ -72,22 +97,25 @@ def surprisal(
 ) -> None:
     """Compute the surprisal, entropy and rank of every word in a text.
 
-    The output is a tab-separated table, or JSON. White space separates words. The surprisal of a
-    word is the sum over its tokens; the space before a word belongs to it. The entropy is that of
-    the distribution before the word. The rank is given for words of one token.
+    The output is a tab-separated table, or JSON. White space separates words. The surprisal is that
+    of the whole word: it includes the end of the word, and excludes that the word before it has
+    ended. surprisal_uncorrected is the sum over the tokens, with the space before the word. The two
+    are equal if every token is a word. The entropy is that of the next token before the word. The
+    rank is given for words of one token. --next-word adds the entropy over whole words.
 
-    A file that ends in .tsv is a table of stimuli. elman prints every row again with the added
-    columns surprisal, entropy, tokens and unknown; with several runs they are named surprisal_RUN
-    and so on. The table has one sentence per row (surprisal is then the sum and entropy the mean
-    over its words) or one word per row; rows without text get NA. Typed text is split like the
-    training text: punctuation apart, clitics as in the corpus. The share of out-of-vocabulary words
-    is always reported.
+    A file that ends in .tsv, .csv or .parquet is a table of stimuli. elman prints every row again
+    with the added columns surprisal, surprisal_uncorrected, entropy, tokens and unknown; with
+    several runs they are named surprisal_RUN and so on. The table has one sentence per row
+    (surprisal is then the sum and entropy the mean over its words) or one word per row; rows
+    without text get NA. Typed text is split like the training text: punctuation apart, clitics as
+    in the corpus. The share of out-of-vocabulary words is always reported.
 
     For example:
       elman surprisal runs/ptb --text "the price of gold rose"
       elman surprisal runs/ptb stimuli.txt > surprisal.tsv
       cat stimuli.txt | elman surprisal runs/ptb - --base e --json
       elman surprisal runs/kn5 runs/lstm stimuli.tsv > joined.tsv
+      elman surprisal runs/kn5 words.csv --spillover 2 --no-entropy --out joined.csv
 
     Parameters
     ----------
@@ -101,12 +129,25 @@ def surprisal(
         raise InputError(f"--base {base:g}: choose 2, e or 10")
     *others, file = given or (None,)
     is_table = table.is_table(file, others)
-    document = read_given(file, text)
+    document = _read(file, text, is_table)
+    place = check_file(table.out, "the table", ENDINGS) if table.out else None
     models = [open_run(one, "surprisal", with_) for one in (run, *others) if one is not None]
     if not is_table:
         print_answer(ask(models[0], "surprisal", values, document), json)
         return
     if values["reset"] != "line":
         raise InputError("--reset: the sentences of a table are independent; leave it out")
-    base = math.e if base == "e" else base
-    print_answer(table.join_surprisal(models, document, base), json)
+    wanted = Columns(
+        base=math.e if base == "e" else base,
+        entropy=values["entropy"],
+        next_word=values["next_word"],
+        beam=values["beam"],
+        spillover=table.spillover,
+    )
+    joined = table.join_surprisal(models, document, wanted)
+    if place is None:
+        print_answer(joined, json)
+        return
+    for message in joined.notes():
+        note(message)
+    joined.save(place)

@@ -98,10 +98,17 @@ class Smoother(ABC):
     about: ClassVar[str]
     interpolated: ClassVar[bool]  # False: backing off, as above
     defined_if_unseen: ClassVar[bool] = True  # whether p is defined after an unseen context
+    in_parts: ClassVar[bool] = True  # whether contexts of an order can be smoothed in parts
 
     def adjusted_counts(self, levels: list[Level], index: int, eos_id: int, context: str) -> Array:
         """The count of each n-gram of a level; by default, how often it was seen."""
         return levels[index].counts
+
+    def adjust(self, seen: Array, before: Array, starts_line: Array, context: str) -> Array:
+        """The counts of n-grams below the highest order, from how often they were seen and how many
+        different words come before each; by default, how often they were seen.
+        """
+        return seen
 
     @abstractmethod
     def weigh(self, counts: Counts) -> Weights:
@@ -252,6 +259,7 @@ class StupidBackoff(Smoother):
 
     about = "stupid backoff (Brants et al. 2007), with normalised scores"
     interpolated = False
+    in_parts = False  # a context needs the sums of shorter ones
 
     def __init__(self, *, backoff: float = 0.4) -> None:
         if not 0 < backoff <= 1:
@@ -356,11 +364,13 @@ class KneserNey(Smoother):
         if index == len(levels) - 1:
             return level.counts
         left_neighbours = np.bincount(levels[index + 1].suffixes, minlength=len(level))
+        starts_line = (level.firsts == eos_id) & (index > 0)
+        return self.adjust(level.counts, left_neighbours, starts_line, context)
+
+    def adjust(self, seen: Array, before: Array, starts_line: Array, context: str) -> Array:
         if context == "stream":
-            left_neighbours = np.maximum(left_neighbours, np.minimum(level.counts, 1))
-        if index == 0:
-            return left_neighbours
-        return np.where(level.firsts == eos_id, level.counts, left_neighbours)
+            before = np.maximum(before, np.minimum(seen, 1))
+        return np.where(starts_line, seen, before)
 
     def weigh(self, counts: Counts) -> Weights:
         return one_discount(counts)

@@ -48,6 +48,19 @@ class OrderTable:
         if prefixes is not None:
             self.prefixes = prefixes
 
+    def changed(
+        self, *, log_probs: Array | None = None, log_backoffs: Array | None = None
+    ) -> "OrderTable":
+        """The same n-grams with other numbers."""
+        return OrderTable(
+            self.prefixes,
+            self.words,
+            self.log_probs if log_probs is None else log_probs,
+            self.log_backoffs if log_backoffs is None else log_backoffs,
+            self.counts,
+            self.starts,
+        )
+
     @cached_property
     def prefixes(self) -> Array:
         """Number, one table down, of each n-gram without its last word."""

@@ -18,6 +18,9 @@ from elman.errors import InputError
 Progress = Callable[[int, int], None]
 
 
+BEAM = 200  # how many words a beam spells side by side
+
+
 def silent(tokens: int, of: int) -> None:
     """Ignore progress."""
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from elman.evaluation.proportions import NORMAL, wilson_interval
+
 DIFFERING, ANY, NEVER = "differing", "any", "never"
 EXCLUSIONS = {
     DIFFERING: "items whose sentences differ in an unknown word",
@@ -29,6 +31,7 @@ class Judgement:
     tie: bool
     unknown: bool  # it has an out-of-vocabulary word
     excluded: bool  # because of unknown words, and not counted
+    attractors: int | None = None  # of pairs about agreement, if known
 
 
 @dataclass(frozen=True)
@@ -58,9 +61,17 @@ class Score:
         items = self.items + self.excluded
         return self.excluded / items if items else None
 
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of the accuracy (Wilson); None without counted items."""
+        return wilson_interval(self.right, self.items)
+
     def to_data(self) -> dict[str, object]:
+        low, high = self.interval or (None, None)
         shares = {
             "accuracy": self.accuracy,
+            "low": low,
+            "high": high,
             "excluded_accuracy": self.excluded_accuracy,
             "excluded_share": self.excluded_share,
         }
@@ -94,3 +105,14 @@ def mean_accuracy(scores: Sequence[Score]) -> float | None:
     """The unweighted mean of the accuracies of all groups with counted items."""
     found = [score.accuracy for score in scores if score.accuracy is not None]
     return sum(found) / len(found) if found else None
+
+
+def mean_interval(scores: Sequence[Score]) -> tuple[float, float] | None:
+    """The 95 % interval of that mean: the groups are given, the items of each are a sample."""
+    found = [(score.accuracy, score.items) for score in scores if score.accuracy is not None]
+    if not found:
+        return None
+    mean = sum(share for share, _ in found) / len(found)
+    variance = sum(share * (1 - share) / items for share, items in found) / len(found) ** 2
+    half = NORMAL * variance**0.5
+    return max(0.0, mean - half), min(1.0, mean + half)

@@ -241,5 +241,6 @@ def _judged(
     good, bad = sums
     tie = good == bad or abs(good - bad) <= _TIE  # both may be impossible
     right = good > bad and not tie
-    judgement = Judgement(pair.paradigm, pair.field, pair.term, right, tie, unknown, excluded)
+    names = (pair.paradigm, pair.field, pair.term)
+    judgement = Judgement(*names, right, tie, unknown, excluded, pair.attractors)
     return JudgedPair(pair.good, pair.bad, good, bad, tokens[0], tokens[1], judgement)

@@ -9,7 +9,8 @@ work is divided:
              t0 t1 t2 t3 t4 t5 | t6 … t11 | t12 … t17
                         └ read ┘ scored
 
-    line     every line is a row, from the initial state
+    line     every line is a row, from the initial state; lines of similar length are side by side,
+             and equal lines are scored once
 """
 
 from __future__ import annotations
@@ -73,11 +74,22 @@ def each_distribution(
 
 
 def each_spread(
-    model: LanguageModel, ids: np.ndarray, eos_id: int, reading: Reading, progress: Progress
+    model: LanguageModel,
+    ids: np.ndarray,
+    eos_id: int,
+    reading: Reading,
+    progress: Progress,
+    members: torch.Tensor | None = None,
 ) -> np.ndarray:
-    """Log probability of each id, entropy before it in nats, and its rank, (N, 3)."""
+    """Log probability of each id, log p of the members before it, entropy in nats, and rank of the
+    id, (N, 4).
+    """
+
+    def over(batch: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
+        return model.spread(batch, state, members)
+
     reading = _fitting(reading, model.numbers_at_once)
-    return each_token(model, ids, model.spread, eos_id, reading, progress)
+    return each_token(model, ids, over, eos_id, reading, progress)
 
 
 def _fitting(reading: Reading, numbers: int) -> Reading:
@@ -99,8 +111,9 @@ def each_token(
     if model.resets_at_lines:  # then both give the same numbers
         by_lines = model.horizon is None
     batch_size = max(reading.batch_size, model.rows_at_once if by_lines else 1)
+    copies: list[tuple[ScoringRow, ScoringRow]] = []
     if by_lines:
-        rows = cut_lines(ids, eos_id)
+        rows, copies = _distinct(ids, cut_lines(ids, eos_id))
     else:
         rows = cut_stream(len(ids), model.horizon, reading.batch_size)
     result = np.empty(0)
@@ -117,7 +130,27 @@ def each_token(
                     result[begin:end] = own[: end - begin]
                     done += end - begin
                 progress(done, len(ids))
+    for row, original in copies:
+        result[row.first : row.last] = result[original.first : original.last]
+        progress(row.last - row.first, len(ids))
     return result
+
+
+def _distinct(
+    ids: np.ndarray, lines: list[ScoringRow]
+) -> tuple[list[ScoringRow], list[tuple[ScoringRow, ScoringRow]]]:
+    """The distinct lines by length, so that batches have little padding; and every further copy
+    of a line, with the first one.
+    """
+    written = ids.tobytes()
+    size = ids.itemsize
+    first: dict[bytes, ScoringRow] = {}
+    copies = []
+    for line in lines:
+        original = first.setdefault(written[size * line.first : size * line.last], line)
+        if original is not line:
+            copies.append((line, original))
+    return sorted(first.values(), key=lambda row: row.first - row.last), copies
 
 
 def cut_lines(ids: np.ndarray, eos_id: int) -> list[ScoringRow]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -55,12 +55,15 @@ def judge_suite(
 ) -> list[JudgedItem]:
     """Judge every prediction about every item; exclude_unknown: one of `EXCLUSIONS`."""
     choose(EXCLUSIONS, exclude_unknown, "way to exclude unknown words")
-    sentences = [c.regions for item in suite.items for c in item.conditions]
+    used = _used_regions(suite)
+    scored = [[_cut(c, used) for c in item.conditions if c.name in used] for item in suite.items]
+    sentences = [condition.regions for item in scored for condition in item]
     found = iter(part_surprisals(model, tokenizer, sentences, entropy=False, progress=progress))
+    strange = iter(_unknown_tokens(tokenizer, suite))
     judged = []
-    for item in suite.items:
-        parts = [(condition, next(found)) for condition in item.conditions]
-        unknown = [_unknown_tokens(row) for _, row in parts]
+    for item, conditions in zip(suite.items, scored, strict=True):
+        parts = [(condition, next(found)) for condition in conditions]
+        unknown = [next(strange) for _ in item.conditions]
         why = any(unknown), _is_excluded(unknown, exclude_unknown)
         surprisals = _surprisals(parts, _METRICS[suite.metric])
         values = []
@@ -78,9 +81,42 @@ def judge_suite(
     return judged
 
 
-def _unknown_tokens(parts: list[Part | None]) -> list[str]:
-    """The unknown tokens of a sentence, in alphabetical order."""
-    return sorted(token for part in parts if part is not None for token in part.unknown_tokens)
+def _used_regions(suite: Suite) -> dict[str, int | None]:
+    """The last region that the predictions need of each condition; None: all of them."""
+    used: dict[str, int | None] = {}
+    for formula in suite.predictions:
+        for condition, region in formula.places:
+            last = used.get(condition, 0)
+            used[condition] = None if region is None or last is None else max(last, region)
+    return used
+
+
+def _cut(condition: Condition, used: dict[str, int | None]) -> Condition:
+    """The condition without the regions after the last one that is needed."""
+    last = used[condition.name]
+    if last is None:
+        return condition
+    kept = [place for place, number in enumerate(condition.numbers) if number <= last]
+    end = max(kept, default=-1) + 1
+    return replace(condition, regions=condition.regions[:end], numbers=condition.numbers[:end])
+
+
+def _unknown_tokens(tokenizer: Tokenizer, suite: Suite) -> list[list[str]]:
+    """The unknown tokens of every sentence, in alphabetical order; nothing is scored for it."""
+    sentences = [c.regions for item in suite.items for c in item.conditions]
+    if tokenizer.unknown_id is None:
+        return [[] for _ in sentences]
+    lines = [
+        " ".join(" ".join(region.split()) for region in one if region.strip()) for one in sentences
+    ]
+    text = "".join(f"{line}\n" for line in lines)
+    spans = tokenizer.typed_spans(text)
+    ends = np.cumsum([len(line) + 1 for line in lines])
+    found: list[list[str]] = [[] for _ in lines]
+    for token in np.flatnonzero(spans.ids == tokenizer.unknown_id).tolist():
+        owner = int(np.searchsorted(ends, spans.starts[token], side="right"))
+        found[owner].append(text[spans.starts[token] : spans.ends[token]].strip())
+    return [sorted(tokens) for tokens in found]
 
 
 def _is_excluded(unknown: list[list[str]], rule: str) -> bool:
@@ -103,6 +139,7 @@ def _surprisals(
         for number, part in zip(condition.numbers, parts, strict=True):
             bits = np.array(part.token_surprisals) / math.log(2) if part else np.zeros(1)
             result[condition.name, number] = float(metric(bits))
+        # Only used if the condition was not cut.
         whole = sum(result[condition.name, number] for number in condition.numbers)
         result[condition.name, None] = whole
     return result

@@ -1,9 +1,9 @@
 """Surprisal, entropy and rank of every word of a text.
 
 Takes a model, a tokenizer and a text; gives one row per word. A word is a string between white
-space. Its surprisal is the sum over its tokens (chain rule), so word, sub-word and character models
-give the same kind of table. The space before a word belongs to it. The rows sum to the surprisal of
-the text.
+space, so word, sub-word and character models give the same kind of table. Its surprisal is that of
+the whole word (`word_boundaries.py`); the uncorrected one is the sum over its tokens, including the
+space before the word. The uncorrected surprisals of the rows sum to the surprisal of the text.
 """
 
 from __future__ import annotations
@@ -11,30 +11,38 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from elman.evaluation.measures import Progress, Reading, silent
+from elman.evaluation.measures import BEAM, Progress, Reading, silent
+from elman.evaluation.next_words import WordPredictions, predict_words
 from elman.evaluation.prefix_tree import score_lines
 from elman.evaluation.scoring import each_spread
+from elman.evaluation.sentence_words import join_sentences
+from elman.evaluation.word_boundaries import TokenColumns, corrected
 from elman.models.contract import LanguageModel
-from elman.text.tokenizer import EOS, Tokenizer
+from elman.text.tokenizer import EOS, Spans, Tokenizer
 
 
 @dataclass(frozen=True)
 class WordSurprisal:
-    """One row of the table."""
+    """One row of the table. Columns that were not requested are None."""
 
     line: int  # from 1
     position: int  # position of the word in its line, from 1
     word: str
-    surprisal: float
-    entropy: float  # entropy of the distribution before its first token
+    surprisal: float  # of the whole word
+    surprisal_uncorrected: float  # the sum over its tokens
+    entropy: float | None  # entropy of the distribution before its first token
     rank: int | None  # rank in that distribution, 1 = most probable; None for several tokens
     tokens: int
     unknown: bool
     undefined: bool = False  # no probability, because of an unseen context (maximum likelihood)
+    next_word_entropy: float | None = None  # entropy over whole words, before this one
+    remaining_mass: float | None = None  # probability of the words that the beam has not found
+    entropy_reduction: float | None = None  # that entropy less the one before the next word
+    word_rank: int | None = None  # rank among whole words; None if the beam cannot tell
 
 
 def word_surprisals(
@@ -44,39 +52,75 @@ def word_surprisals(
     *,
     base: float = 2.0,
     reset: str = "line",
+    entropy: bool = True,
+    next_word: bool = False,
+    beam: int = BEAM,
     progress: Progress = silent,
 ) -> list[WordSurprisal]:
-    """The table of a text; `base` of the logarithm: 2 for bits, e for nats."""
-    reading = Reading(reset)
+    """The table of a text; `base` of the logarithm: 2 for bits, e for nats.
+
+    entropy: False is faster, because no whole distribution is computed. next_word: also compute the
+    columns about the next word as a whole; `beam` words are spelled side by side.
+    """
     spans = tokenizer.typed_spans(text)
     if len(spans.ids) == 0:
         return []
-    log_probs, entropies, ranks = each_spread(
-        model, spans.ids, tokenizer.eos_id, reading, progress
-    ).T
-    # A text of spaces only is one row.
-    words = list(re.finditer(r"\n|\S+", text)) or list(re.finditer(r".+", text))
-    ends = np.array([word.end() for word in words])
-    rows = np.minimum(np.searchsorted(ends, spans.ends), len(ends) - 1)
+    reading = Reading(reset, batch_size=1 if reset == "stream" else _SIDE_BY_SIDE)
+    columns = TokenColumns(
+        model, tokenizer, spans.ids, reading, entropy=entropy or next_word, progress=progress
+    )
+    words, rows = _words_of(text, spans)
     firsts = np.flatnonzero(np.diff(rows, prepend=-1))
+    table = _table(columns, tokenizer, spans, [words[row] for row in rows[firsts]], firsts)
+    if next_word:
+        numbers = np.append(firsts, len(spans.ids))
+        predicted = predict_words(model, tokenizer, spans.ids, numbers, reset, beam)
+        table = _with_next_words(table, predicted)
     unit = math.log(base)
+    return [_in_units(row, unit, entropy) for row in table]
+
+
+def _words_of(text: str, spans: Spans) -> tuple[list[str], np.ndarray]:
+    """The words and line ends of a text, and the word of each token."""
+    # A text of spaces only is one row.
+    places = list(re.finditer(r"\n|\S+", text)) or list(re.finditer(r".+", text))
+    ends = np.array([place.end() for place in places])
+    rows = np.minimum(np.searchsorted(ends, spans.ends), len(ends) - 1)
+    return [place.group() for place in places], rows
+
+
+def _table(
+    columns: TokenColumns,
+    tokenizer: Tokenizer,
+    spans: Spans,
+    words: list[str],
+    firsts: np.ndarray,
+) -> list[WordSurprisal]:
+    """One row per word, in nats."""
+    lasts = np.append(firsts[1:], len(spans.ids))
+    log_probs, entropies, ranks = columns.log_probs, columns.entropies, columns.ranks
+    sums = -np.add.reduceat(log_probs, firsts)
+    whole = corrected(sums, columns.corrections(firsts, lasts))
     # If no token is more probable than one of probability zero, all are impossible.
-    undefined = np.isneginf(log_probs) & (ranks == 1)
+    lost = np.zeros(len(log_probs), dtype=bool)
+    if ranks is not None:
+        lost = np.isneginf(log_probs) & (ranks == 1)
     unknown = spans.ids == (-1 if tokenizer.unknown_id is None else tokenizer.unknown_id)
-    columns = zip(
-        rows[firsts].tolist(),
-        (-np.add.reduceat(log_probs, firsts) / unit).tolist(),
-        np.where(undefined[firsts], math.inf, entropies[firsts] / unit).tolist(),
-        np.where(undefined[firsts], 0, ranks[firsts]).astype(np.int64).tolist(),
-        np.diff(firsts, append=len(rows)).tolist(),
+    numbers = zip(
+        whole.tolist(),
+        sums.tolist(),
+        _of_words(entropies, firsts, np.where(lost, math.inf, 0.0)),
+        _of_words(ranks, firsts),
+        lost[firsts].tolist(),
+        (lasts - firsts).tolist(),
         np.logical_or.reduceat(unknown, firsts).tolist(),
-        np.logical_or.reduceat(undefined, firsts).tolist(),
+        np.logical_or.reduceat(lost, firsts).tolist(),
         strict=True,
     )
-    table = []
+    table: list[WordSurprisal] = []
     line, position = 1, 0
-    for row, surprisal, entropy, rank, tokens, is_unknown, is_undefined in columns:
-        word = words[row].group()
+    for word, row in zip(words, numbers, strict=True):
+        surprisal, uncorrected, entropy, rank, is_lost, tokens, is_unknown, is_undefined = row
         position += 1
         is_line_end = word == "\n"
         table.append(
@@ -85,8 +129,9 @@ def word_surprisals(
                 position=position,
                 word=EOS if is_line_end else word,
                 surprisal=surprisal,
+                surprisal_uncorrected=uncorrected,
                 entropy=entropy,
-                rank=rank if rank and tokens == 1 else None,
+                rank=None if rank is None or is_lost or tokens > 1 else int(rank),
                 tokens=tokens,
                 unknown=is_unknown,
                 undefined=is_undefined,
@@ -94,6 +139,60 @@ def word_surprisals(
         )
         line, position = (line + 1, 0) if is_line_end else (line, position)
     return table
+
+
+def _of_words(
+    values: np.ndarray | None, firsts: np.ndarray, added: np.ndarray | float = 0.0
+) -> list[float] | list[None]:
+    """The values of the first tokens of words; None for each if there are none."""
+    return [None] * len(firsts) if values is None else (values + added)[firsts].tolist()
+
+
+def _with_next_words(
+    table: list[WordSurprisal], predicted: WordPredictions | None
+) -> list[WordSurprisal]:
+    """The rows with the columns about whole words; without predictions, each token is a word."""
+    found = []
+    for number, row in enumerate(table):
+        if predicted is None:
+            found.append(
+                replace(row, next_word_entropy=row.entropy, remaining_mass=0.0, word_rank=row.rank)
+            )
+            continue
+        words = predicted.before[number]
+        found.append(
+            replace(
+                row,
+                next_word_entropy=words.entropy,
+                remaining_mass=words.remaining,
+                word_rank=words.rank_of(row.word, math.exp(-row.surprisal)),
+            )
+        )
+    after = [row.next_word_entropy for row in found[1:]]
+    after.append(None if predicted is None or predicted.last is None else predicted.last.entropy)
+    return [_with_reduction(row, entropy) for row, entropy in zip(found, after, strict=True)]
+
+
+def _with_reduction(row: WordSurprisal, after: float | None) -> WordSurprisal:
+    if row.word == EOS or after is None or row.next_word_entropy is None:
+        return row
+    return replace(row, entropy_reduction=row.next_word_entropy - after)
+
+
+def _in_units(row: WordSurprisal, unit: float, entropy: bool) -> WordSurprisal:
+    """The row in units of `unit` nats."""
+    fields = vars(row) | {
+        "surprisal": row.surprisal / unit,
+        "surprisal_uncorrected": row.surprisal_uncorrected / unit,
+        "entropy": row.entropy / unit if entropy and row.entropy is not None else None,
+        "next_word_entropy": _divided(row.next_word_entropy, unit),
+        "entropy_reduction": _divided(row.entropy_reduction, unit),
+    }
+    return WordSurprisal(**fields)  # `replace` takes twice as long
+
+
+def _divided(value: float | None, unit: float) -> float | None:
+    return None if value is None else value / unit
 
 
 _SIDE_BY_SIDE = 32
@@ -135,7 +234,7 @@ def part_surprisals(
     Parts are words, regions or other pieces of a sentence, joined by spaces. The space before a
     part belongs to it, as above. Every sentence is a separate line, so sentences are independent.
     """
-    text, ends = _joined(sentences)
+    text, ends = join_sentences(sentences)
     spans = tokenizer.typed_spans(text)
     if not len(spans.ids):
         return [[None for _ in sentence] for sentence in sentences]
@@ -168,7 +267,7 @@ def _columns(
     """Log probability of every token, and entropy before it."""
     if entropy:
         reading = Reading("line", batch_size=_SIDE_BY_SIDE)
-        return each_spread(model, ids, eos_id, reading, progress)
+        return each_spread(model, ids, eos_id, reading, progress)[:, [0, 2]]
     log_probs = score_lines(model, ids, eos_id=eos_id, progress=progress)
     return np.stack([log_probs, np.full(len(ids), np.nan)], axis=1)
 
@@ -177,21 +276,3 @@ def _part(columns: np.ndarray, unknown: tuple[str, ...]) -> Part | None:
     if not len(columns):
         return None
     return Part(tuple((-columns[:, 0]).tolist()), float(columns[0, 1]), unknown)
-
-
-def _joined(sentences: Sequence[Sequence[str]]) -> tuple[str, np.ndarray]:
-    """Join all sentences to one text; also the end of each part and of each line."""
-    pieces: list[str] = []
-    ends: list[int] = []
-    length = 0
-    for sentence in sentences:
-        parts = [" ".join(part.split()) for part in sentence if part.strip()]
-        for number, part in enumerate(parts):
-            piece = f" {part}" if number else part
-            pieces.append(piece)
-            length += len(piece)
-            ends.append(length)
-        pieces.append("\n")
-        length += 1
-        ends.append(length)
-    return "".join(pieces), np.array(ends)

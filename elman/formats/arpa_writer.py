@@ -20,19 +20,32 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
 from elman.atomic import replacing
 from elman.counts.tables import OrderTable, Tables
 from elman.errors import InputError
+from elman.formats import Exported
 from elman.text.tokenizer import UNKNOWN, no_surrogates
 
 Array = np.ndarray
 START, END = "<s>", "</s>"
 ZERO = -99.0  # the logarithm of zero, by convention
 LOG_10 = np.log(10)
+
+
+def write(run: Any, path: Path) -> Exported:
+    """Write a run of a count model (`elman export RUN --to arpa FILE`)."""
+    write_arpa(path, run.model.tables, run.tokenizer.tokens)
+    ngrams = run.facts["model"]["ngrams"]
+    notes = ("KenLM in its usual build reads only orders from 2 to 6",)
+    return Exported(
+        f"order {len(ngrams)}, {sum(ngrams):,} n-grams",
+        {"ngrams": ngrams},
+        () if 2 <= len(ngrams) <= 6 else notes,
+    )
 
 
 def write_arpa(path: str | os.PathLike[str], tables: Tables, tokens: list[str]) -> None:

@@ -24,6 +24,7 @@ import numpy as np
 
 from elman.atomic import replacing
 from elman.errors import InputError
+from elman.formats import Exported
 
 _BOM = b"\xef\xbb\xbf"
 _FASTTEXT = (793712314).to_bytes(4, "little")  # how a fastText model begins
@@ -223,6 +224,16 @@ def _are_numbers(columns: Iterable[bytes]) -> bool:
         return all(float(column) is not None for column in columns)
     except ValueError:
         return False
+
+
+def write(run: Any, path: Path) -> Exported:
+    """Write the word vectors of a run (`elman export RUN --to vectors FILE`)."""
+    words, table = run.words, run.table
+    write_word_vectors(path, words, table)
+    size = table.shape[1]
+    return Exported(
+        f"{len(words):,} words, {size} numbers each", {"words": len(words), "size": size}
+    )
 
 
 def write_word_vectors(path: Path, words: Sequence[str], vectors: np.ndarray) -> None:

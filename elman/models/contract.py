@@ -22,6 +22,9 @@ if TYPE_CHECKING:  # torch takes two seconds to import; counting words does not 
     from elman.state import State
 
 
+_NUMBERS = 1 << 22  # of distributions in memory at a time
+
+
 class LanguageModel(ABC):
     """A distribution over the next token, given everything read so far."""
 
@@ -83,10 +86,29 @@ class LanguageModel(ABC):
         """How many numbers `spread` holds in memory for a token."""
         return self.vocabulary_size
 
-    def spread(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
-        """Log probability of each id, entropy before it in nats, and its rank, (B, T, 3)."""
+    def spread(
+        self, ids: torch.Tensor, state: State, members: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, State]:
+        """Four numbers for each id, (B, T, 4), see `measure_spread`."""
         log_probs, state = self.predict_all(ids, state)
-        return measure_spread(ids, log_probs), state
+        return measure_spread(ids, log_probs, members), state
+
+    def score_and_mass(
+        self, ids: torch.Tensor, state: State, members: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor, State]:
+        """Like `score`, with the log probability before each id that the next one is in a set.
+
+        members: which ids are in the set, (V,) bool. Word boundaries are such a set.
+        """
+        import torch
+
+        scores, masses = [], []
+        at_once = max(1, _NUMBERS // (max(len(ids), 1) * self.vocabulary_size))
+        for piece in torch.split(ids, at_once, dim=1):
+            log_probs, state = self.predict_all(piece, state)
+            scores.append(log_probs.gather(2, piece[:, :, None])[:, :, 0])
+            masses.append(log_probs[:, :, members].logsumexp(2))
+        return torch.cat(scores, dim=1), torch.cat(masses, dim=1), state
 
     def vector(self, state: State) -> torch.Tensor:
         """The hidden vector that predicts the next token, (B, size), if the model has vectors."""
@@ -109,14 +131,23 @@ class LanguageModel(ABC):
         return {"vocabulary_size": self.vocabulary_size}
 
 
-def measure_spread(ids: torch.Tensor, log_probs: torch.Tensor) -> torch.Tensor:
-    """Log probability, entropy before, and rank of every token, in nats, (B, T, 3)."""
+def measure_spread(
+    ids: torch.Tensor, log_probs: torch.Tensor, members: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Log probability, log p of the members, entropy before, and rank of every token, (B, T, 4).
+
+    members: which ids are in a set, (V,) bool; without them, the second number is 0.
+    """
     import torch
 
     own = log_probs.gather(2, ids[:, :, None])  # (B, T, 1)
+    masses = torch.zeros_like(own[:, :, 0])
+    if members is not None:
+        masses = log_probs[:, :, members].logsumexp(2)
     entropies = torch.special.entr(log_probs.exp()).sum(2)
     ranks = (log_probs > own).sum(2) + 1
-    return torch.stack([own[:, :, 0].double(), entropies.double(), ranks.double()], dim=2)
+    columns = [own[:, :, 0], masses, entropies, ranks]
+    return torch.stack([column.double() for column in columns], dim=2)
 
 
 @dataclass(frozen=True)

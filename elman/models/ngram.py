@@ -16,6 +16,7 @@ import numpy as np
 
 from elman.counts.compact import array_parts, compact, stored_array
 from elman.counts.estimate import NgramConfig, estimate
+from elman.counts.masses import SetMass
 from elman.counts.smoothers import SMOOTHERS
 from elman.counts.spread import entropies_and_ranks
 from elman.counts.tables import NOTHING, OrderTable, Tables
@@ -25,6 +26,8 @@ from elman.runs.parts import MappedArrays
 
 if TYPE_CHECKING:
     import torch
+
+_NUMBERS = 1 << 22  # of whole distributions held in memory
 
 
 class NGram(LanguageModel):
@@ -49,6 +52,7 @@ class NGram(LanguageModel):
         cut = any(count > 1 for count in config.cutoffs)  # cut contexts back off
         smoothed = smoother is None or smoother.defined_if_unseen
         self.always_defined = smoothed or tables.order == 1 or cut
+        self._mass: tuple[bytes, SetMass] | None = None  # of the last set that was asked for
 
     @classmethod
     def fit(
@@ -123,6 +127,27 @@ class NGram(LanguageModel):
         rows = torch.cat([state, ids], dim=1).numpy()
         return torch.from_numpy(self._unseen(rows).copy()), self.read(ids, state)
 
+    def score_and_mass(  # type: ignore[override]
+        self, ids: torch.Tensor, state: torch.Tensor, members: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        import torch
+
+        rows = torch.cat([state, ids], dim=1).numpy()
+        contexts = np.lib.stride_tricks.sliding_window_view(rows[:, :-1], self.context_size, axis=1)
+        masses = self._mass_of(members.numpy()).log_masses(contexts.reshape(-1, self.context_size))
+        masses = masses.reshape(ids.shape)
+        if not self.always_defined:
+            masses[self._unseen(rows)] = -np.inf
+        log_probs, state = self.score(ids, state)
+        return log_probs, torch.from_numpy(masses), state
+
+    def _mass_of(self, members: np.ndarray) -> SetMass:
+        """The masses of a set; those of the last set are kept, with the contexts seen so far."""
+        key = members.tobytes()
+        if self._mass is None or self._mass[0] != key:
+            self._mass = key, SetMass(self.tables, members)
+        return self._mass[1]
+
     def predict_all(  # type: ignore[override]
         self, ids: torch.Tensor, state: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -134,17 +159,24 @@ class NGram(LanguageModel):
         return log_probs.view(*ids.shape, self.vocabulary_size), self.read(ids, state)
 
     def spread(  # type: ignore[override]
-        self, ids: torch.Tensor, state: torch.Tensor
+        self, ids: torch.Tensor, state: torch.Tensor, members: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, torch.Tensor]:
         import torch
 
+        if members is not None:  # needs whole distributions: a few tokens at a time
+            found = []
+            for piece in torch.split(ids, max(1, _NUMBERS // (len(ids) * len(members))), dim=1):
+                columns, state = super().spread(piece, state, members)  # type: ignore[assignment]
+                found.append(columns)
+            return torch.cat(found, dim=1), state
         rows, before = torch.cat([state, ids], dim=1).numpy(), self.context_size - 1
         log_probs = self.tables.score(rows)
         entropies, ranks = entropies_and_ranks(self.tables, rows, log_probs)
-        columns = np.stack([log_probs, entropies, ranks], axis=2)[:, before:]
+        nothing = np.zeros_like(log_probs)
+        measured = np.stack([log_probs, nothing, entropies, ranks], axis=2)[:, before:]
         if not self.always_defined:  # every word has probability zero there
-            columns[self._unseen(rows)] = [-np.inf, 0, 1]
-        return torch.from_numpy(columns), self.read(ids, state)
+            measured[self._unseen(rows)] = [-np.inf, 0, 0, 1]
+        return torch.from_numpy(measured), self.read(ids, state)
 
     # Saving and loading ---------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ _OPTIONS_OF = {
     "smoothing": "options",
     "input": "input_options",
     "output": "output_options",
+    "copy": "output_options",  # label smoothing needs another output
     "regime": "regime_options",
     "epochs": "min_steps",
     "batch_size": "min_batches",

@@ -9,28 +9,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from elman.errors import InputError
 from elman.evaluation.measures import MeasureTable, Progress, TaskMeasures, silent
+from elman.formats import Exported
 from elman.models import MODELS
 from elman.recipes import RunConfig
 from elman.runs.folder import write_run
 from elman.tasks import TASKS
 from elman.tasks.comparison import ScoredRun
+from elman.tasks.exporting import export_run
 from elman.tasks.question import Answer, Question, make_request
 from elman.training.history import criterion
-
-
-@dataclass(frozen=True)
-class Exported:
-    """What `export` has written."""
-
-    about: str  # in a few words
-    data: dict[str, Any]  # the same as plain data
-    notes: tuple[str, ...] = ()
 
 
 class Trained:
@@ -164,9 +157,9 @@ class Trained:
         name, shown = criterion(judged_by, math.nan if value is None else value)
         return f"validation {name} {shown:.4f}, {tokens:,} {self.task.judged}"
 
-    def export(self, path: str | Path, *, overwrite: bool = False) -> Exported:
-        """Write the model in a format that other programs read, if there is one."""
-        raise self._unsupported("export")
+    def export(self, path: str | Path, to: str = "", *, overwrite: bool = False) -> Exported:
+        """Write the model in a format that other programs read (`elman.formats.EXPORTS`)."""
+        return export_run(self, path, to, overwrite=overwrite)
 
     def next_command(self, run: str) -> str:
         """A command to try next with the run."""

@@ -20,6 +20,7 @@ from elman.runs.folder import explained, fill, update_run
 from elman.runs.lock import Lock
 from elman.tasks.budgeted import Pace
 from elman.tasks.saved_runs import keep_plugins
+from elman.tasks.word_checkpoints import make_checkpoints
 from elman.training.checkpoints import arrays, checkpoint
 from elman.training.history import CURVES, History, Record, draw_curves, still_improving
 from elman.training.loop import Loop, Stopped, shown
@@ -148,14 +149,12 @@ class TrainingRun:
         if self._folder is not None:
             self._history = History(self._folder, records)
             self._writer = self.machine.open_tensorboard(self._folder)
-        pacer = None if self._pace is None else self._pace.pacer
-        paced: dict[str, Any] = {} if pacer is None else {"after_step": pacer}
         loop = Loop(
             self.trainer,
             save=self._save,
             record=self._record,
             progress=self.machine.watch,
-            **paced,
+            after_step=self._after_step(),
         )
         try:
             loop.run()
@@ -166,6 +165,23 @@ class TrainingRun:
             if self._writer is not None:
                 self._writer.close()
             self._draw()
+
+    def _after_step(self) -> Callable[[Trainer], None]:
+        """Keep the pace of a budget, and save checkpoints by words seen."""
+        checkpoints = make_checkpoints(self.trainer, self.facts)
+
+        pacer = None if self._pace is None else self._pace.pacer
+
+        def act(trainer: Trainer) -> None:
+            if pacer is not None:
+                pacer(trainer)
+            if checkpoints is not None and self._folder is not None:
+                for words in checkpoints.reached(trainer):
+                    self._update_facts()
+                    files = {"config.json": self.config.to_data(), **self.parts}
+                    checkpoints.save(words, trainer, self._folder, files, self.facts)
+
+        return act
 
     def _record(self, entry: Record) -> None:
         self.machine.record(entry)

@@ -149,8 +149,8 @@ class CorpusForm:
         found = []
         for number, chunk in enumerate(chunks):
             start = chunk.start()
-            pieces = self._chunk(chunk.group(), is_last=number == len(chunks) - 1)
-            found += [Piece(token, start + first, start + last) for token, first, last in pieces]
+            for token, first, last in self._chunk(chunk.group(), number == len(chunks) - 1):
+                found.append(Piece(token, start + first, start + last))
         return found
 
     def _is_tokenized(self, chunks: Iterable[str]) -> bool:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,7 @@ class MinimalPair:
     term: str = ""  # the phenomenon, which several paradigms share
     critical: tuple[Place, Place] | None = None  # the critical word in good and bad, if named
     same_beginning: bool = True  # the critical words follow the same words in both
+    attractors: int | None = None  # nouns of the other number between subject and verb, if known
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def prepare_pair(
         second = _find_again(pair.critical[1], pair.bad, bad)
         places = (first, second) if first and second else None
     same = pair.same_beginning or places is None
-    return MinimalPair(good, bad, pair.paradigm, pair.field, pair.term, places, same)
+    return replace(pair, good=good, bad=bad, critical=places, same_beginning=same)
 
 
 def _read_pair(line: str, file: str) -> MinimalPair:
@@ -237,8 +238,10 @@ def _pair(words: list[str], point: Agreement) -> MinimalPair:
         attracted = nouns[-1] != _NOUN_NUMBER[words[point.noun]]
         paradigm = f"clause between, {'attraction' if attracted else 'no attraction'}"
     field = APART if between else NEXT
-    bad = _changed(words, point.verb)
-    return MinimalPair(" ".join(words), " ".join(bad), paradigm, field, "number agreement")
+    bad = " ".join(_changed(words, point.verb))
+    others = sum(number != _NOUN_NUMBER[words[point.noun]] for number in nouns)
+    term = "number agreement"
+    return MinimalPair(" ".join(words), bad, paradigm, field, term, attractors=others)
 
 
 def _changed(words: list[str], *places: int) -> list[str]:

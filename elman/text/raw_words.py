@@ -3,7 +3,8 @@
 A token is a word, a number, a punctuation mark or white space, together with one space before it:
 `He's 7.` gives ` He's`, ` 7`, `.`. The first token of a line has that space too (it is taken off
 again), so that a word is the same token everywhere. A word that is not in the vocabulary is
-spelled in bytes, `<0xE2>`: no token is unknown, and probabilities cover every text.
+spelled in bytes, `<0xE2>`: no token is unknown, and probabilities cover every text. With the
+setting `text.elisions`, an elided word is a token of its own: `l'homme` gives ` l'`, `homme`.
 """
 
 from __future__ import annotations
@@ -27,14 +28,16 @@ from elman.text.tokenizer import (
 )
 
 _SPACE = r"[^\S\n]"  # white space within a line
-_PIECES = re.compile(
-    r"\n"
+_ELISION = r"| ?(?!aujourd['’]hui)[^\W\d_]+['’](?=[^\W\d_])"  # l', qu'
+_PATTERN = (
     r"| ?[^\W\d_]+(?:['’][^\W\d_]+)*"  # letters, and apostrophes between them
     r"| ?\d+"
     r"| ?(?:[^\w\s]|_)"
     rf"|{_SPACE}+(?= \S)"  # the last space before a word belongs to the word
     rf"|{_SPACE}+"
 )
+_PIECES = re.compile(rf"\n{_PATTERN}")
+_ELIDED = re.compile(rf"(?i)\n{_ELISION}{_PATTERN}")
 _LINE_START = re.compile(r"(?m)^(?=[^\n])")
 _FIRST_BYTE = 1  # ids: <eos>, 256 bytes, words
 
@@ -62,9 +65,11 @@ class RawWords(Tokenizer):
     whole_words = True
     space_before_words = True
 
-    def __init__(self, words: list[str], lowercase: bool = False) -> None:
+    def __init__(self, words: list[str], lowercase: bool = False, elisions: bool = False) -> None:
         super().__init__(lowercase)
         self.words = words
+        self.elisions = elisions
+        self._pieces = _ELIDED if elisions else _PIECES
         self.tokens = [EOS, *(f"<0x{byte:02X}>" for byte in range(256)), *words]
         # Words are looked up separately from markers, so that a `<eos>` in the text stays text.
         self.ids = Ids(words, unknown=-1)
@@ -73,14 +78,15 @@ class RawWords(Tokenizer):
     def _train(cls, blocks: Iterable[str], config: TextConfig) -> Self:
         require_size(config, 1 + 256, "raw-words, with a token for every byte,")
         counts: Counter[str] = Counter()
+        pieces = _ELIDED if config.elisions else _PIECES
         for block in blocks:
-            counts.update(_PIECES.findall(_LINE_START.sub(" ", block)))
+            counts.update(pieces.findall(_LINE_START.sub(" ", block)))
         counts.pop("\n", None)
         words = count_vocabulary(counts, config, min_count=2, reserved=257)
-        return cls(words, config.lowercase)
+        return cls(words, config.lowercase, config.elisions)
 
     def _encode(self, text: str) -> np.ndarray:
-        pieces = _PIECES.findall(_LINE_START.sub(" ", text))
+        pieces = self._pieces.findall(_LINE_START.sub(" ", text))
         return self._spell(pieces)[0]
 
     def _spell(self, pieces: list[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -108,8 +114,12 @@ class RawWords(Tokenizer):
             return bytes([number - _FIRST_BYTE])
         return self.tokens[number].encode()
 
+    def token_texts(self) -> list[str]:
+        # `decode` would take off the space at the start of a line.
+        return [self._bytes(number).decode(errors="replace") for number in range(len(self))]
+
     def _spans(self, text: str) -> Spans:
-        matches = list(_PIECES.finditer(_LINE_START.sub(" ", text)))
+        matches = list(self._pieces.finditer(_LINE_START.sub(" ", text)))
         ids, lengths = self._spell([match.group() for match in matches])
         places = np.array([match.span() for match in matches], dtype=np.int64).reshape(-1, 2)
         # Positions in the text without the added spaces: one at the start of each line with text.
@@ -120,8 +130,10 @@ class RawWords(Tokenizer):
         return Spans(ids, starts, ends)
 
     def to_data(self) -> dict[str, Any]:
-        return {"words": self.words, "lowercase": self.lowercase}
+        data = {"words": self.words, "lowercase": self.lowercase}
+        return {**data, "elisions": True} if self.elisions else data
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Self:
-        return cls(texts(data["words"], "words"), flag(data["lowercase"], "lowercase"))
+        elisions = flag(data.get("elisions", False), "elisions")
+        return cls(texts(data["words"], "words"), flag(data["lowercase"], "lowercase"), elisions)

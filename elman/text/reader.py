@@ -78,6 +78,10 @@ class Document:
         """The size of the text in UTF-8."""
         return self.survey.size
 
+    def count_words(self) -> int:
+        """The number of strings between white space."""
+        return sum(len(line.split()) for block in self.blocks() for line in block.split("\n"))
+
     def sha256(self) -> str:
         """The hash of the text as it was read."""
         return self.survey.sha256()

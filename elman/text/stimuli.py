@@ -1,12 +1,13 @@
-"""Stimuli in a tab-separated table: one sentence or one word per row.
+"""Stimuli in a table: one sentence or one word per row.
 
     item  condition  sentence                      item  condition  word
     1     plural     boys who Mary chases walk .   1     plural     boys
     1     singular   boy who Mary chases walks .   1     plural     who
 
-Takes a document, gives a `Stimuli`: the rows of each sentence, and a method that adds columns to
-the lines. Called by `tasks/language_modelling/stimuli.py`. The first line names the columns. Words
-belong to one sentence as long as the columns that identify it (item, condition …) stay the same.
+Takes a document (tab- or comma-separated, or JSON lines) or columns, gives a `Stimuli`: the text of
+every row and the rows of each sentence. Called by `tasks/language_modelling/stimuli.py`. The first
+line names the columns. Words belong to one sentence as long as the columns that identify it (item,
+condition …) stay the same.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from elman.errors import InputError, nearest
 from elman.text.reader import Document
+from elman.text.tables import read_table, table_separator
 
 _SENTENCE = ("sentence", "text", "stimulus", "stimuli")
 _WORD = ("word", "token", "region", "content")
@@ -25,31 +28,26 @@ _IDENTIFY = (
     "list", "passage", "story", "trial", "line",
 )  # fmt: skip
 _FEWEST_FOR_ORDER = 20  # rows: fewer may be in alphabetical order by chance
-NOTHING = "NA"  # a missing value in R
+TAB = "\t"
 
 
 @dataclass(frozen=True)
 class Stimuli:
-    """The lines of a table, and the sentences in it."""
+    """The rows of a table, and the sentences in it."""
 
     name: str
-    header: str
-    lines: list[str]
+    names: list[str]  # of the columns
+    rows: list[list[Any]]
     cells: list[str]  # the column of text, row by row; "" where there is none
     sentences: list[list[int]]  # the rows of each sentence
     per_word: bool
+    separator: str = TAB  # between the cells of the file
 
-    def columns(self) -> list[str]:
-        """The names of the columns."""
-        return self.header.split("\t")
-
-    def with_columns(self, names: Sequence[str], values: Sequence[Sequence[str]]) -> list[str]:
-        """The lines with these columns appended."""
+    def refuse_names(self, names: Sequence[str]) -> None:
+        """Refuse new columns that the table has already."""
         for name in names:
-            if name in self.columns():
+            if name in self.names:
                 raise InputError(f"{self.name}: already has a column {name!r}; rename or remove it")
-        rows = zip(self.lines, zip(*values, strict=True), strict=True)
-        return ["\t".join([self.header, *names]), *("\t".join([line, *row]) for line, row in rows)]
 
 
 def read_stimuli(document: Document, *, column: str = "", by: Sequence[str] = ()) -> Stimuli:
@@ -58,26 +56,48 @@ def read_stimuli(document: Document, *, column: str = "", by: Sequence[str] = ()
     By default, the text is the first column called sentence, text or stimulus, else word or token.
     Columns called item, condition, sentence_id and the like identify sentences.
     """
-    header, *lines = document.text.removesuffix("\n").split("\n")
-    names = header.split("\t")
-    rows = [line.split("\t") for line in lines]
+    separator = TAB if document.name.endswith(".tsv") else table_separator(document) or TAB
+    if separator == TAB:  # quotes are text, and empty lines are errors
+        names, *rows = [line.split(TAB) for line in document.text.removesuffix("\n").split("\n")]
+        _refuse_ragged(document.name, names, rows)
+        return find_stimuli(document.name, names, rows, column=column, by=by)
+    table = read_table(document, separator)
+    rows = [row for _, row in table.rows]
+    names = table.names or [str(name) for name in rows.pop(0)]
+    plain = separator if separator in (",", ";") else TAB  # JSON lines become a table of tabs
+    return find_stimuli(document.name, names, rows, column=column, by=by, separator=plain)
+
+
+def _refuse_ragged(file: str, names: list[str], rows: list[list[str]]) -> None:
     for number, row in enumerate(rows, 2):
         if len(row) != len(names):
             raise InputError(
-                f"{document.name}, line {number}: has {len(row)} columns instead of {len(names)}"
+                f"{file}, line {number}: has {len(row)} columns instead of {len(names)}"
             )
+
+
+def find_stimuli(
+    name: str,
+    names: list[str],
+    rows: list[list[Any]],
+    *,
+    column: str = "",
+    by: Sequence[str] = (),
+    separator: str = TAB,
+) -> Stimuli:
+    """Find the text and the sentences of a table; a missing value (None) has no text."""
     if not rows:
-        raise InputError(f"{document.name}: has a header but no rows")
-    place, per_word = _column_of_text(document.name, names, column, by)
+        raise InputError(f"{name}: has a header but no rows")
+    place, per_word = _column_of_text(name, names, column, by)
     # NA, nan and None are words. Only an empty cell has no text.
-    cells = [row[place].strip() for row in rows]
+    cells = ["" if row[place] is None else str(row[place]).strip() for row in rows]
     if not any(cells):
-        raise InputError(f"{document.name}: the column {names[place]!r} holds no text")
+        raise InputError(f"{name}: the column {names[place]!r} holds no text")
     sentences = [[number] for number in range(len(rows))]
     if per_word:
-        sentences = _grouped(rows, _places(document.name, names, by))
-        _refuse_disorder(document.name, cells, sentences)
-    return Stimuli(document.name, header, lines, cells, sentences, per_word)
+        sentences = _grouped(rows, _places(name, names, by))
+        _refuse_disorder(name, cells, sentences)
+    return Stimuli(name, names, rows, cells, sentences, per_word, separator)
 
 
 def _column_of_text(
@@ -134,10 +154,10 @@ def _refuse_disorder(file: str, cells: list[str], sentences: list[list[int]]) ->
         )
 
 
-def _grouped(rows: list[list[str]], places: list[int]) -> list[list[int]]:
+def _grouped(rows: list[list[Any]], places: list[int]) -> list[list[int]]:
     """Group neighbouring rows that agree in these columns."""
     sentences: list[list[int]] = []
-    last: list[str] | None = None
+    last: list[Any] | None = None
     for number, row in enumerate(rows):
         key = [row[place] for place in places]
         if key != last:

@@ -71,6 +71,10 @@ class _SubWords(Tokenizer):
         starts, ends = np.array(places[:-1], dtype=np.int64).reshape(-1, 2).T
         return Spans(np.array(ids[:-1], dtype=np.int64), starts, ends)
 
+    def token_texts(self) -> list[str]:
+        pieces = [[number] for number in range(len(self) - self.offset)]
+        return ["\n", *self.library.decode_batch(pieces, skip_special_tokens=False)]
+
     def decode(self, ids: Iterable[int]) -> str:
         lines = split_lines(ids, self.eos_id)
         return "\n".join(
@@ -153,6 +157,9 @@ class Unigram(_SubWords):
         library.train_from_iterator(_lines(blocks), trainer)
         library.model = models.Unigram(_in_order(library), unk_id=0)
         return cls(library, config.lowercase)
+
+    def token_texts(self) -> list[str]:
+        return ["\n", *self.tokens[1:]]
 
     def _decode_line(self, ids: list[int]) -> str:
         return "".join(self.tokens[number + self.offset] for number in ids)

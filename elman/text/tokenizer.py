@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -32,6 +33,7 @@ class TextConfig:
     vocabulary_size: int | None = None  # largest number of tokens; None: no limit
     min_count: int = 0  # rarer words become unknown or bytes; 0: the default of the tokenizer
     lowercase: bool = False
+    elisions: bool = False  # raw-words: l'homme, qu'il and dell'arte are two tokens
     normalise: str = "nfc"  # none, nfc, or nfc+quotes: ’ and ' alike, as in the training text
     labelled: bool = False  # the data is a folder of lists; prefix each line with its file name
     plain: bool = False  # read the file as text even if it looks like a table or annotation
@@ -239,6 +241,22 @@ class Tokenizer(ABC):
             return spans
         places = self.normaliser.places(text)
         return Spans(spans.ids, places[spans.starts], places[spans.ends])
+
+    def token_texts(self) -> list[str]:
+        """The text of every token by itself, by id, with the space before a word."""
+        return [self.decode([number]) for number in range(len(self))]
+
+    @cached_property
+    def begins_word(self) -> np.ndarray | None:
+        """Which tokens begin a new word or end the line, by id; None if all of them do.
+
+        White space separates words. The space before a word is part of its first token, or is that
+        token. A token such as the first byte of a no-break space cannot be told from the first byte
+        of a letter, so it is not among them.
+        """
+        begins = np.array([text[:1].isspace() for text in self.token_texts()])
+        begins[self.eos_id] = True
+        return begins
 
     def single_id(self, text: str) -> int:
         """The id of a text that is a single known token, like `=` for characters."""

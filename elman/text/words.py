@@ -95,6 +95,10 @@ class Words(Tokenizer):
         starts, ends = np.array(places, dtype=np.int64).reshape(-1, 2).T
         return Spans(ids, starts, ends)
 
+    @cached_property
+    def begins_word(self) -> np.ndarray | None:
+        return None  # a token is a word
+
     def count_unknown(self, text: str, ids: np.ndarray) -> int:
         # A <unk> in the text is a known token.
         written = len(_WRITTEN_UNKNOWN.findall(text))

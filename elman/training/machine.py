@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elman.errors import DataWarning, InputError
+from elman.training.allocator import keep_memory
 from elman.training.history import Record
 from elman.training.processes import Processes
 
@@ -40,7 +41,7 @@ class Machine:
     processes: Processes = field(default_factory=Processes)  # the processes that train together
 
     def prepare(self) -> torch.device:
-        """Set the threads and return the device; raises an InputError if it cannot be used."""
+        """Set threads and allocator, and return the device. An InputError: it cannot be used."""
         import torch
 
         if self.tensorboard:
@@ -55,6 +56,7 @@ class Machine:
         except (RuntimeError, AssertionError) as error:
             reason = str(error).splitlines()[0]
             raise InputError(f"--device {self.device}: cannot be used here ({reason})") from None
+        keep_memory()
         return device
 
     def open_tensorboard(self, run: Path) -> Any:

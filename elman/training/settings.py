@@ -18,6 +18,7 @@ from elman.training.averaging import AVERAGES
 from elman.training.optimizers import OPTIMIZERS
 from elman.training.regimes import check_options
 from elman.training.schedules import SCHEDULES
+from elman.training.word_counts import parse_word_counts
 
 BALANCED = "balanced"  # class weights so that every label counts alike
 _POSITIVE = ("epochs", "batch_size", "window", "learning_rate", "validate_every")
@@ -78,6 +79,7 @@ class TrainingConfig:
     patience: int = 0  # early stopping: validations without a gain; 0: no early stopping
     validate_every: float = 1.0  # epochs
     save_minutes: float = 1.0  # minutes between checkpoints
+    checkpoints_at_words: str = ""  # also save runs after so many words: 1M,2M,5M, or babylm
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -87,6 +89,7 @@ class TrainingConfig:
         AVERAGES.check(self.average)
         choose(dict.fromkeys(("token", "row")), self.loss_per, "training.loss_per")
         self.class_weights = _check_class_weights(self.class_weights)
+        parse_word_counts(self.checkpoints_at_words)
         require(self, "training", _POSITIVE, lambda value: value > 0, "must be above 0")
         require(self, "training", _NOT_NEGATIVE, lambda value: value >= 0, "must not be negative")
         require_part(self, "training", "momentum", "average_decay", "warm_up")

@@ -174,7 +174,7 @@ class Trainer:
     @property
     def best(self) -> Tensors:
         """The weights with the best validation; the current ones before any validation."""
-        return self._weights_to_validate() if self._best is None else self._best
+        return self.weights_to_validate() if self._best is None else self._best
 
     @property
     def best_step(self) -> int:
@@ -228,7 +228,8 @@ class Trainer:
         self._twin.load_state_dict(self.model.state_dict() | self.averages.weights)
         return self._twin
 
-    def _weights_to_validate(self) -> Tensors:
+    def weights_to_validate(self) -> Tensors:
+        """A copy of the averaged weights, or of the weights themselves."""
         return copied(self.model.state_dict() | (self.averages.weights or {}))
 
     def problem(self, snapshot: Snapshot) -> str | None:

@@ -221,7 +221,7 @@ ARPA: list[tuple[list[str], str]] = [
         ["export", "run", "no/folder/new.arpa"],
         "no/folder/new.arpa: the folder no/folder does not exist",
     ),
-    (["export", "run"], "FILE"),
+    (["export", "run"], "PATH"),
     (["import", "missing.arpa", "--out", "new"], "missing.arpa: no such file"),
     (["import", "good.txt", "--out", "new"], "good.txt, line 1: not an ARPA file"),
     (["import", "empty.txt", "--out", "new"], "empty.txt"),

@@ -46,7 +46,7 @@ def test_the_table(call: Any, files: Path) -> None:
     # Accuracy, items that were counted, excluded; the letters know every word, but not Z.
     assert ["upside", "down", "0.0", "1", "0", "0.0", "1", "0"] in rows
     assert ["order", "100.0", "1", "1", "100.0", "2", "0"] in rows
-    assert ["words", "2", "1", "0", "2", "50.0", "0.0"] in rows
+    assert ["words", "2", "1", "9.5–90.5", "0", "2", "50.0", "0.0"] in rows
     assert "differ in an unknown word" in result.err
     assert "cover different items" in result.err
 
@@ -152,3 +152,65 @@ def test_bad_input(call: Any, files: Path, arguments: list[str], culprit: str) -
     assert result.code == 2
     assert culprit in result.err
     assert result.err.count("\n") == 1
+
+
+@pytest.fixture(scope="module")
+def agreement(place: Path) -> Path:
+    """Marked forms with numbers of attractors; the small language prefers `sees` after cat."""
+    rows = [
+        f"the {noun} ___ a dog .\t{good}\t{bad}\t{attractors}"
+        for noun, good, bad in (("dog", "sees", "cat"), ("bird", "hears", "dog"))
+        for attractors in (0, 1, 2)
+    ]
+    file = place / "agreement.tsv"
+    file.write_text("\n".join(["sentence\tgood\tbad\tn_attr", *rows]) + "\n")
+    return file
+
+
+def test_attractors_intervals_and_the_paired_test(call: Any, place: Path, agreement: Path) -> None:
+    given = ("minimal-pairs", "words", "upper=laplace", "agreement.tsv", "--score", "difference")
+    result = call(*given, "--intervals", "--picture", "attractors.png")
+    assert result.code == 0, result.err
+    assert "attractors: 2" in result.out
+    assert "34.2–100.0" in result.out  # Wilson, 2 of 2
+    assert "upper − words" in result.out
+    assert (place / "attractors.png").stat().st_size > 5000
+    data = json.loads(call(*given, "--json").out)
+    assert [one["name"] for one in data[0]["attractors"]] == ["0", "1", "2"]
+    assert data[0]["compared"] is None
+    assert data[1]["compared"]["overall"]["items"] == 6
+    low, high = data[0]["overall"]["low"], data[0]["overall"]["high"]
+    assert low < data[0]["overall"]["accuracy"] <= high
+
+
+def test_prefix_methods_choose_their_pairs(call: Any, place: Path, files: Path) -> None:
+    lines = [
+        {
+            "sentence_good": GOOD, "sentence_bad": "the cat dog a dog .",
+            "one_prefix_prefix": "the cat", "one_prefix_word_good": "likes",
+            "one_prefix_word_bad": "dog", "UID": "one",
+        },
+        {
+            "sentence_good": GOOD, "sentence_bad": "a cat likes a dog .",
+            "two_prefix_prefix_good": "the cat", "two_prefix_prefix_bad": "a cat",
+            "two_prefix_word": "likes", "UID": "two",
+        },
+    ]  # fmt: skip
+    (place / "methods.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for method, paradigm in (("one-prefix", "one"), ("two-prefix", "two")):
+        data = json.loads(
+            call("minimal-pairs", "words", "methods.jsonl", "--score", method, "--json").out
+        )
+        assert [one["name"] for one in data[0]["paradigms"]] == [paradigm]
+    refused = call("minimal-pairs", "words", "pairs/one.jsonl", "--score", "one-prefix")
+    assert refused.code == 2
+    assert "one-prefix method" in refused.err
+
+
+def test_columns_by_name_and_mixtures(says: Any, place: Path) -> None:
+    (place / "odd.csv").write_text(f'yes,no\n"{GOOD}","{BAD}"\n')
+    shown = says(
+        "minimal-pairs", "mixed=words+mix:run=laplace,weight=0.5", "odd.csv",
+        "--columns", "good=yes,bad=no",
+    )  # fmt: skip
+    assert "mixed" in shown

@@ -27,7 +27,7 @@ SCORED = ("sentence", "difference")
 def surprisals(name: str, sentence: str) -> list[float]:
     """The log probability of every word and of the line end, in nats."""
     rows = word_surprisals(*fitted(name), sentence + "\n", base=math.e)
-    return [-row.surprisal for row in rows]
+    return [-row.surprisal_uncorrected for row in rows]
 
 
 def begun(name: str, before: str, text: str) -> float:

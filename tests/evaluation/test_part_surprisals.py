@@ -32,7 +32,7 @@ def test_words_as_parts_are_the_table_of_words(pair: Pair) -> None:
     rows = [row for row in table if row.word != "<eos>"]
     for part, row in zip(flat, rows, strict=True):
         assert part is not None
-        assert part.surprisal == pytest.approx(row.surprisal)
+        assert part.surprisal == pytest.approx(row.surprisal_uncorrected)
         assert part.entropy == pytest.approx(row.entropy)
         assert (len(part.token_surprisals), part.unknown) == (row.tokens, row.unknown)
 

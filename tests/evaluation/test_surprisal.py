@@ -64,7 +64,7 @@ def test_rows_add_up_to_the_text(pair: Pair, text: str, reset: str) -> None:
     nats = -score_ids(model, ids, eos_id=tokenizer.eos_id, reading=Reading(reset)).sum()
     for base in (2.0, math.e, 10.0):
         rows = word_surprisals(model, tokenizer, text, base=base, reset=reset)
-        total = sum(row.surprisal for row in rows)
+        total = sum(row.surprisal_uncorrected for row in rows)
         assert total == pytest.approx(nats / math.log(base), rel=1e-9)
     assert sum(row.tokens for row in rows) == len(ids)
 
@@ -87,7 +87,7 @@ def test_a_word_takes_its_letters_and_the_space_before_it() -> None:
     log_probs = score_ids(model, tokenizer.encode("the cat\n"), eos_id=tokenizer.eos_id)
     assert [row.tokens for row in rows] == [3, 4, 1]
     expected = [-log_probs[:3].sum(), -log_probs[3:7].sum(), -log_probs[7]]
-    assert [row.surprisal for row in rows] == pytest.approx(expected, rel=1e-12)
+    assert [row.surprisal_uncorrected for row in rows] == pytest.approx(expected, rel=1e-12)
     assert [row.rank is None for row in rows] == [True, True, False]
 
 

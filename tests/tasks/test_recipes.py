@@ -31,6 +31,8 @@ def test_options_go_with_what_they_are_of() -> None:
     assert load_recipe("mikolov", ["model.output=full"]).model.output_options == {}
     given = ["model.output_options.samples=7", "model.output=nce"]
     assert load_recipe("mikolov", given).model.output_options == {"samples": 7}
+    assert load_recipe("translator").model.output_options == {"smoothing": 0.1}
+    assert load_recipe("translator", ["model.copy=true"]).model.output_options == {}
     assert load_recipe("rhn", ["model.cell=gru"]).model.options == {}
     assert load_recipe("laplace").model.options == {"delta": 1.0}
     assert load_recipe("laplace", ["model.smoothing=katz"]).model.options == {}

@@ -1,7 +1,10 @@
 """The tokenizer raw-words: splitting, and spelling of rare words."""
 
+import json
+
 import pytest
 
+from elman.text import tokenizer_from_data, tokenizer_to_data
 from elman.text.raw_words import RawWords
 from elman.text.tokenizer import TextConfig
 
@@ -60,3 +63,23 @@ def test_the_rarest_words_do_not_fit_a_small_vocabulary() -> None:
 def test_bytes_that_are_no_character_decode_to_the_replacement_character() -> None:
     tokenizer = RawWords.train("a", TextConfig())
     assert tokenizer.decode([1 + 0xC3]) == "\ufffd"
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("L'homme qu'il voit", [" L'", "homme", " qu'", "il", " voit"]),
+        ("c’est l’été d'Anne", [" c’", "est", " l’", "été", " d'", "Anne"]),
+        ("Aujourd'hui, jusqu'ici", [" Aujourd'hui", ",", " jusqu'", "ici"]),
+        ("dell'arte, rock 'n' roll", [" dell'", "arte", ",", " rock", " '", "n", "'", " roll"]),
+    ],
+)
+def test_elisions_are_tokens_of_their_own(text: str, tokens: list[str]) -> None:
+    config = TextConfig(tokenizer="raw-words", elisions=True, min_count=1)
+    tokenizer = RawWords.train(text, config)
+    assert [tokenizer.tokens[number] for number in tokenizer.encode(text)] == tokens
+    assert tokenizer.decode(tokenizer.encode(text)) == text
+    again = tokenizer_from_data(json.loads(json.dumps(tokenizer_to_data(tokenizer))))
+    assert again.encode(text).tolist() == tokenizer.encode(text).tolist()
+    spans = again.spans(text)
+    assert "".join(text[a:b] for a, b in zip(spans.starts, spans.ends, strict=True)) == text

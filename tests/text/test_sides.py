@@ -33,6 +33,15 @@ def test_words_seen_once_are_unknown_so_that_these_are_learned() -> None:
     assert "c" in every.tokenizer.tokens
 
 
+def test_sub_words_need_ten_occurrences_so_a_small_text_has_a_small_vocabulary() -> None:
+    little, much = (
+        Side.learn(["the ship"] * count, TextConfig(tokenizer="bpe")) for count in (9, 10)
+    )
+    assert len(little.encode(["the ship"])[0]) > len(much.encode(["the ship"])[0]) == 2
+    given = Side.learn(["the ship"] * 9, TextConfig(tokenizer="bpe", min_count=9))
+    assert len(given.encode(["the ship"])[0]) == 2
+
+
 def test_no_lines_and_a_line_end() -> None:
     side = Side.learn(LINES, TextConfig(tokenizer="words"))
     assert side.encode([]) == []

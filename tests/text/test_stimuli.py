@@ -37,15 +37,24 @@ def test_a_word_per_row() -> None:
     assert read(table.replace("word", "form"), column="form", by=["item"]).per_word
 
 
-def test_columns_are_added_row_for_row() -> None:
+def test_new_columns_must_have_new_names() -> None:
     stimuli = read("item\ttext\n1\tthe cat\n2\ta dog")
-    assert stimuli.with_columns(["x", "y"], [["1", "2"], ["3", "NA"]]) == [
-        "item\ttext\tx\ty",
-        "1\tthe cat\t1\t3",
-        "2\ta dog\t2\tNA",
-    ]
+    stimuli.refuse_names(["x", "y"])
     with pytest.raises(InputError, match="already has a column 'item'"):
-        stimuli.with_columns(["item"], [["1", "2"]])
+        stimuli.refuse_names(["item"])
+
+
+def test_tables_with_commas_and_quotes() -> None:
+    text = 'item,sentence\n1,"the cat, a dog"\n2,"he said ""no"""\n'
+    stimuli = read_stimuli(Document("s.csv", text))
+    assert stimuli.cells == ["the cat, a dog", 'he said "no"']
+    assert (stimuli.names, stimuli.separator) == (["item", "sentence"], ",")
+
+
+def test_json_lines() -> None:
+    stimuli = read_stimuli(Document("s.jsonl", '{"item": 1, "text": "a cat"}\n{"item": 2}\n'))
+    assert stimuli.cells == ["a cat", ""]
+    assert stimuli.rows == [[1, "a cat"], [2, None]]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Language modelling by counting: n-grams of running text. Needs no torch.
 
-Count models can also be imported from and exported to ARPA files, the format of KenLM, SRILM and
-other toolkits; the format itself is in `formats/`.
+Count models can also be imported from ARPA files, the format of KenLM, SRILM and other toolkits;
+the format itself and the export are in `formats/`.
 """
 
 import hashlib
@@ -15,9 +15,7 @@ import numpy as np
 from elman.counts.estimate import IMPORTED, NgramConfig
 from elman.errors import InputError
 from elman.evaluation.measures import MeasureTable
-from elman.figures.files import check_file
 from elman.formats.arpa_reader import read_arpa
-from elman.formats.arpa_writer import write_arpa
 from elman.models import MODELS
 from elman.models.ngram import NGram
 from elman.recipes import RunConfig
@@ -151,11 +149,3 @@ def import_arpa(path: str | Path) -> TrainedModel:
         "validation": None,
     }
     return TrainedModel(Counting(config, Words(tokens)), model, facts)
-
-
-def export_arpa(trained: TrainedModel, path: str | Path, *, overwrite: bool = False) -> None:
-    """Write a count model as an ARPA file."""
-    if not isinstance(trained.model, NGram):
-        raise InputError(f"{trained.name}: not a count model; only count models export to ARPA")
-    place = check_file(str(path), "an ARPA file", (), overwrite=overwrite)
-    write_arpa(place, trained.model.tables, trained.tokenizer.tokens)

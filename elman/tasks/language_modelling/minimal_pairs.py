@@ -8,24 +8,31 @@ A folder is searched with all its subfolders, so BLiMP works as published. Files
 lines that are not pairs are skipped and reported.
 """
 
+from __future__ import annotations
+
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from elman.errors import InputError
 from elman.evaluation.measures import Progress, silent
 from elman.evaluation.pair_accuracy import (
     DIFFERING,
+    Judgement,
     Score,
     count,
     count_by,
     mean_accuracy,
+    mean_interval,
 )
 from elman.evaluation.pairs import DIFFERENCE, SENTENCE, JudgedPair, judge_pairs
+from elman.evaluation.proportions import PairedTest, compare_right
 from elman.evaluation.suites import JudgedItem, judge_suite
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.text.minimal_pairs import (
@@ -34,12 +41,14 @@ from elman.text.minimal_pairs import (
     prepare_pair,
     read_minimal_pairs,
 )
+from elman.text.pair_tables import is_pair_table, read_gold, read_pair_table
 from elman.text.reader import Document, read_document
 from elman.text.syntax_suites import Condition, Suite, read_suite
 from elman.text.tokenizer import Tokenizer
 
 BUILT_IN = "grammar"
 _ENDINGS = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
+_TABLES = (".tsv", ".csv", ".tsv.gz", ".csv.gz")
 Material = list[MinimalPair] | Suite
 
 
@@ -50,6 +59,18 @@ class Materials:
     contents: tuple[Material, ...]
     skipped: tuple[SkippedLine, ...] = ()
     passed_over: tuple[str, ...] = ()  # files of the folder without pairs
+
+    def with_prefix(self, *, same: bool) -> Materials:
+        """Only the pairs that BLiMP scores by one prefix (`same`), or by two."""
+        chosen = [
+            [p for p in one if p.critical is not None and p.same_beginning is same]
+            for one in self.contents
+            if not isinstance(one, Suite)
+        ]
+        if not any(chosen):
+            name = "one" if same else "two"
+            raise InputError(f"no pair has the fields of the {name}-prefix method of BLiMP")
+        return replace(self, contents=tuple(one for one in chosen if one))
 
     @property
     def pairs(self) -> int:
@@ -74,13 +95,29 @@ class PairScores:
     by_paradigm: list[Score]
     by_field: list[Score]
     by_term: list[Score]
+    by_attractors: list[Score]
     items: list[JudgedPair | JudgedItem]
+    in_mean: frozenset[str]  # the paradigms in the mean: not those of several predictions together
+
+    @property
+    def paradigm_interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of the mean over paradigms: items vary, paradigms are given."""
+        return mean_interval([s for s in self.by_paradigm if s.name in self.in_mean])
 
     def to_data(self, *, items: bool = False) -> dict[str, Any]:
         """Plain data; with `items`, every pair or prediction too."""
-        groups = {"paradigms": self.by_paradigm, "fields": self.by_field, "terms": self.by_term}
+        groups = {
+            "paradigms": self.by_paradigm,
+            "fields": self.by_field,
+            "terms": self.by_term,
+            "attractors": self.by_attractors,
+        }
         data: dict[str, Any] = {"run": self.run, "overall": self.overall.to_data()}
         data["paradigm_mean"] = self.paradigm_mean
+        data["paradigm_mean_low"], data["paradigm_mean_high"] = self.paradigm_interval or (
+            None,
+            None,
+        )
         data |= {name: [score.to_data() for score in scores] for name, scores in groups.items()}
         if items:
             data["items"] = [flat(item) for item in self.items]
@@ -94,19 +131,39 @@ def flat(item: JudgedPair | JudgedItem) -> dict[str, Any]:
     return row
 
 
-def read_materials(path: str) -> Materials:
-    """The pairs and suites of a file, a folder with its subfolders, or the built-in language."""
+def read_materials(path: str, columns: Mapping[str, str] | None = None) -> Materials:
+    """The pairs and suites of a file, a folder with its subfolders, or the built-in language.
+
+    `columns` names the columns of a table of pairs.
+    """
     if path == BUILT_IN and not Path(path).exists():
         from elman.text.minimal_pairs import agreement_pairs
 
         return Materials(([*agreement_pairs()],))
+    if columns and Path(path).is_dir():
+        raise InputError(
+            f"--columns is for a table, and {path} is a folder; give its files one by one"
+        )
     if not Path(path).is_dir():
-        return materials_of(read_document(path))
+        if (other := _gold_beside(path)) is not None:
+            file = read_gold(*map(read_document, other))
+            return Materials(([*file.pairs],), file.skipped)
+        return materials_of(read_document(path), columns)
     return _read_folder(Path(path))
 
 
-def materials_of(document: Document) -> Materials:
+def _gold_beside(path: str) -> tuple[Path, Path] | None:
+    """NAME.text and NAME.gold, if one was given and the other lies beside it."""
+    text, gold = Path(path).with_suffix(".text"), Path(path).with_suffix(".gold")
+    is_pair = Path(path) in (text, gold) and text.is_file() and gold.is_file()
+    return (text, gold) if is_pair else None
+
+
+def materials_of(document: Document, columns: Mapping[str, str] | None = None) -> Materials:
     """The pairs of a document, or its suite."""
+    if columns or is_pair_table(document):
+        table = read_pair_table(document, columns or {})
+        return Materials(([*table.pairs],), table.skipped)
     # The object of a suite has lists of items and predictions; a line of pairs is one object.
     if re.search(r'"predictions"\s*:\s*\[', document.text):
         return Materials((read_suite(document),))
@@ -119,7 +176,7 @@ def _read_folder(folder: Path) -> Materials:
     skipped: list[SkippedLine] = []
     passed_over: list[str] = []
     for file in _files(folder):
-        read = _materials_or_none(file) if file.name.endswith(_ENDINGS) else None
+        read = _materials_or_none(file) if file.name.endswith((*_ENDINGS, *_TABLES)) else None
         if read is None:
             passed_over.append(str(file.relative_to(folder)))
         else:
@@ -150,6 +207,8 @@ def _files(folder: Path, above: frozenset[Path] = frozenset()) -> Iterator[Path]
 def _materials_or_none(file: Path) -> Materials | None:
     """The pairs or suite of a file; None for other JSON."""
     document = read_document(file)
+    if file.name.endswith(_TABLES):
+        return materials_of(document) if is_pair_table(document) else None
     if not re.search(r'"(sentence_good|sentence_bad|predictions)"', document.text):
         return None
     return materials_of(document)
@@ -196,8 +255,58 @@ def _scores(run: str, items: list[JudgedPair | JudgedItem]) -> PairScores:
         count_by(judgements, attrgetter("paradigm")),
         count_by(judgements, attrgetter("field")),
         count_by(single, attrgetter("term")),
+        _by_attractors(single),
         items,
+        frozenset(judgement.paradigm for judgement in single),
     )
+
+
+def _by_attractors(judgements: Sequence[Judgement]) -> list[Score]:
+    """A score per number of attractors, for judgements that know it."""
+    known = sorted((one for one in judgements if one.attractors is not None), key=_attractors)
+    return count_by(known, lambda one: str(one.attractors))
+
+
+def _attractors(judgement: Judgement) -> int:
+    return judgement.attractors or 0
+
+
+def compare_scores(scores: Sequence[PairScores]) -> list[ComparedScores]:
+    """Test every run against the first, on the items that are counted for both."""
+    first, *others = scores
+    return [_compare(first, other) for other in others]
+
+
+@dataclass(frozen=True)
+class ComparedScores:
+    """Two runs on the same items: the test of all items, and of each paradigm."""
+
+    first: str
+    second: str
+    overall: PairedTest
+    by_paradigm: dict[str, PairedTest]
+
+    def to_data(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def _compare(first: PairScores, second: PairScores) -> ComparedScores:
+    both = [
+        (one.judgement, two.judgement)
+        for one, two in zip(first.items, second.items, strict=True)
+        if not one.judgement.excluded and not two.judgement.excluded
+    ]
+    single = [pair for pair in both if pair[0].paradigm in first.in_mean]
+    groups: dict[str, list[tuple[Judgement, Judgement]]] = {}
+    for pair in both:
+        groups.setdefault(pair[0].paradigm, []).append(pair)
+    tests = {name: _test(members) for name, members in groups.items()}
+    return ComparedScores(first.run, second.run, _test(single), tests)
+
+
+def _test(pairs: Sequence[tuple[Judgement, Judgement]]) -> PairedTest:
+    right = np.array([(one.right, two.right) for one, two in pairs], dtype=bool).reshape(-1, 2)
+    return compare_right(right[:, 0], right[:, 1])
 
 
 def _prepared(

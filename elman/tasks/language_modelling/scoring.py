@@ -1,38 +1,27 @@
-"""The probability of a text: surprisal of words, measures of a text, and tables of stimuli.
+"""The probability of a text: the questions `surprisal` (of words) and `score` (of a text).
 
-The questions `surprisal` and `score`, and surprisal added to a table of stimuli, row for row, for
-one or several models:
-
-    surprisal   of the word (or words) of a row, or the sum over the words of its sentence
-    entropy     before the word, or the mean over the words of the sentence
-    tokens      the number of tokens in the row; a rare word may have several
-    unknown     the number of out-of-vocabulary words in the row
-
-With several models, the name of each column includes its run. Rows without text get NA.
+Surprisal added to a table of stimuli is in `stimuli.py`.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
-from elman.errors import InputError
 from elman.evaluation.measurement import Measurement
-from elman.evaluation.measures import Progress, Reading, silent
-from elman.evaluation.surprisal import Part, WordSurprisal, part_surprisals
+from elman.evaluation.measures import BEAM, Progress, Reading
+from elman.evaluation.surprisal import WordSurprisal
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.question import NAME, TEXT, Answer, Question, aligned_lines, asked
 from elman.text.reader import Document
-from elman.text.stimuli import NOTHING, Stimuli
 from elman.text.tokenizer import EOS
 
 _RESETS = ("line", "stream")
 _RESET = "Reset the state at every line (line), or carry it through the text (stream)."
 _MANY_UNKNOWN = 0.05  # of the words
-_COLUMNS = ("surprisal", "entropy", "tokens", "unknown")
+_UNDEFINED = ("surprisal", "surprisal_uncorrected", "entropy")
+_OF_ENTROPY = ("entropy", "rank")
+_OF_NEXT_WORD = ("next_word_entropy", "remaining_mass", "entropy_reduction", "word_rank")
 
 
 # Surprisal ----------------------------------------------------------------------------------------
@@ -47,6 +36,22 @@ class Surprisal:
         "The base of the logarithm: 2 (bits), e (nats) or 10.", default=2.0
     )
     reset: str = asked(_RESET, default="line", choices=_RESETS)
+    entropy: bool = asked(
+        "Also compute entropy and rank, which need the whole distribution before every word.",
+        default=True,
+    )
+    next_word: bool = asked(
+        "Also compute the entropy over the next word as a whole, the entropy reduction and the "
+        "rank of the word. Slow unless every token is a word.",
+        default=False,
+        terminal=True,
+    )
+    beam: int = asked(
+        "With --next-word, the number of words that are spelled side by side.",
+        default=BEAM,
+        at_least=1,
+        terminal=True,
+    )
 
 
 @dataclass(frozen=True)
@@ -57,19 +62,24 @@ class WordSurprisals(Answer):
     reset: str
     words: list[WordSurprisal]
     knows_all: bool  # the model has no <unk>
+    left_out: tuple[str, ...] = ()  # columns that were not requested
 
     def to_data(self) -> dict[str, Any]:
-        words = [dict(vars(word)) for word in self.words]
+        words = [
+            {name: value for name, value in vars(word).items() if name not in self.left_out}
+            for word in self.words
+        ]
         return {"base": self.base, "reset": self.reset, "words": words}
 
     def lines(self) -> Iterable[str]:
         """Tab-separated columns; words contain no white space, so no tabs."""
-        names = [field.name for field in fields(WordSurprisal) if field.name != "undefined"]
+        hidden = ("undefined", *self.left_out)
+        names = [field.name for field in fields(WordSurprisal) if field.name not in hidden]
         yield "\t".join(names)
         for word in self.words:
             cells = {name: _tab_cell(getattr(word, name)) for name in names}
             if word.undefined:
-                cells |= {"surprisal": "undefined", "entropy": "undefined"}
+                cells |= {n: "undefined" for n in _UNDEFINED if n in cells}
             yield "\t".join(cells.values())
 
     def notes(self) -> list[str]:
@@ -106,10 +116,19 @@ def unknown_note(unknown: int, words: int, run: str = "") -> str:
 def surprisal(trained: TrainedModel, request: Surprisal, progress: Progress) -> WordSurprisals:
     """Compute the surprisal, entropy and rank of every word."""
     base = math.e if request.base == "e" else float(request.base)
-    if not math.isfinite(base):
-        raise InputError(f"base={base}: the base of a logarithm must be above 1 (2, e or 10)")
-    words = trained.surprisal(request.text, base=base, reset=request.reset, progress=progress)
-    return WordSurprisals(base, request.reset, words, trained.tokenizer.unknown_id is None)
+    words = trained.surprisal(
+        request.text,
+        base=base,
+        reset=request.reset,
+        entropy=request.entropy,
+        next_word=request.next_word,
+        beam=request.beam,
+        progress=progress,
+    )
+    left_out = [] if request.entropy else [*_OF_ENTROPY]
+    left_out += [] if request.next_word else [*_OF_NEXT_WORD]
+    knows_all = trained.tokenizer.unknown_id is None
+    return WordSurprisals(base, request.reset, words, knows_all, tuple(left_out))
 
 
 SURPRISAL = Question(Surprisal, surprisal, unit="tokens")
@@ -154,97 +173,3 @@ def score(trained: TrainedModel, request: Score, progress: Progress) -> TextScor
 
 
 SCORE = Question(Score, score, unit="tokens")
-
-
-# Tables of stimuli --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class JoinedTable(Answer):
-    """A table with new columns."""
-
-    base: float
-    table: list[str]  # lines with tabs, the header first
-    own: int  # how many columns the table had before
-    remarks: list[str]  # on out-of-vocabulary words
-
-    def to_data(self) -> dict[str, Any]:
-        header, *rows = [line.split("\t") for line in self.table]
-        values = [[*row[: self.own], *map(_number, row[self.own :])] for row in rows]
-        return {"base": self.base, "rows": [dict(zip(header, r, strict=True)) for r in values]}
-
-    def lines(self) -> Iterable[str]:
-        return self.table
-
-    def notes(self) -> list[str]:
-        return self.remarks
-
-
-def _number(cell: str) -> float | None:
-    return None if cell == NOTHING else float(cell)
-
-
-def join(
-    models: Sequence[TrainedModel],
-    stimuli: Stimuli,
-    *,
-    base: float = 2.0,
-    progress: Progress = silent,
-) -> JoinedTable:
-    """Add the columns of every model to the table."""
-    names: list[str] = []
-    values: list[list[str]] = []
-    remarks: list[str] = []
-    for model, ending in zip(models, _endings([model.name for model in models]), strict=True):
-        names += [name + ending for name in _COLUMNS]
-        rows = _rows(model, stimuli, progress)
-        parts_of_all = [part for parts in rows for part in parts]
-        count = sum(part.unknown for part in parts_of_all)
-        if model.tokenizer.unknown_id is not None:
-            run = model.name if len(models) > 1 else ""
-            remarks.append(unknown_note(count, len(parts_of_all), run))
-        cells = [_cells(parts, math.log(base)) for parts in rows]
-        values += [list(column) for column in zip(*cells, strict=True)]
-    table = stimuli.with_columns(names, values)
-    return JoinedTable(base, table, len(stimuli.columns()), remarks)
-
-
-def _endings(runs: list[str]) -> list[str]:
-    """The suffix of the column names of each run; empty for a single run."""
-    if len(runs) == 1:
-        return [""]
-    short = [Path(run).name for run in runs]
-    return [
-        f"_{name}" if short.count(name) == 1 else f"_{run}"
-        for name, run in zip(short, runs, strict=True)
-    ]
-
-
-def _rows(model: TrainedModel, stimuli: Stimuli, progress: Progress) -> list[list[Part]]:
-    """The parts of every row: one for a word, several for a sentence, none for an empty row."""
-    cells = stimuli.cells
-    sentences = [
-        [cells[row] for row in rows] if stimuli.per_word else cells[rows[0]].split()
-        for rows in stimuli.sentences
-    ]
-    found = part_surprisals(model.model, model.tokenizer, sentences, progress=progress)
-    result: list[list[Part]] = [[] for _ in cells]
-    for rows, parts in zip(stimuli.sentences, found, strict=True):
-        for number, part in enumerate(parts):
-            if part is not None:
-                result[rows[number] if stimuli.per_word else rows[0]].append(part)
-    return result
-
-
-def _cells(parts: list[Part], unit: float) -> list[str]:
-    if not parts:
-        return [NOTHING] * len(_COLUMNS)
-    surprisal = sum(part.surprisal for part in parts) / unit
-    entropy = _mean(part.entropy for part in parts) / unit
-    tokens = sum(len(part.token_surprisals) for part in parts)
-    unknown = sum(part.unknown for part in parts)
-    return [f"{surprisal:.6f}", f"{entropy:.6f}", str(tokens), str(unknown)]
-
-
-def _mean(numbers: Iterable[float]) -> float:
-    return float(np.mean([*numbers]))

@@ -127,8 +127,10 @@ class _Tokens:
 
     def __init__(self, trained: TrainedModel) -> None:
         tokenizer = trained.tokenizer
-        self.texts = [tokenizer.decode([number]) for number in range(len(tokenizer))]
-        self.starts_word = torch.tensor([text[:1].isspace() for text in self.texts])
+        self.texts = tokenizer.token_texts()
+        begins = tokenizer.begins_word
+        assert begins is not None  # words are not spelled
+        self.starts_word = torch.from_numpy(begins)
         never = (tokenizer.eos_id, tokenizer.unknown_id)
         self.usable = torch.tensor([number not in never for number in range(len(tokenizer))])
         self.by_rest: dict[str, torch.Tensor] = {}

@@ -67,6 +67,8 @@ class TextTask(Task):
             if valid is not None:  # to compute bits per byte from a perplexity
                 size = corpus.documents["valid"].size
                 data |= {"valid_tokens": len(valid), "valid_bytes": size}
+            if getattr(getattr(config, "training", None), "checkpoints_at_words", ""):
+                data["words_per_epoch"] = corpus.split("train").count_words()
             return {"data": data, "samples": _samples(corpus)}
 
         return Lesson(task, ids, valid, facts)

@@ -7,16 +7,16 @@ lower package, and returns plain data. It uses the contract and never asks for t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from elman.errors import InputError
-from elman.evaluation.measures import STREAM, Progress, Reading, silent
+from elman.evaluation.measures import BEAM, STREAM, Progress, Reading, silent
 from elman.models.contract import LanguageModel
-from elman.tasks.trained import Exported, Trained
+from elman.tasks.trained import Trained
 from elman.text.corpora import Corpus
 from elman.text.reader import Document, named
 from elman.text.tokenizer import Tokenizer
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from elman.tasks.comparison import ScoredRun
     from elman.tasks.language_modelling.generation import Generated
     from elman.tasks.language_modelling.suggestion import Suggestion
+
+
+def check_base(base: float) -> None:
+    """Refuse a number that is not the base of a logarithm."""
+    if not 1 < base < math.inf:
+        raise InputError(f"base={base}: the base of a logarithm must be above 1 (2, e or 10)")
 
 
 class TrainedModel(Trained):
@@ -51,19 +57,6 @@ class TrainedModel(Trained):
         """The tokenizer: text to ids and back."""
         tokenizer: Tokenizer = self.task.tokenizer
         return tokenizer
-
-    def export(self, path: str | Path, *, overwrite: bool = False) -> Exported:
-        """Write a count model as an ARPA file."""
-        from elman.tasks.language_modelling.counting import export_arpa  # imports this module
-
-        export_arpa(self, path, overwrite=overwrite)
-        ngrams = self.facts["model"]["ngrams"]
-        notes = ("KenLM in its usual build reads only orders from 2 to 6",)
-        return Exported(
-            f"order {len(ngrams)}, {sum(ngrams):,} n-grams",
-            {"ngrams": ngrams},
-            () if 2 <= len(ngrams) <= 6 else notes,
-        )
 
     # Measuring ------------------------------------------------------------------------------------
 
@@ -190,16 +183,56 @@ class TrainedModel(Trained):
         *,
         base: float = 2.0,
         reset: str = "line",
+        entropy: bool = True,
+        next_word: bool = False,
+        beam: int = BEAM,
         progress: Progress = silent,
     ) -> list[WordSurprisal]:
-        """Surprisal, entropy and rank of every word of a text."""
+        """Surprisal, entropy and rank of every word of a text.
+
+        Without `entropy`, count models are much faster. With `next_word`, also compute the entropy
+        over the next word as a whole, spelled by a beam unless every token is a word.
+        """
         from elman.evaluation.surprisal import word_surprisals
 
-        if base <= 1:
-            raise InputError(f"base={base}: the base of a logarithm must be above 1 (2, e or 10)")
+        check_base(base)
         return word_surprisals(
-            self.model, self.tokenizer, text, base=base, reset=reset, progress=progress
+            self.model,
+            self.tokenizer,
+            text,
+            base=base,
+            reset=reset,
+            entropy=entropy,
+            next_word=next_word,
+            beam=beam,
+            progress=progress,
         )
+
+    def surprisal_table(
+        self,
+        table: Any,
+        *,
+        column: str = "",
+        by: Sequence[str] = (),
+        base: float = 2.0,
+        entropy: bool = True,
+        next_word: bool = False,
+        beam: int = BEAM,
+        spillover: int = 0,
+        progress: Progress = silent,
+    ) -> Any:
+        """Add the surprisal of every row to a pandas DataFrame; give a list of sentences for a
+        table of their words.
+
+        `column` holds the sentence or the word; rows of words belong to one sentence as long as the
+        columns `by` stay the same. All sentences are one batch. `spillover`: also add the surprisal
+        of this many previous words of the sentence.
+        """
+        from elman.tasks.language_modelling.stimuli import Columns, make_frame  # imports this
+
+        check_base(base)
+        wanted = Columns(base, entropy, next_word, beam, spillover)
+        return make_frame(self, table, column, by, wanted, progress)
 
     # Generating -----------------------------------------------------------------------------------
 

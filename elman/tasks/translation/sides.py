@@ -26,7 +26,10 @@ from elman.text import guess_tokenizer, tokenizer_from_data, tokenizer_to_data, 
 from elman.text.tokenizer import TextConfig, Tokenizer
 from elman.text.words import Words
 
-_SEEN_TWICE = 2  # words seen once become <unk>, which would otherwise never be trained
+# The default of text.min_count. Words seen once become <unk>, which would otherwise never be trained.
+# Sub-words are merged only if the result is frequent, so little data gives a small vocabulary of
+# tokens that can be learned: 2,000 pairs of Multi30k give 1,200 tokens, 29,000 give 5,000.
+_MIN_COUNTS = {"words": 2, "bpe": 10}
 
 
 @dataclass(frozen=True)
@@ -41,13 +44,10 @@ class Side:
         """The tokens of a training text."""
         text = "".join(f"{line}\n" for line in lines)
         name = guess_tokenizer(text) if config.tokenizer == "auto" else config.tokenizer
-        min_count = config.min_count
-        if not min_count and name == "words":
-            min_count = _SEEN_TWICE
         settings = TextConfig(
             tokenizer=name,
             vocabulary_size=config.vocabulary_size,
-            min_count=min_count,
+            min_count=config.min_count or _MIN_COUNTS.get(name, 0),
             lowercase=config.lowercase,
         )
         tokenizer, ids = train_tokenizer(text, settings)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -19,12 +18,9 @@ import torch
 from elman.batches.contexts import Contexts, kept_shares
 from elman.errors import InputError
 from elman.evaluation.measures import TaskMeasures
-from elman.figures.files import check_file
-from elman.formats.word_vectors import write_word_vectors
 from elman.models.word2vec import Word2Vec
 from elman.recipes import RunConfig
 from elman.tasks.sentence_task import SentenceTask, TrainedSentenceTask, learn_words
-from elman.tasks.trained import Exported
 from elman.text import guess_tokenizer
 from elman.text.corpora import Corpus
 from elman.text.raw_words import split_raw
@@ -60,13 +56,6 @@ class TrainedWordVectors(TrainedSentenceTask):
         ids = torch.from_numpy(self.task.words.ids(words))
         vectors = self.model.vectors.weight.detach()[ids] * (ids > 0)[:, None]
         return vectors.numpy(force=True)
-
-    def export(self, path: str | Path, *, overwrite: bool = False) -> Exported:
-        """Write the vectors in the text format of word2vec."""
-        place = check_file(str(path), "a file of word vectors", (), overwrite=overwrite)
-        write_word_vectors(place, self.words, self.table)
-        words, size = len(self.words), self.table.shape[1]
-        return Exported(f"{words:,} words, {size} numbers each", {"words": words, "size": size})
 
     def measure(self, examples: Sequence[Sentence]) -> WordVectorMeasures:
         batches = self.task.batches(examples, _BATCH, None)

@@ -1,0 +1,66 @@
+"""`elman arpa prune`: make a count model smaller."""
+
+from elman.cli.arguments import ArpaFile, Json, Overwrite, WholeNumber
+from elman.cli.output import note, print_json, print_table, stages
+from elman.tasks.language_modelling.count_models import prune_model
+
+
+def prune(
+    model: str,
+    /,
+    *,
+    out: ArpaFile,
+    threshold: float | None = None,
+    keep: WholeNumber | None = None,
+    histories: str | None = None,
+    data: str | None = None,
+    overwrite: Overwrite = False,
+    json: Json = False,
+) -> None:
+    """Make a count model smaller: remove the n-grams that matter least.
+
+    Entropy pruning (Stolcke 1998): an n-gram is removed if the perplexity rises by less than a
+    threshold. The back-off weights are computed again, so probabilities still sum to one.
+
+    For example:
+      elman arpa prune model.arpa --threshold 1e-8 --histories train.txt --out small.arpa
+      elman arpa prune runs/ptb --keep 100000 --histories FOLDER --data FOLDER --out small.arpa
+
+    Parameters
+    ----------
+    model
+        An ARPA file or a run of an n-gram model.
+    threshold
+        Remove n-grams that raise the perplexity by less than this share, such as 1e-8.
+    keep
+        Keep this many n-grams of order 2 and more, instead of a threshold.
+    histories
+        The training text, or an ARPA file or run that is not Kneser–Ney: it says how frequent each
+        history is. Default: the model itself.
+    data
+        A text to measure the perplexity on before and after (of a folder, its test split).
+    """
+    with stages() as progress:
+        pruned = prune_model(
+            model,
+            out,
+            threshold=threshold,
+            keep=keep,
+            histories=histories,
+            data=data,
+            overwrite=overwrite,
+            progress=progress,
+        )
+    for message in pruned.notes:
+        note(message)
+    if json:
+        print_json(pruned.to_data())
+        return
+    after = pruned.ngrams + [0] * (len(pruned.ngrams_before) - len(pruned.ngrams))
+    rows = [[*row] for row in zip(range(1, 99), pruned.ngrams_before, after, strict=False)]
+    rows.append(["all", sum(pruned.ngrams_before), sum(after)])
+    if pruned.tokens is not None:
+        rows.append(["perplexity", pruned.perplexity_before, pruned.perplexity])
+    print_table(["order", "before", "after"], rows)
+    limit = "" if pruned.threshold is None else f", threshold {pruned.threshold:.3g}"
+    print(f"wrote {out}{limit}")
