@@ -70,7 +70,7 @@ GROUPS = {
     },
     "Serve and exchange": {
         "serve": "Serve trained models over HTTP: a web page and an OpenAI-compatible API.",
-        "quantise": "Save a neural language model with 8-bit weights.",
+        "quantise": "Save a language model with 8-bit numbers.",
         "export": "Write a trained model in a format that other programs read.",
         "import": "Import an ARPA file or published ELMo weights as a run folder.",
         "arpa merge": "Interpolate several count models into one ARPA file.",

@@ -53,6 +53,13 @@ def _with_columns(recipe: str, settings: tuple[str, ...], columns: str | None) -
 WholeNumber = Annotated[int, Parameter(converter=_whole)]
 
 Run = Annotated[str, Parameter(help="A run folder.")]
+Verify = Annotated[
+    bool,
+    Parameter(
+        help="Check the SHA-256 of every file. Without it, tables of a count model of more than "
+        "32 MB are checked by their size and header only, so that they load at once.",
+    ),
+]
 if TYPE_CHECKING:
     _RecipeName = str
 else:  # shells complete the names; any other text is a file

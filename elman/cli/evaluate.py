@@ -6,7 +6,17 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from elman.cli.arguments import Adapters, Columns, Data, Json, Reset, Run, Split, WholeNumber
+from elman.cli.arguments import (
+    Adapters,
+    Columns,
+    Data,
+    Json,
+    Reset,
+    Run,
+    Split,
+    Verify,
+    WholeNumber,
+)
 from elman.cli.output import counted, note, print_json, print_table
 from elman.errors import InputError
 from elman.evaluation.measures import TaskMeasures
@@ -65,6 +75,7 @@ def evaluate(
     columns: Columns = None,
     with_: Adapters = (),
     flags: MeasureFlags | None = None,
+    verify: Verify = False,
     json: Json = False,
 ) -> None:
     """Evaluate a run on a dataset: perplexity, or the measures of its task.
@@ -79,7 +90,7 @@ def evaluate(
       elman evaluate runs/en-de --data multi30k --split test_2016_flickr --beam 5
     """
     options = (flags or MeasureFlags()).given()
-    trained: Any = load(run)
+    trained: Any = load(run, verify=verify)
     _refuse(run, trained, [*options, *["with"] * bool(with_)])
     confusion, drawn = options.pop("confusion", False), options.pop("reliability", None)
     picture = None if drawn is None else check_file(drawn, "the reliability diagram")

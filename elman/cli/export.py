@@ -38,7 +38,7 @@ def export(
     """
     with stages() as progress:
         progress("loading")
-        trained = load(run)
+        trained = load(run, verify=True)
         progress("writing")
         written = trained.export(path, to, overwrite=overwrite)
     for message in written.notes:

@@ -3,13 +3,14 @@
 Takes ids and the settings, gives `Tables`; called by the n-gram model.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
 
-from elman.counts.counting import Level, count_ngrams
+from elman.counts.counting import Level, count_levels
 from elman.counts.smoothers import SMOOTHERS, Counts, Smoother, Weights
 from elman.counts.tables import OrderTable, Tables
 from elman.errors import InputError
@@ -67,31 +68,51 @@ def estimate(
 ) -> Tables:
     """Fit a back-off model to a text."""
     progress("counting")
-    levels = count_ngrams(
+    levels = count_levels(
         ids,
         order=config.order,
         vocabulary_size=vocabulary_size,
         eos_id=eos_id,
         context=config.context,
     )
-    builder = _Builder(levels, config, vocabulary_size, eos_id)
-    for index in range(config.order):
-        progress(f"smoothing order {index + 1}")
-        builder.add_order(index)
+    return estimate_levels(
+        levels, config, vocabulary_size=vocabulary_size, eos_id=eos_id, progress=progress
+    )
+
+
+def estimate_levels(
+    levels: Iterable[Level],
+    config: NgramConfig,
+    *,
+    vocabulary_size: int,
+    eos_id: int,
+    progress: Callable[[str], None] = lambda what: None,
+) -> Tables:
+    """Fit a back-off model to counted levels, lowest order first.
+
+    An order is smoothed as soon as the next one is counted, and then freed.
+    """
+    builder = _Builder(config, vocabulary_size, eos_id)
+    for index, level in enumerate(levels):
+        builder.levels[index] = level
+        del level  # the builder frees it
+        if index > 0:
+            progress(f"smoothing order {index}")
+            builder.add_order(index - 1)
+        progress(f"counting order {index + 2}" if index + 1 < config.order else "smoothing")
+    builder.add_order(config.order - 1)
     return builder.finish()
+
+
+_AT_ONCE = 1 << 17  # n-grams smoothed at a time; their arrays fit into the cache of a processor
+_FREED = Level(*(np.zeros(0, dtype=np.int32) for _ in fields(Level)))
 
 
 class _Builder:
     """Combines the orders from the bottom up."""
 
-    def __init__(
-        self,
-        levels: list[Level],
-        config: NgramConfig,
-        vocabulary_size: int,
-        eos_id: int,
-    ) -> None:
-        self.levels = levels
+    def __init__(self, config: NgramConfig, vocabulary_size: int, eos_id: int) -> None:
+        self.levels = [_FREED] * config.order  # those in use
         self.smoother = config.smoother()
         self.config = config
         self.vocabulary_size = vocabulary_size
@@ -106,58 +127,90 @@ class _Builder:
     def add_order(self, index: int) -> None:
         """Smooth the next order, and set the back-off weights of the order below."""
         level = self.levels[index]
-        counts = self._counts(index)
-        weights = self.smoother.weigh(counts)
-        kept = self._cut(index, weights, counts)
-        probs, backoffs = self.smoother.combine(counts, weights, self.probs[level.suffixes])
+        adjusted = self.smoother.adjusted_counts(
+            self.levels, index, self.eos_id, self.config.context
+        ).astype(np.int32)
+        # Probabilities become logarithms in place when the next order no longer needs them.
+        probs, nothing_follows = np.empty(len(level)), np.zeros(len(level))
+        kept = np.ones(len(level), dtype=bool) if self.config.cutoffs else np.empty(0, dtype=bool)
+        for chunk, counts in self._chunks(index, adjusted):
+            weights = self.smoother.weigh(counts)
+            if self.config.cutoffs:
+                kept[chunk] = self._cut(index, chunk, weights, counts)
+            shorter = self.probs.take(level.suffixes[chunk])
+            probs[chunk], backoffs = self.smoother.combine(counts, weights, shorter)
+            if index > 0:
+                first = counts.first_context
+                self.tables[-1].log_backoffs[first : first + len(backoffs)] = _log(backoffs)
         if index > 0:
-            self.tables[-1].log_backoffs = _log(backoffs)
-        log_probs = _log(probs)
-        nothing_follows = np.zeros(len(level))
-        small_counts = counts.counts.astype(np.int32)
+            _log(self.probs, out=self.probs)
+            self.levels[index - 1] = _FREED
+        self.probs = probs
         self.tables.append(
-            OrderTable(level.prefixes, level.words, log_probs, nothing_follows, small_counts)
+            OrderTable(level.prefixes, level.words, probs, nothing_follows, adjusted)
         )
         self.kept.append(kept)
-        self.probs = probs
         self.discounts.append(list(weights.discounts))
         if weights.note:
             self.fallbacks.setdefault(weights.note, []).append(str(index + 1))
 
-    def _counts(self, index: int) -> Counts:
-        level = self.levels[index]
-        return Counts(
-            vocabulary_size=self.vocabulary_size,
-            counts=self.smoother.adjusted_counts(
-                self.levels, index, self.eos_id, self.config.context
-            ),
-            contexts=level.prefixes,
-            shorter_contexts=self.levels[index - 1].suffixes if index else np.zeros(1, np.int64),
-            is_longest=self._is_longest(index),
-        )
+    def _chunks(self, index: int, adjusted: Array) -> Iterator[tuple[slice, Counts]]:
+        """The n-grams of a few contexts at a time."""
+        level, below = self.levels[index], self.levels[index - 1] if index else None
+        contexts = 1 if below is None else len(below)
 
-    def _is_longest(self, index: int) -> Array:
-        """Whether each context of an order is the longest possible one."""
+        @cache
+        def counted(count: int) -> int:
+            return int(np.count_nonzero(adjusted == count))
+
+        first = begin = 0
+        while True:
+            last = min(first + _AT_ONCE, contexts)
+            if begin + _AT_ONCE < len(level):
+                last = min(last, int(level.prefixes[begin + _AT_ONCE]))
+            last = min(max(last, first + 1), contexts)
+            end = int(level.prefixes.searchsorted(np.int32(last)))
+            chunk = slice(begin, end)
+            nothing = np.zeros(1, dtype=np.int32)
+            yield (
+                chunk,
+                Counts(
+                    vocabulary_size=self.vocabulary_size,
+                    counts=adjusted[chunk],
+                    contexts=np.subtract(level.prefixes[chunk], first, dtype=np.intp),
+                    shorter_contexts=nothing if below is None else below.suffixes[first:last],
+                    is_longest=self._is_longest(index, first, last),
+                    first_context=first,
+                    counted=counted,
+                ),
+            )
+            first, begin = last, end
+            if first >= contexts:
+                return
+
+    def _is_longest(self, index: int, first: int, last: int) -> Array:
+        """Whether contexts of an order are the longest possible ones."""
         highest = index == len(self.levels) - 1
         if index == 0:
             return np.array([highest])
-        below = self.levels[index - 1]
-        starts_line = (below.firsts == self.eos_id) & (self.config.context == "line")
-        return starts_line | highest
+        starts_line = self.levels[index - 1].firsts[first:last] == self.eos_id
+        return (starts_line & (self.config.context == "line")) | highest
 
-    def _cut(self, index: int, weights: Weights, counts: Counts) -> Array:
+    def _cut(self, index: int, chunk: slice, weights: Weights, counts: Counts) -> Array:
         """Which n-grams to keep; the mass of the others goes to the shorter contexts."""
         cutoffs = self.config.cutoffs
-        if index == 0 or not cutoffs:
-            return np.ones(len(self.levels[index]), dtype=bool)
+        if index == 0:
+            return np.ones(len(counts.counts), dtype=bool)
         smallest = cutoffs[min(index, len(cutoffs) - 1)]
-        kept = self.levels[index].counts >= smallest
+        kept: Array = self.levels[index].counts[chunk] >= smallest
         weights.gamma += counts.sum(np.where(kept, 0.0, weights.alpha))
         weights.alpha[~kept] = 0.0
         return kept
 
     def finish(self) -> Tables:
         """The tables without the dropped n-grams, renumbered."""
+        _log(self.probs, out=self.probs)
+        self.levels = []
         if self.config.cutoffs:
             self._renumber()
         for note, orders in self.fallbacks.items():
@@ -181,6 +234,6 @@ class _Builder:
             renumbered = np.cumsum(kept) - 1
 
 
-def _log(values: Array) -> Array:
+def _log(values: Array, out: Array | None = None) -> Array:
     with np.errstate(divide="ignore"):
-        return np.log(values)
+        return np.log(values, out=out)

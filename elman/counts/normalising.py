@@ -72,9 +72,9 @@ def normalised(tables: Tables) -> Tables:
         rows = ngram_words([*done, table], order)
         found = masses(Tables(done, tables.vocabulary_size, tables.eos_id), table, rows)
         followed = np.bincount(table.prefixes, minlength=len(done[-1])) > 0
-        done[-1] = replace(done[-1], log_backoffs=_log_backoffs(found, followed))
+        done[-1] = done[-1].changed(log_backoffs=_log_backoffs(found, followed))
         done.append(_scaled(table, found))
-    done[-1] = replace(done[-1], log_backoffs=np.zeros(len(done[-1])))
+    done[-1] = done[-1].changed(log_backoffs=np.zeros(len(done[-1])))
     return replace(tables, tables=done)
 
 
@@ -92,4 +92,4 @@ def _scaled(table: OrderTable, found: Masses) -> OrderTable:
     if not too_much.any():
         return table
     scales = np.where(too_much, np.log(np.where(too_much, given, 1.0)), 0.0)
-    return replace(table, log_probs=table.log_probs - scales[table.prefixes])
+    return table.changed(log_probs=table.log_probs - scales[table.prefixes])

@@ -11,7 +11,8 @@ The orders are combined from the bottom up, in one of two ways:
     backing off    p = alpha if seen, else gamma' * p_shorter        gamma' makes it sum to one
 
 A smoother is a class and a line in `SMOOTHERS`; the arguments of the class are its options. Called
-by `estimate.py`.
+by `estimate.py` for a few contexts at a time, so that little memory is needed; what it needs to
+know of the whole order it asks `Counts.number_with`.
 
 Formulas: Chen and Goodman (1999), "An empirical study of smoothing techniques for language
 modeling"; Heafield et al. (2013) for Kneser-Ney as one pass over adjusted counts.
@@ -19,6 +20,7 @@ modeling"; Heafield et al. (2013) for Kneser-Ney as one pass over adjusted count
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -34,13 +36,18 @@ Array = np.ndarray
 
 @dataclass
 class Counts:
-    """The n-grams of one order, as input of a smoother."""
+    """The n-grams of one order, as input of a smoother; a few contexts at a time.
+
+    Contexts are numbered from 0 here; `first_context` is the number of the first within its order.
+    """
 
     vocabulary_size: int
     counts: Array  # of each n-gram, as the smoother counts
     contexts: Array  # number of the context of each n-gram
     shorter_contexts: Array  # per context: its number, one order down, without its first word
     is_longest: Array  # per context: no longer one exists, as it is full or starts a line
+    first_context: int = 0
+    counted: Callable[[int], int] | None = None  # how many n-grams of the order have a count
 
     @property
     def number_of_contexts(self) -> int:
@@ -69,7 +76,9 @@ class Counts:
         return np.divide(values, totals, out=np.full_like(totals, if_empty), where=totals > 0)
 
     def number_with(self, count: int) -> int:
-        """How many n-grams have exactly this count."""
+        """How many n-grams of the whole order have exactly this count."""
+        if self.counted is not None:
+            return self.counted(count)
         return int(np.count_nonzero(self.counts == count))
 
 
@@ -109,10 +118,14 @@ class Smoother(ABC):
         """The probability of each n-gram, and the back-off weight of each context.
 
         `shorter` is the probability of each n-gram without its first word. Called for the lowest
-        order first. Dropped n-grams have alpha 0, and gamma includes their share.
+        order first, and within an order for its contexts in turn. Dropped n-grams have alpha 0, and
+        gamma includes their share.
         """
         if self.interpolated:
-            return weights.alpha + weights.gamma[counts.contexts] * shorter, weights.gamma
+            passed_on = weights.gamma.take(counts.contexts)
+            passed_on *= shorter
+            passed_on += weights.alpha
+            return passed_on, weights.gamma
         return _back_off(counts, weights, shorter)
 
 
@@ -150,9 +163,10 @@ def discounted(counts: Counts, discounts: tuple[float, ...], note: str = "") -> 
     small to estimate discounts, fixed ones are used, with a note.
     """
     by_count = np.array([0.0, *discounts])
-    taken = by_count[np.minimum(counts.counts, len(discounts))]
+    taken = by_count.take(counts.counts, mode="clip")
     gamma = counts.per_total(counts.sum(taken), if_empty=1.0)
-    alpha = (counts.counts - taken) * counts.shares()[counts.contexts]
+    alpha = counts.counts - taken
+    alpha *= counts.shares().take(counts.contexts)
     return Weights(alpha, gamma, discounts, note)
 
 
@@ -251,22 +265,26 @@ class StupidBackoff(Smoother):
         if not 0 < backoff <= 1:
             raise InputError(f"model.options.backoff={backoff}: must be above 0 and at most 1")
         self.backoff = backoff
-        self._score_sums = np.ones(1)  # Z per context of the order below
+        self._score_sums: list[Array] = [np.ones(1)]  # Z per context, the latest last
+        self._shorter_sums = np.ones(1)  # Z per context of the order below
 
     def weigh(self, counts: Counts) -> Weights:
         return relative_frequencies(counts)
 
     def combine(self, counts: Counts, weights: Weights, shorter: Array) -> tuple[Array, Array]:
-        shorter_sums = self._score_sums[counts.shorter_contexts]
+        if counts.first_context == 0:  # the contexts of the next order begin
+            self._shorter_sums, self._score_sums = np.concatenate(self._score_sums), []
+        shorter_sums = self._shorter_sums[counts.shorter_contexts]
         seen = weights.alpha > 0
         kept = counts.sum(weights.alpha)
         unseen = shorter_sums * (1 - counts.sum(np.where(seen, shorter, 0.0)))
         penalty = np.where(kept > 0, self.backoff, 1.0)  # none where nothing follows
-        self._score_sums = kept + penalty * unseen
-        backoffs = penalty * shorter_sums / self._score_sums
+        score_sums = kept + penalty * unseen
+        self._score_sums.append(score_sums)
+        backoffs = penalty * shorter_sums / score_sums
         probs = np.where(
             seen,
-            weights.alpha / self._score_sums[counts.contexts],
+            weights.alpha / score_sums[counts.contexts],
             backoffs[counts.contexts] * shorter,
         )
         return probs, backoffs

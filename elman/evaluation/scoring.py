@@ -25,7 +25,6 @@ from elman.evaluation.measures import STREAM, Progress, Reading, silent
 from elman.models.contract import LanguageModel
 from elman.state import State, join
 
-_WINDOW = 1 << 12  # tokens: often enough to show progress with a slow model
 _AT_ONCE = 1 << 22  # numbers of distributions held in memory
 # Takes ids (B, T) and the state before them, gives a number for each, (B, T), or several,
 # (B, T, K), and the state after.
@@ -70,9 +69,33 @@ def each_distribution(
         log_probs, state = model.predict_all(batch, state)
         return measure(batch, log_probs), state
 
-    fits = max(1, _AT_ONCE // (model.vocabulary_size * reading.batch_size))
-    reading = replace(reading, window=min(reading.window or fits, fits))
+    reading = _fitting(reading, model.vocabulary_size)
     return each_token(model, ids, over, eos_id, reading, progress)
+
+
+def each_spread(
+    model: LanguageModel,
+    ids: np.ndarray,
+    eos_id: int,
+    reading: Reading,
+    progress: Progress,
+    members: torch.Tensor | None = None,
+) -> np.ndarray:
+    """Log probability of each id, log p of the members before it, entropy in nats, and rank of the
+    id, (N, 4).
+    """
+
+    def over(batch: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
+        return model.spread(batch, state, members)
+
+    reading = _fitting(reading, model.numbers_at_once)
+    return each_token(model, ids, over, eos_id, reading, progress)
+
+
+def _fitting(reading: Reading, numbers: int) -> Reading:
+    """A window for which so many numbers per token fit into memory."""
+    fits = max(1, _AT_ONCE // (numbers * reading.batch_size))
+    return replace(reading, window=min(reading.window or fits, fits))
 
 
 def each_token(
@@ -84,16 +107,19 @@ def each_token(
     progress: Progress,
 ) -> np.ndarray:
     """Apply `measure` to all ids; float64, same length: (N,) or (N, K)."""
-    alone = model.resets_at_lines and model.horizon is None  # then it gives the same numbers
+    by_lines = reading.reset == "line"
+    if model.resets_at_lines:  # then both give the same numbers
+        by_lines = model.horizon is None
+    batch_size = max(reading.batch_size, model.rows_at_once if by_lines else 1)
     copies: list[tuple[ScoringRow, ScoringRow]] = []
-    if reading.reset == "line" or alone:
+    if by_lines:
         rows, copies = _distinct(ids, cut_lines(ids, eos_id))
     else:
         rows = cut_stream(len(ids), model.horizon, reading.batch_size)
     result = np.empty(0)
     with torch.inference_mode():
-        for batch in _batches(rows, reading.batch_size):
-            window = reading.window or _WINDOW
+        for batch in _batches(rows, batch_size):
+            window = reading.window or model.tokens_at_once
             for offset, values in _measure_rows(model, ids, measure, batch, eos_id, window):
                 if not len(result):
                     result = np.empty((len(ids), *values.shape[2:]))

@@ -19,17 +19,14 @@ import numpy as np
 import torch
 
 from elman.evaluation.measures import Progress, Reading, silent
-from elman.evaluation.scoring import each_distribution, each_token
+from elman.evaluation.scoring import each_spread, each_token
 from elman.models.contract import LanguageModel
 from elman.state import State
 from elman.text.tokenizer import Tokenizer
 
 
 class TokenColumns:
-    """Numbers for every token of a text, in nats.
-
-    With entropy, the model computes whole distributions, which is much slower for count models.
-    """
+    """Numbers for every token of a text, in nats; without entropy, some models are faster."""
 
     def __init__(
         self,
@@ -81,11 +78,7 @@ def _measure(
 ) -> np.ndarray:
     """Log probability, log p of a boundary before; with entropy, also entropy and rank: (N, K)."""
     if entropy:
-
-        def over(batch: torch.Tensor, log_probs: torch.Tensor) -> torch.Tensor:
-            return token_columns(batch, log_probs, members)
-
-        return each_distribution(model, ids, over, eos_id, reading, progress)
+        return each_spread(model, ids, eos_id, reading, progress, members)
 
     def measure(batch: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
         if members is None:
@@ -95,17 +88,3 @@ def _measure(
         return torch.stack([scores.double(), masses.double()], dim=2), state
 
     return each_token(model, ids, measure, eos_id, reading, progress)
-
-
-def token_columns(
-    ids: torch.Tensor, log_probs: torch.Tensor, members: torch.Tensor | None = None
-) -> torch.Tensor:
-    """Log probability, log p of the members, entropy before, and rank of every token, (B, T, 4)."""
-    own = log_probs.gather(2, ids[:, :, None])  # (B, T, 1)
-    masses = torch.zeros_like(own[:, :, 0])
-    if members is not None:
-        masses = log_probs[:, :, members].logsumexp(2)
-    entropies = torch.special.entr(log_probs.exp()).sum(2)
-    ranks = (log_probs > own).sum(2) + 1
-    columns = [own[:, :, 0], masses, entropies, ranks]
-    return torch.stack([column.double() for column in columns], dim=2)

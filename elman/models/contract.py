@@ -44,6 +44,10 @@ class LanguageModel(ABC):
     has_vectors: bool = False
     # Whether the model attends to a source; then `attention` gives the weights.
     has_attention: bool = False
+    # How evaluation divides its work, which changes no result: tokens of a row at a time, and rows
+    # side by side if the caller does not choose.
+    tokens_at_once: int = 1 << 12
+    rows_at_once: int = 1
 
     @abstractmethod
     def start(self, batch_size: int, source: Any = None) -> State:
@@ -78,6 +82,18 @@ class LanguageModel(ABC):
             distributions.append(self.predict(state))
             state = self.read(ids[:, t : t + 1], state)
         return torch.stack(distributions, dim=1), state
+
+    @property
+    def numbers_at_once(self) -> int:
+        """How many numbers `spread` holds in memory for a token."""
+        return self.vocabulary_size
+
+    def spread(
+        self, ids: torch.Tensor, state: State, members: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, State]:
+        """Four numbers for each id, (B, T, 4), see `measure_spread`."""
+        log_probs, state = self.predict_all(ids, state)
+        return measure_spread(ids, log_probs, members), state
 
     def score_and_mass(
         self, ids: torch.Tensor, state: State, members: torch.Tensor
@@ -115,6 +131,25 @@ class LanguageModel(ABC):
     def describe(self) -> dict[str, Any]:
         """A description of the model for users, as plain data."""
         return {"vocabulary_size": self.vocabulary_size}
+
+
+def measure_spread(
+    ids: torch.Tensor, log_probs: torch.Tensor, members: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Log probability, log p of the members, entropy before, and rank of every token, (B, T, 4).
+
+    members: which ids are in a set, (V,) bool; without them, the second number is 0.
+    """
+    import torch
+
+    own = log_probs.gather(2, ids[:, :, None])  # (B, T, 1)
+    masses = torch.zeros_like(own[:, :, 0])
+    if members is not None:
+        masses = log_probs[:, :, members].logsumexp(2)
+    entropies = torch.special.entr(log_probs.exp()).sum(2)
+    ranks = (log_probs > own).sum(2) + 1
+    columns = [own[:, :, 0], masses, entropies, ranks]
+    return torch.stack([column.double() for column in columns], dim=2)
 
 
 @dataclass(frozen=True)

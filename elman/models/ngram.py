@@ -14,15 +14,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from elman.counts.compact import array_parts, compact, stored_array
 from elman.counts.estimate import NgramConfig, estimate
 from elman.counts.masses import SetMass
 from elman.counts.smoothers import SMOOTHERS
+from elman.counts.spread import entropies_and_ranks
 from elman.counts.tables import NOTHING, OrderTable, Tables
 from elman.models.contract import LanguageModel
 from elman.registry import known_options
+from elman.runs.parts import MappedArrays
 
 if TYPE_CHECKING:
     import torch
+
+_NUMBERS = 1 << 22  # of whole distributions held in memory
 
 
 class NGram(LanguageModel):
@@ -31,6 +36,9 @@ class NGram(LanguageModel):
     config_class: ClassVar[type] = NgramConfig
     task: ClassVar[str] = "counting"
     about: ClassVar[str] = "smoothed counts of word sequences"
+    tokens_at_once = 1 << 17
+    rows_at_once = 256
+    numbers_at_once = 1 << 6  # no whole distribution
 
     def __init__(self, tables: Tables, config: NgramConfig) -> None:
         self.tables = tables
@@ -150,21 +158,46 @@ class NGram(LanguageModel):
         log_probs = self.predict(contexts.reshape(-1, self.context_size))
         return log_probs.view(*ids.shape, self.vocabulary_size), self.read(ids, state)
 
+    def spread(  # type: ignore[override]
+        self, ids: torch.Tensor, state: torch.Tensor, members: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        import torch
+
+        if members is not None:  # needs whole distributions: a few tokens at a time
+            found = []
+            for piece in torch.split(ids, max(1, _NUMBERS // (len(ids) * len(members))), dim=1):
+                columns, state = super().spread(piece, state, members)  # type: ignore[assignment]
+                found.append(columns)
+            return torch.cat(found, dim=1), state
+        rows, before = torch.cat([state, ids], dim=1).numpy(), self.context_size - 1
+        log_probs = self.tables.score(rows)
+        entropies, ranks = entropies_and_ranks(self.tables, rows, log_probs)
+        nothing = np.zeros_like(log_probs)
+        measured = np.stack([log_probs, nothing, entropies, ranks], axis=2)[:, before:]
+        if not self.always_defined:  # every word has probability zero there
+            measured[self._unseen(rows)] = [-np.inf, 0, 0, 1]
+        return torch.from_numpy(measured), self.read(ids, state)
+
     # Saving and loading ---------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All trained arrays, by name."""
-        named = {}
+        named: dict[str, np.ndarray] = {}
         for order, table in enumerate(self.tables.tables, start=1):
-            named[f"order{order}.log_probs"] = table.log_probs
+            named |= array_parts(f"order{order}.log_probs", table.log_probs)
             if order < self.tables.order:
-                named[f"order{order}.log_backoffs"] = table.log_backoffs
+                named |= array_parts(f"order{order}.log_backoffs", table.log_backoffs)
             if order > 1:
-                named[f"order{order}.prefixes"] = table.prefixes.astype(np.int32)
-                named[f"order{order}.words"] = table.words.astype(np.int32)
+                named |= array_parts(f"order{order}.starts", self.tables.starts(order))
+                words = table.words if table.words.itemsize <= 4 else table.words.astype(np.int32)
+                named[f"order{order}.words"] = words
             if table.counts is not None:
                 named[f"order{order}.counts"] = table.counts
         return named
+
+    def quantised(self, bits: int = 8) -> NGram:
+        """The same model with probabilities of 8 or 32 bits."""
+        return NGram(compact(self.tables, bits), self.config)
 
     def facts(self) -> dict[str, Any]:
         """Everything except the arrays that a run folder needs, as plain data."""
@@ -180,29 +213,19 @@ class NGram(LanguageModel):
     def restore(
         cls, config: NgramConfig, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]
     ) -> NGram:
-        """Restore the model from its arrays and facts."""
-        size = facts["vocabulary_size"]
-        if not facts["ngrams"] or facts["ngrams"][0] != size or not 0 <= facts["eos_id"] < size:
+        """Restore the model from its arrays and facts.
+
+        Arrays in memory are checked in full. Of arrays that are mapped from a file, only a few
+        numbers are read.
+        """
+        size, counts = facts["vocabulary_size"], facts["ngrams"]
+        if not counts or counts[0] != size or not 0 <= facts["eos_id"] < size:
             raise ValueError(f"a vocabulary of {size:,} has other n-grams of order 1")
-        for order, count in enumerate(facts["ngrams"], start=1):
-            for name, array in arrays.items():
-                if name.startswith(f"order{order}.") and array.shape != (count,):
-                    raise ValueError(f"{name} holds {array.shape} numbers, not {count:,}")
-        tables = []
-        for order in range(1, len(facts["ngrams"]) + 1):
-            log_probs = arrays[f"order{order}.log_probs"]
-            lowest = order == 1
-            tables.append(
-                OrderTable(
-                    np.zeros(size, dtype=np.int32) if lowest else arrays[f"order{order}.prefixes"],
-                    np.arange(size) if lowest else arrays[f"order{order}.words"],
-                    log_probs,
-                    arrays.get(f"order{order}.log_backoffs", np.zeros(len(log_probs))),
-                    arrays.get(f"order{order}.counts"),
-                )
-            )
+        tables = [_stored_table(arrays, order, counts) for order in range(1, len(counts) + 1)]
         for below, table in zip([None, *tables], tables, strict=False):
-            _check_table(table, size, below)
+            _check_outline(table, below)
+            if not isinstance(arrays, MappedArrays):
+                _check_table(table, size, below)
         return cls(
             Tables(tables, size, facts["eos_id"], list(facts["notes"]), facts["discounts"]), config
         )
@@ -228,17 +251,54 @@ class NGram(LanguageModel):
         }
 
 
+def _stored_table(arrays: Mapping[str, np.ndarray], order: int, counts: list[int]) -> OrderTable:
+    """The table of an order; older runs hold the prefix of each n-gram instead of the starts."""
+    count, name = counts[order - 1], f"order{order}"
+    lowest = order == 1
+    log_backoffs = stored_array(f"{name}.log_backoffs", arrays)
+    found = {
+        "words": np.arange(count) if lowest else arrays[f"{name}.words"],
+        "log_probs": stored_array(f"{name}.log_probs", arrays),
+        "log_backoffs": np.zeros(count) if log_backoffs is None else log_backoffs,
+        "counts": arrays.get(f"{name}.counts"),
+        "prefixes": np.zeros(count, np.int32) if lowest else arrays.get(f"{name}.prefixes"),
+    }
+    for what, array in found.items():
+        if array is not None and len(array) != count:
+            raise ValueError(f"{name}.{what} holds {len(array):,} numbers, not {count:,}")
+    starts = None if lowest else stored_array(f"{name}.starts", arrays)
+    if starts is not None and len(starts) != counts[order - 2] + 1:
+        raise ValueError(f"{name}.starts holds {len(starts):,} numbers")
+    if found["log_probs"] is None or (starts is None and found["prefixes"] is None):
+        raise KeyError(f"{name}.log_probs or .starts")
+    return OrderTable(**found, starts=starts)
+
+
+def _check_outline(table: OrderTable, below: OrderTable | None) -> None:
+    """Raise a ValueError if the types of the arrays or the ends of the starts are wrong."""
+    for values in (table.log_probs, table.log_backoffs):
+        if values[:1].dtype.kind != "f":
+            raise ValueError("log probabilities are missing")
+    if table.counts is not None and table.counts.dtype.kind not in "iuf":
+        raise ValueError("counts of n-grams are not numeric")
+    if table.words.dtype.kind not in "iu":
+        raise ValueError("words are not numbers of the vocabulary")
+    if table.starts is not None:
+        first, last = table.starts[np.array([0, len(table.starts) - 1])]
+        if (first, last) != (0, len(table)):
+            raise ValueError("the beginning of an n-gram is missing from the lower order")
+
+
 def _check_table(table: OrderTable, size: int, below: OrderTable | None) -> None:
     """Raise a ValueError if the arrays of an order are inconsistent; `below` is the lower order."""
     for values in (table.log_probs, table.log_backoffs):
-        if values.dtype.kind != "f" or len(values) != len(table) or np.isnan(values).any():
-            raise ValueError("log probabilities are missing or NaN")
-    if table.counts is not None and table.counts.dtype.kind not in "iuf":
-        raise ValueError("counts of n-grams are not numeric")
+        if np.isnan(values).any():
+            raise ValueError("log probabilities are NaN")
     if below is None or not len(table):
         return
     if table.words.min() < 0 or table.words.max() >= size:
         raise ValueError("an n-gram has a word that is not in the vocabulary")
-    first, last = table.prefixes[0], table.prefixes[-1]
-    if first < 0 or last >= len(below) or (np.diff(table.prefixes) < 0).any():
+    links = table.prefixes if table.starts is None else np.asarray(table.starts)
+    most = len(below) - 1 if table.starts is None else len(table)
+    if links[0] < 0 or links[-1] > most or (links[1:] < links[:-1]).any():
         raise ValueError("the beginning of an n-gram is missing from the lower order")

@@ -28,7 +28,9 @@ from elman.runs.manifest import (
     read_manifest,
     write_manifest,
 )
-from elman.runs.parts import Content, read_part, size_of, write_part
+from elman.runs.parts import Content, map_part, read_part, size_of, write_part
+
+MAPPED_FROM = 1 << 25  # bytes; smaller files are always read and verified in full
 
 
 def write_run(path: Path, contents: Mapping[str, Content], *, overwrite: bool = False) -> None:
@@ -118,17 +120,20 @@ def read_run(
     path: Path,
     names: Iterable[str] | None = None,
     check: Check = lambda name, file, contents: None,
+    maps: Callable[[dict[str, Any]], bool] = lambda contents: False,
 ) -> dict[str, Any]:
     """Read the parts of a run folder, or some of them, by name; each is checked by the manifest.
 
-    `check` may refuse arrays by their shapes, before they are loaded into memory.
+    `check` may refuse arrays by their shapes, before they are loaded into memory. `maps` decides by
+    the parts without arrays whether large arrays are mapped instead of read: then only the size of
+    their file and its header are checked, not its SHA-256.
     """
     wanted = None if names is None else list(names)
     manifest = read_manifest(path)
     while True:
         try:
             parts = manifest["files"] if wanted is None else wanted
-            return _read_parts(path, manifest, parts, check)
+            return _read_parts(path, manifest, parts, check, maps)
         except InputError:
             before, manifest = manifest, read_manifest(path)
             if manifest == before:  # else the run was updated during the reading
@@ -136,7 +141,11 @@ def read_run(
 
 
 def _read_parts(
-    path: Path, manifest: dict[str, Any], names: Iterable[str], check: Check
+    path: Path,
+    manifest: dict[str, Any],
+    names: Iterable[str],
+    check: Check,
+    maps: Callable[[dict[str, Any]], bool],
 ) -> dict[str, Any]:
     contents: dict[str, Any] = {}
     for name in sorted(names, key=lambda name: name.endswith(".safetensors")):
@@ -146,10 +155,12 @@ def _read_parts(
         stored = expected.pop("stored", name)
         if Path(stored).name != stored or "\0" in stored:
             raise InputError(f"{path / MANIFEST}: names a file outside the folder ({stored})")
+        mapped = False
         if stored.endswith(".safetensors"):
             check(name, path / stored, contents)
-        with checked_file(path / stored, expected):
-            contents[name] = read_part(path / stored)
+            mapped = expected["bytes"] >= MAPPED_FROM and maps(contents)
+        with checked_file(path / stored, expected, size_only=mapped):
+            contents[name] = (map_part if mapped else read_part)(path / stored)
     return contents
 
 

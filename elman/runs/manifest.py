@@ -112,19 +112,13 @@ def _names_files(files: Any) -> bool:
 
 
 @contextmanager
-def checked_file(path: Path, expected: Entry) -> Iterator[None]:
+def checked_file(path: Path, expected: Entry, *, size_only: bool = False) -> Iterator[None]:
     """Refuse a file that does not match the manifest, or that was replaced during the reading: the
-    run may have been overwritten meanwhile.
+    run may have been overwritten meanwhile. With `size_only`, the file is not read.
     """
     try:
         with open_regular(path) as file:
-            found = _fingerprint(file)
-            if found != expected:
-                raise InputError(
-                    f"{path}: damaged: expected {expected['bytes']:,} bytes with SHA-256 "
-                    f"{expected['sha256'][:12]}…, found {found['bytes']:,} with "
-                    f"{found['sha256'][:12]}…; restore it from a copy or train again"
-                )
+            (_check_size if size_only else _check_content)(path, file, expected)
             yield
             if not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
                 raise InputError(f"{path}: was overwritten during the reading; try again")
@@ -132,3 +126,22 @@ def checked_file(path: Path, expected: Entry) -> Iterator[None]:
         raise InputError(
             f"{path}: cannot be read ({error.strerror}); the run is incomplete"
         ) from None
+
+
+def _check_content(path: Path, file: BinaryIO, expected: Entry) -> None:
+    found = _fingerprint(file)
+    if found != expected:
+        raise InputError(
+            f"{path}: damaged: expected {expected['bytes']:,} bytes with SHA-256 "
+            f"{expected['sha256'][:12]}…, found {found['bytes']:,} with "
+            f"{found['sha256'][:12]}…; restore it from a copy or train again"
+        )
+
+
+def _check_size(path: Path, file: BinaryIO, expected: Entry) -> None:
+    found = os.fstat(file.fileno()).st_size
+    if found != expected["bytes"]:
+        raise InputError(
+            f"{path}: damaged: expected {expected['bytes']:,} bytes, found {found:,}; restore it "
+            "from a copy or train again"
+        )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import mmap
 import os
 import stat
 from collections.abc import Iterator, Mapping
@@ -126,6 +127,27 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         return {name: _read(file, entry) for name, entry in _entries(file).items()}
 
 
+class MappedArrays(dict[str, np.ndarray]):
+    """The arrays of a file that stays on disk: read as they are used, shared between processes, and
+    not writable. Only the header was checked.
+    """
+
+
+def map_arrays(path: Path) -> MappedArrays:
+    """Map all arrays of a safetensors file into memory; only its header is read."""
+    with open_regular(path) as file:
+        entries = _entries(file)
+        memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return MappedArrays(
+        {
+            name: np.frombuffer(
+                memory, entry.kind, count=math.prod(entry.shape), offset=entry.begin
+            ).reshape(entry.shape)
+            for name, entry in entries.items()
+        }
+    )
+
+
 def _entries(file: BinaryIO) -> dict[str, _Entry]:
     """The position of every array in a file; raises a ValueError if they do not fill it exactly."""
     size = os.fstat(file.fileno()).st_size
@@ -207,6 +229,12 @@ def read_part(path: Path) -> Any:
             return read_arrays(path)
         text = read_text(path)
         return parse_json(text) if path.suffix == ".json" else text
+
+
+def map_part(path: Path) -> MappedArrays:
+    """Map the arrays of a part, or raise an InputError."""
+    with understood(path):
+        return map_arrays(path)
 
 
 def part_shapes(path: Path) -> Shapes:

@@ -96,6 +96,7 @@ class Task(ABC):
     part: ClassVar[str]  # the file of a run folder with everything learned besides weights
     trained_class: ClassVar[type[Trained]] = Trained
     by_counting: ClassVar[bool] = False  # whether it is trained by counting
+    maps_arrays: ClassVar[bool] = False  # whether large arrays stay on disk until they are used
 
     def __init__(self, config: RunConfig) -> None:
         self.config = config
@@ -324,11 +325,18 @@ def same_corpus(path: Path, saved: Trained, data: str) -> Corpus:
     return corpus
 
 
-def load(path: str | Path, kind: type[Kind] = Trained) -> Kind:  # type: ignore[assignment]
+def load(
+    path: str | Path,
+    kind: type[Kind] = Trained,  # type: ignore[assignment]
+    *,
+    verify: bool = False,
+) -> Kind:
     """Load a run folder with its best weights; every file is checked first.
 
     `kind` is the expected class, such as `TrainedTagger`; a different one is refused. A name like
-    `hf:FOLDER` opens a model from elsewhere (`places.py`).
+    `hf:FOLDER` opens a model from elsewhere (`places.py`). The tables of a count model of more than
+    32 MB stay on disk until they are used, and only their size and header are checked; `verify`
+    reads them and compares their SHA-256 with the manifest.
     """
     if (place := find_place(path)) is not None:
         opened: Any = place[0](place[1])
@@ -340,7 +348,10 @@ def load(path: str | Path, kind: type[Kind] = Trained) -> Kind:  # type: ignore[
         check_kind(str(path), kind_in(contents), kind)  # before weights are read
         check_arrays(name, file, contents)
 
-    trained: Any = saved_run(Path(path), read_run(Path(path), _PARTS, check))
+    def maps(contents: dict[str, Any]) -> bool:
+        return not verify and task_of(kind_in(contents)).maps_arrays
+
+    trained: Any = saved_run(Path(path), read_run(Path(path), _PARTS, check, maps))
     return trained
 
 

@@ -1,5 +1,6 @@
 """`elman quantise`: a smaller run that every command takes."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -57,11 +58,44 @@ def _after_a_step(run: str) -> torch.Tensor:
         return model.predict(model.read(torch.tensor([[3]]), model.start(1)))
 
 
-def test_a_count_model_has_no_weights(call: Any, tmp_path: Path) -> None:
-    result = call("quantise", "words", "--out", str(tmp_path / "out"))
-    assert result.code == 2
-    assert "a count model has no weights" in result.err
-    assert not (tmp_path / "out").exists()
+def test_a_count_model_is_smaller_and_answers_everything(
+    call: Any, says: Any, gives: Any, tmp_path: Path
+) -> None:
+    out, arpa = str(tmp_path / "small"), str(tmp_path / "small.arpa")
+    sizes = gives("quantise", "words", "--out", out)
+    assert sizes["bytes_after"] < 0.6 * sizes["bytes_before"]
+    before, after = (gives("evaluate", name, "--data", "data") for name in ("words", out))
+    assert after["perplexity"] == pytest.approx(before["perplexity"], rel=0.01)
+    (token,) = gives("explain", out, "--text", "cat")["tokens"]
+    (word,) = gives("surprisal", out, "--text", "cat", "--base", "e")["words"]
+    assert -math.log(token["probability"]) == pytest.approx(word["surprisal"])
+    assert all(row["count"] is None for row in token["orders"])
+    assert gives("suggest", out, "the")["suggestions"][0]["probability"] > 0.1
+    says("export", out, arpa)
+    says("import", arpa, "--out", str(tmp_path / "again"))
+    again = gives("evaluate", str(tmp_path / "again"), "--data", "data")
+    assert again["perplexity"] == pytest.approx(after["perplexity"], rel=1e-9)
+    says("quantise", out, "--out", str(tmp_path / "twice"))  # rounded again: nothing changes
+    twice = gives("evaluate", str(tmp_path / "twice"), "--data", "data")
+    assert twice["nats"] == after["nats"]
+
+
+def test_32_bits_lose_nothing_that_matters(call: Any, gives: Any, tmp_path: Path) -> None:
+    out = str(tmp_path / "single")
+    sizes = gives("quantise", "words", "--out", out, "--bits", "32")
+    assert sizes["bytes_after"] < sizes["bytes_before"]
+    before, after = (gives("evaluate", name, "--data", "data") for name in ("words", out))
+    assert after["perplexity"] == pytest.approx(before["perplexity"], rel=1e-6)
+    assert after["nats"] != before["nats"]
+
+
+def test_other_numbers_of_bits(call: Any, run: str, tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    for name, bits, message in (("words", "4", "choose 8 or 32"), (run, "32", "has 32 bits")):
+        result = call("quantise", name, "--out", out, "--bits", bits)
+        assert result.code == 2
+        assert message in result.err
+        assert not Path(out).exists()
 
 
 def test_nothing_is_overwritten_unasked(call: Any) -> None:

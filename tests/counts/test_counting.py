@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from elman.counts import counting
 from elman.counts.counting import Level, count_ngrams
 
 
@@ -74,3 +75,25 @@ def test_a_text_to_count_by_hand(context: str, bigrams: dict[tuple[int, ...], in
     # Trigrams never look back over a line start, unless the text is one stream.
     crossing = {(2, 0, 1): 1} if context == "stream" else {}
     assert as_dict(levels, 3) == {(0, 1, 2): 1, (1, 2, 0): 1} | crossing
+
+
+@given(
+    st.lists(st.integers(0, 4), max_size=60),
+    st.integers(1, 5),
+    st.sampled_from(["line", "stream"]),
+    st.sampled_from([63, 8]),
+    st.integers(1, 9),
+)
+def test_levels_do_not_depend_on_how_the_work_is_divided(
+    ids: list[int], order: int, context: str, bits: int, at_once: int
+) -> None:
+    # In 8 bits, pairs of words do not fit beside their place, as with a large vocabulary.
+    text = np.array(ids, dtype=np.int64)
+    whole = count_ngrams(text, order=order, vocabulary_size=5, eos_id=0, context=context)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting, "_AT_ONCE", at_once)
+        patch.setattr(counting, "_BITS", bits)
+        again = count_ngrams(text, order=order, vocabulary_size=5, eos_id=0, context=context)
+    for level, other in zip(whole, again, strict=True):
+        for name, array in vars(level).items():
+            assert np.array_equal(array, getattr(other, name))

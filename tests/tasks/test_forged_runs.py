@@ -73,7 +73,7 @@ def put(*path: Any) -> Change:
         ("config.json", put("model", 3)),
         ("weights.safetensors", put("order2.words", np.full(3, 10**6, dtype=np.int32))),
         ("weights.safetensors", lambda arrays: arrays["order2.words"].fill(10**6)),
-        ("weights.safetensors", lambda arrays: arrays["order3.prefixes"].fill(-5)),
+        ("weights.safetensors", lambda arrays: arrays["order3.starts"].fill(-5)),
         ("weights.safetensors", lambda arrays: arrays["order1.log_probs"].fill(np.nan)),
     ],
 )

@@ -55,6 +55,7 @@ class Counting(TextTask):
 
     recipe = "ngram"
     by_counting = True
+    maps_arrays = True
 
     def training_lines(self, facts: dict[str, Any]) -> list[str | MeasureTable]:
         """The n-grams of every order, with their discounts."""
@@ -68,6 +69,10 @@ class Counting(TextTask):
         names = [f"D{i}" if i < width - 2 else f"D{i}+" for i in range(1, width - 1)]
         padded = [row + [None] * (width - len(row)) for row in rows]
         return [MeasureTable(["order", "n-grams", *names], padded)]
+
+    def quantised(self, model: NGram, bits: int) -> dict[str, np.ndarray]:
+        """Probabilities of 8 or 32 bits, short keys, and no counts."""
+        return model.quantised(bits).arrays()
 
     @classmethod
     def fit(cls, config: RunConfig, data: str | Corpus, order: Order) -> Trained:

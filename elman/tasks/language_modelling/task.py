@@ -18,12 +18,10 @@ from elman.models import MODELS
 from elman.models.neural import NeuralModel
 from elman.models.weights import check_counts, outline, pack
 from elman.recipes import RunConfig, load_recipe
-from elman.runs.folder import write_run
 from elman.runs.parts import Shapes, part_array
 from elman.tasks.fine_tuning import layer_settings
 from elman.tasks.gradient_task import GradientTask
 from elman.tasks.language_modelling.text_task import TextTask
-from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.pretrained import vectors_of_tokens
 from elman.tasks.task import Lesson, Told
 from elman.tasks.trained import Trained
@@ -120,6 +118,12 @@ class LanguageModelling(TextTask, GradientTask):
         family = MODELS.choose(self.config.kind)
         return outline(lambda: family(self.config.model, material))
 
+    def quantised(self, model: NeuralModel, bits: int) -> dict[str, np.ndarray]:
+        """Every float matrix in eight bits."""
+        if bits != 8:
+            raise InputError(f"--bits {bits}: a neural model has 32 bits already; leave out --bits")
+        return pack(model.arrays())
+
     # Budgets and plans ----------------------------------------------------------------------------
 
     def of_whole(self, lesson: Lesson, share: float) -> Lesson:
@@ -177,21 +181,3 @@ class LanguageModelling(TextTask, GradientTask):
         if not isinstance(before.model, NeuralModel):
             raise InputError(f"--from {before.name}: this is not a neural model; give a neural run")
         return super().take_over(before, model, warn)
-
-
-def quantise(trained: TrainedModel, path: str | Path, *, overwrite: bool = False) -> dict[str, int]:
-    """Save the run with 8-bit weights; return the size of the weights before and after."""
-    if not isinstance(trained.model, NeuralModel):
-        raise InputError(
-            f"{trained.name}: a count model has no weights to quantise; to make it smaller, train "
-            "it without rare n-grams (--set model.cutoffs=…)"
-        )
-    before = trained.model.arrays()
-    after = pack(before)
-    contents = {**trained.contents(), "weights.safetensors": after}
-    contents["facts.json"] = {**trained.facts, "bits": 8}
-    write_run(Path(path), contents, overwrite=overwrite)
-    return {
-        "bytes_before": sum(array.nbytes for array in before.values()),
-        "bytes_after": sum(array.nbytes for array in after.values()),
-    }

@@ -4,8 +4,11 @@ The common part of counting (`counting.py`) and neural training (`task.py`). The
 training are the ids of its text.
 """
 
+from abc import abstractmethod
 from dataclasses import replace
 from typing import Any, ClassVar, Self
+
+import numpy as np
 
 from elman.models import MODELS
 from elman.recipes import RunConfig
@@ -98,6 +101,10 @@ class TextTask(Task):
         """The task with the tokenizer of a language model."""
         check_kind(f"--from {before.name}", before.config.kind, TrainedModel)
         return cls(replace(config, text=before.config.text), before.task.tokenizer)
+
+    @abstractmethod
+    def quantised(self, model: Any, bits: int) -> dict[str, np.ndarray]:
+        """The arrays of a model with shorter numbers, from which `restore_model` makes it."""
 
     def kept(self) -> dict[str, Any]:
         return tokenizer_to_data(self.tokenizer)
