@@ -32,8 +32,7 @@ def quantise(
     Parameters
     ----------
     bits
-        Bits per number: 8 or, for n-gram models, 32, which takes less than half the space and
-        loses nothing that matters.
+        Bits per number: 8 or, for n-gram models, 32 (single precision).
     """
     refuse_existing(Path(out), overwrite)  # before the work, not after it
     with stages() as progress:
