@@ -106,10 +106,12 @@ def test_a_lost_worker(session: Any, penn_treebank: Path, tmp_path: Path) -> Non
     words = Words.train(text, TextConfig())
     data = write_lines(tmp_path / "text", text, 12)
     killed: list[int] = []
-    killer = threading.Thread(target=kill_a_worker, args=(session, killed), daemon=True)
+    done = threading.Event()
+    killer = threading.Thread(target=kill_a_worker, args=(session, killed, done), daemon=True)
     killer.start()
     out = tmp_path / "counts"
     count(session, [data], tokenizer=words, order=3, out=str(out))
+    done.set()
     killer.join(60)
     assert killed
     ids = words.encode(text)
@@ -121,11 +123,10 @@ def test_a_lost_worker(session: Any, penn_treebank: Path, tmp_path: Path) -> Non
     assert np.array_equal(counts, others)
 
 
-def kill_a_worker(session: Any, killed: list[int]) -> None:
+def kill_a_worker(session: Any, killed: list[int], done: threading.Event) -> None:
     """Wait until tasks run, then kill one of the two worker processes of this cluster."""
     tracker = session.sparkContext.statusTracker()
-    until = time.monotonic() + 120
-    while time.monotonic() < until and not killed:
+    while not killed and not done.is_set():
         stages = [tracker.getStageInfo(number) for number in tracker.getActiveStageIds()]
         running = any(stage is not None and stage.numActiveTasks for stage in stages)
         if running and (found := workers(session.sparkContext.applicationId)):
