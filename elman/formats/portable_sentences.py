@@ -23,7 +23,8 @@ class Sentences(nn.Module):
         self.vocabulary_size = settings["vocabulary_size"]
         self.input = nn.Embedding(self.vocabulary_size, settings["input_size"])
         self.width = settings["window"]
-        self.window = self.stack = None
+        self.window: Any = None
+        self.stack: Any = None
         if self.width is None:
             self.stack = portable.Stack(settings["layers"])
         else:

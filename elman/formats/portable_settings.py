@@ -153,14 +153,14 @@ def _sentences(encoder: SentenceEncoder) -> tuple[dict[str, Any], Weights]:
         )
     tables = [features.vectors.weight, *([] if features.unseen is None else [features.unseen])]
     table = torch.cat([part.detach() for part in tables])
-    window = encoder.stack is None
+    stack = encoder.stack
     settings = {
         "vocabulary_size": len(table),
         "input_size": table.shape[1],
         "hidden_size": encoder.size,
         "temperature": 1.0,
-        "window": config.window if window else None,
-        "layers": [] if window else stack_settings(encoder.stack, config.cell, config.connection),
+        "window": config.window if stack is None else None,
+        "layers": [] if stack is None else stack_settings(stack, config.cell, config.connection),
     }
     names = {"window.": "window.", "stack.": "stack."}
     return settings, {"input.weight": table, **_renamed(encoder, names)}
@@ -244,7 +244,7 @@ def _output(output: Output) -> dict[str, Any]:
         )
     mixes = isinstance(output, MixtureOfSoftmaxes)
     project = output.project
-    size = output.latent.in_features if mixes else output.size
+    size = output.latent.in_features if isinstance(output, MixtureOfSoftmaxes) else output.size
     settings = {
         "kind": "softmax",
         "size": output.size,
