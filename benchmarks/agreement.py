@@ -1,11 +1,10 @@
-"""Agreement with other programs on 10,000 words: KenLM, torch, transformers and minicons.
+"""Agreement with other programs on 10,000 words: KenLM, transformers and minicons.
 
     python benchmarks/agreement.py PENN_TREEBANK_FOLDER
 
 Trains a 5-gram model and opens a small GPT-2 with random weights (nothing is downloaded). Each row
 compares elman with another program, word by word: the largest difference in nats. minicons and
-transformers read the same weights; KenLM reads the exported ARPA file; torch runs the loss of the
-model's own arrays by hand.
+transformers read the same weights; KenLM reads the exported ARPA file.
 """
 
 import json
