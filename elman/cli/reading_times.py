@@ -49,7 +49,7 @@ class ReadingFlags:
         "of surprisal, entropy, and both."
     )
     folds: WholeNumber = 10
-    "The number of folds for the held-out likelihood. Texts are kept whole if there are enough of them."
+    "The number of folds for the held-out likelihood. Texts stay whole if there are enough."
     log_times: bool = False
     "Regress the logarithm of the times."
     between: str = ""

@@ -108,7 +108,7 @@ def check_address(address: str, *, secure: bool = False) -> None:
     if scheme not in _SCHEMES:
         raise InputError(f"{address}: is not an address of http or https; give one")
     if secure and scheme != "https":
-        raise InputError(f"{address}: the server redirects from https to http; nothing was downloaded")
+        raise InputError(f"{address}: redirects from https to http; nothing was downloaded")
 
 
 def _attempt(wanted: Download, told: Told) -> None:
@@ -160,7 +160,7 @@ def _pieces(answer: Any, wanted: Download, told: Told, count: int, total: int) -
         count += len(piece)
         if count > total:
             wanted.forget()
-            raise InputError(f"{wanted.address}: the server sent more bytes than it announced; nothing was kept")
+            raise InputError(f"{wanted.address}: sent more bytes than announced; nothing was kept")
         yield piece
         told(f"{wanted.path.name}: {count / 1e6:,.1f} of {total / 1e6:,.1f} MB")
         now = time.monotonic()
