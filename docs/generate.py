@@ -21,7 +21,7 @@ import tomllib
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 DOCS = Path(__file__).parent
 PACKAGE = DOCS.parent / "elman"
@@ -124,8 +124,9 @@ def _command(command: Any) -> list[str]:
 def _spelled(argument: Any) -> str:
     """`--set VALUE …`, `RUN`."""
     name = argument.names[0]
-    if not name.startswith("-") or argument.hint is bool:
-        return str(name)
+    hints = {argument.hint, *get_args(argument.hint)}
+    if not name.startswith("-") or bool in hints:
+        return f"{name}, --no-{name[2:]}" if argument.field_info.default is True else str(name)
     several = " …" if str(argument.hint).startswith(("tuple", "list")) else ""
     return f"{name} VALUE{several}"
 

@@ -236,6 +236,7 @@ class _Recorder(Wrapper):
     def __init__(self, model: LanguageModel) -> None:
         super().__init__(model)
         self.horizon = None
+        self.reorders_lines = False  # vectors are recorded in the order of the text
         self._pieces: list[list[tuple[torch.Tensor, torch.Tensor]]] = []
 
     def start(self, batch_size: int, source: Any = None) -> State:

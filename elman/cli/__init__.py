@@ -40,7 +40,7 @@ GROUPS = {
         "counts": "Count the n-grams of a text and write them as Parquet files of ids and counts.",
         "plan": "Estimate what a training costs on this machine: operations, memory, minutes.",
         "data": "Describe data: what it is, how much, vocabulary, labels, possible problems.",
-        "data get": "Download a public corpus of the course: resumed, verified, with its licence.",
+        "data get": "Download a public corpus: resumable, verified, with its licence.",
         "list": "List the components you can choose: recipes, cells, tokenizers and more.",
     },
     "Use": {

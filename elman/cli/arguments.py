@@ -56,8 +56,8 @@ Run = Annotated[str, Parameter(help="A run folder.")]
 Verify = Annotated[
     bool,
     Parameter(
-        help="Check the SHA-256 of every file. Without it, tables of a count model of more than "
-        "32 MB are checked by their size and header only, so that they load at once.",
+        help="Check the SHA-256 of every file. By default, only the size and header of n-gram "
+        "tables of 32 MB or more are checked, so that large models load at once.",
     ),
 ]
 if TYPE_CHECKING:
@@ -168,13 +168,14 @@ else:
     EngineName = Annotated[
         Literal[ENGINES] | None,
         Parameter(
-            help="What counts n-grams: memory (numpy), duckdb (one machine, the rest on disk) or "
-            "spark (a cluster). All give the same model. Default: memory if the text fits."
+            help="The engine that counts n-grams: memory (numpy), duckdb (on disk, one machine) or "
+            "spark (a cluster). All give the same model. Default: memory if the text fits, "
+            "otherwise duckdb."
         ),
     ]
 Memory = Annotated[
     str | None,
-    Parameter(help="The memory for counting n-grams, like 2G. Default: 70 % of the machine's."),
+    Parameter(help="The memory for counting n-grams, like 2G. Default: 70 % of all memory."),
 ]
 Master = Annotated[
     str | None,

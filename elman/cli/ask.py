@@ -152,7 +152,9 @@ def _read(
         optional = not of_text.metadata["required"]
         if optional and file is None and text is None:
             return None
-        return as_text(read_given(file, text))
+        document = read_given(file, text)
+        takes_columns = any(one.name == "columns" for one in fields(request))  # and says so itself
+        return document if takes_columns else as_text(document)
     required = [one.name for one in fields(request) if one.metadata["required"]]
     flags = " and ".join(f"--{name}" for name in required)
     if file is not None and any(name in values for name in required):

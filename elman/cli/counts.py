@@ -42,7 +42,7 @@ def counts(
 
     Counts of several texts add up: count each on its own machine, with the same vocabulary, and
     train on all of them with elman train ngram --counts. The settings are those of the recipe
-    ngram; a model of a lower order can be trained on the same counts.
+    ngram. The same counts also train models of lower order.
 
     For example:
       elman counts texts/2024 --out counts/2024 --memory 2G

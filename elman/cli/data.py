@@ -100,7 +100,7 @@ def _print_splits(found: DataOverview) -> None:
             f"{name} {len(one)} ({' '.join(c for c, _ in one.most_common(_CHARACTERS))})"
             for name, one in unseen.items()
         )
-        print(f"different characters that training never sees: {characters}")
+        print(f"characters that never occur in training: {characters}")
 
 
 def _print_labels(found: DataOverview) -> None:

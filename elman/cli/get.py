@@ -12,10 +12,10 @@ _PROGRESS = 5.0  # seconds between lines where there is no terminal
 
 
 def get(name: str | None = None, /, *, out: str | None = None, json: Json = False) -> None:
-    """Download a public corpus of the course: resumed, verified, with its licence.
+    """Download a public corpus: resumable, verified, with its licence.
 
-    An interrupted download continues where it stopped. Files that are there already are verified.
-    Set ELMAN_DATA_URL to download from a mirror: it has a folder for each corpus.
+    An interrupted download continues where it stopped. Files that already exist are verified.
+    Set ELMAN_DATA_URL to download from a mirror with one folder per corpus.
 
     For example:
       elman data get
@@ -28,7 +28,7 @@ def get(name: str | None = None, /, *, out: str | None = None, json: Json = Fals
     name
         The name of a corpus. Default: list all of them.
     out
-        The folder to write. Default: a folder of that name.
+        The folder to write. Default: a folder with the name of the corpus.
     """
     if name is None:
         if out is not None:
@@ -58,7 +58,7 @@ def _list(json: bool) -> None:
         for name, corpus in corpora.items()
     ]
     print_table(["corpus", "what it is", "MB", "files", "licence"], rows)
-    print("MB: to download; ? where the publisher changes the file")
+    print("MB: size of the download; ? means that the publisher updates the file")
     print("next: elman data get ptb")
 
 

@@ -1,6 +1,6 @@
 """`elman arpa merge`: interpolate several count models into one ARPA file."""
 
-from elman.cli.arguments import ArpaFile, Json, Overwrite
+from elman.cli.arguments import ArpaFile, InputFile, Json, Overwrite
 from elman.cli.output import note, print_json, print_table, stages
 from elman.errors import InputError
 from elman.tasks.language_modelling.count_models import merge_models
@@ -10,14 +10,14 @@ def merge(
     *models: str,
     out: ArpaFile,
     weights: str | None = None,
-    data: str | None = None,
+    data: InputFile | None = None,
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Interpolate several count models into one ARPA file.
 
-    Every n-gram of any model gets the weighted average of the probabilities, and the back-off
-    weights are computed again (static interpolation). The vocabularies may differ.
+    Each n-gram that occurs in any model gets the weighted average of the models' probabilities; the
+    back-off weights are recomputed (static interpolation). The vocabularies may differ.
 
     For example:
       elman arpa merge news.arpa mails.arpa --data my-mails.txt --out both.arpa
@@ -30,7 +30,7 @@ def merge(
     weights
         The weight of each model, separated by commas.
     data
-        A text to fit the weights on (of a folder, its valid split); also measures the result.
+        A text to fit the weights on and to measure the result; for a folder, its valid split.
     """
     with stages() as progress:
         given = None if weights is None else _numbers(weights)

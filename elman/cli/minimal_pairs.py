@@ -73,7 +73,7 @@ def minimal_pairs(
         The log probability to compare. sentence: of the whole sentence, including the line end.
         difference: only of the critical word that BLiMP files name, given the words before it; in
         other pairs, of the words from the first to the last difference. one-prefix, two-prefix:
-        the same, for pairs that BLiMP scores by this method only.
+        the same, but only for pairs that BLiMP scores by this method.
     exclude_unknown
         The pairs to leave out. differing: pairs whose sentences differ in an out-of-vocabulary word
         (with --score difference, also pairs with an out-of-vocabulary word among the scored words).
@@ -82,14 +82,14 @@ def minimal_pairs(
         Compare the mean per token instead of the sum, so that shorter sentences have no advantage.
     columns
         The columns of a table: good=…, bad=… (two sentences, or two forms of a word), sentence=…
-        (with the forms in place of ___ or as [good|bad]), index=… (of the word that the forms
-        replace), paradigm=…, attractors=…. Names from the header, or numbers from 1 for a table
-        without header. Default: common names.
+        (with a gap ___ for the forms, or with both forms as [good|bad]), index=… (the position of
+        the word that the forms replace), paradigm=…, attractors=…. Give names from the header, or
+        numbers from 1 for a table without a header. Default: common names.
     intervals
         Print the 95 % interval of every accuracy (Wilson).
     picture
-        Draw the accuracy by number of attractors into this file, .png or .svg; by paradigm for
-        pairs that do not know it.
+        Draw the accuracy by number of attractors into this file, .png or .svg; by paradigm if
+        the pairs have no number of attractors.
     items
         Print one row per pair, or per prediction about an item, separated by tabs.
     """

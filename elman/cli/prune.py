@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from elman.cli.arguments import ArpaFile, Json, Overwrite, WholeNumber
+from elman.cli.arguments import ArpaFile, InputFile, Json, Overwrite, WholeNumber
 from elman.cli.output import note, print_json, print_table, stages
 from elman.tasks.language_modelling.count_models import prune_model
 
@@ -15,14 +15,14 @@ def prune(
     threshold: float | None = None,
     keep: WholeNumber | None = None,
     histories: str | None = None,
-    data: str | None = None,
+    data: InputFile | None = None,
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Make a count model smaller: remove the n-grams that matter least.
 
-    Entropy pruning (Stolcke 1998): an n-gram is removed if the perplexity rises by less than a
-    threshold. The back-off weights are computed again, so probabilities still sum to one.
+    Entropy pruning (Stolcke 1998): an n-gram is removed if this raises the perplexity by less than
+    a threshold. The back-off weights are recomputed, so probabilities still sum to one.
 
     For example:
       elman arpa prune model.arpa --threshold 1e-8 --histories train.txt --out small.arpa
@@ -33,14 +33,14 @@ def prune(
     model
         An ARPA file or a run of an n-gram model.
     threshold
-        Remove n-grams that raise the perplexity by less than this share, such as 1e-8.
+        Remove n-grams whose removal raises the perplexity by less than this fraction, such as 1e-8.
     keep
-        Keep this many n-grams of order 2 and more, instead of a threshold.
+        Keep at most this many n-grams of order 2 and above, instead of a threshold.
     histories
-        The training text, or an ARPA file or run that is not Kneser–Ney: it says how frequent each
-        history is. Default: the model itself.
+        The training text, or an ARPA file or run that is not Kneser–Ney, to estimate how frequent
+        each history is. Default: the model itself.
     data
-        A text to measure the perplexity on before and after (of a folder, its test split).
+        A text to measure the perplexity on, before and after; for a folder, its test split.
     """
     with stages() as progress:
         pruned = prune_model(

@@ -22,8 +22,8 @@ def quantise(
     """Save a language model with 8-bit numbers.
 
     A neural model takes a quarter of the space, and large ones generate faster. An n-gram model
-    takes about a fifth: its probabilities are rounded to 256 values per order, its keys are short,
-    and its counts are left out, so that elman explain shows no counts. Use the new run like any
+    takes about a fifth: its probabilities are rounded to 256 values per order, its keys use fewer
+    bytes, and its counts are dropped, so elman explain shows no counts. Use the new run like any
     other; it cannot be trained further. To measure the loss: elman compare RUN OUT --data TEXT.
 
     For example:

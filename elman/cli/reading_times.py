@@ -1,4 +1,4 @@
-"""`elman reading-times`: do the surprisals of models explain how long people read each word?"""
+"""`elman reading-times`: does the surprisal of models explain reading times?"""
 
 import json as json_module
 import math
@@ -42,22 +42,22 @@ class ReadingFlags:
     frequencies: str | None = None
     "Count word frequencies in this text or corpus, instead of a column of the table."
     spillover: WholeNumber = 2
-    "How many words before the word to include."
+    "The number of preceding words to include as predictors."
     predictors: str = ""
     (
         "Sets of predictors, separated by commas: surprisal,surprisal+entropy. Default: each kind "
         "of surprisal, entropy, and both."
     )
     folds: WholeNumber = 10
-    "The number of folds for the held-out likelihood. Whole texts stay together."
+    "The number of folds for the held-out likelihood. Texts stay whole if there are enough."
     log_times: bool = False
     "Regress the logarithm of the times."
     between: str = ""
     "Use only times between these two, such as 100,3000."
     keep_unknown: bool = False
-    "Also use rows with out-of-vocabulary words. By default they are left out, for all runs."
+    "Keep rows with out-of-vocabulary words. By default, they are left out for all runs."
     draws: WholeNumber = DRAWS
-    "How many times the bootstrap draws blocks of words."
+    "The number of bootstrap samples."
     seed: WholeNumber = 0
     "The random seed of the folds and of the bootstrap."
 
@@ -95,11 +95,11 @@ def reading_times(
 ) -> None:
     """Measure how well the surprisal of models predicts reading times.
 
-    Fits the times by word length, log frequency and the predictors of each model, for the word and
-    the words before it (spill-over). Prints the gain of log likelihood per row over length and
-    frequency (ΔLL), held out by folds, with a 95 % interval; the slopes; and a test of linearity
-    that replaces the line by a spline. If the table names subjects, each has a random intercept.
-    All runs are judged on the same rows.
+    Regresses the times on word length, log frequency and the predictors of each model, for the word
+    and the words before it (spill-over). Prints the gain in cross-validated log likelihood per row
+    over length and frequency alone (ΔLL), with a 95 % interval; the slopes; and a test of linearity
+    with splines. If the table has a column of subjects, each subject gets a random intercept. All
+    runs are compared on the same rows.
 
     For example:
       elman reading-times stories.tsv --run runs/kn5 --run runs/lstm --frequencies wikitext-2

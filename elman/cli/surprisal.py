@@ -53,7 +53,7 @@ class StimuliFlags:
     spillover: WholeNumber = 0
     "For a table with one word per row: also add the surprisal of this many previous words."
     out: str = ""
-    "Write the table to this file instead: .tsv, .csv or .parquet."
+    "Write the table to this file instead of printing it: .tsv, .csv or .parquet."
 
     def is_table(self, file: str | None, others: list[str]) -> bool:
         """Whether a file is a table of stimuli; refuse options for tables with other files."""
@@ -62,7 +62,7 @@ class StimuliFlags:
         if others or any(vars(self).values()):
             raise InputError(
                 "several runs, --join, --columns, --by, --spillover and --out need a table of "
-                "stimuli: give a .tsv file"
+                "stimuli: give a .tsv, .csv or .parquet file"
             )
         return False
 
@@ -97,13 +97,14 @@ def surprisal(
 ) -> None:
     """Compute the surprisal, entropy and rank of every word in a text.
 
-    The output is a tab-separated table, or JSON. White space separates words. The surprisal is that
-    of the whole word: it includes the end of the word, and excludes that the word before it has
-    ended. surprisal_uncorrected is the sum over the tokens, with the space before the word. The two
-    are equal if every token is a word. The entropy is that of the next token before the word. The
-    rank is given for words of one token. --next-word adds the entropy over whole words.
+    The output is a tab-separated table, or JSON. White space separates words. surprisal is that of
+    the whole word: the boundary after the word counts, the boundary before it does not.
+    surprisal_uncorrected is the sum over the tokens, including the space before the word. The two
+    are equal if every token is a word. entropy is that of the distribution over the next token,
+    before the word is read. rank is given for words of one token. --next-word adds the entropy over
+    whole words.
 
-    A file that ends in .tsv, .csv or .parquet is a table of stimuli. elman prints every row again
+    A file that ends in .tsv, .csv or .parquet is a table of stimuli. elman prints every row
     with the added columns surprisal, surprisal_uncorrected, entropy, tokens and unknown; with
     several runs they are named surprisal_RUN and so on. The table has one sentence per row
     (surprisal is then the sum and entropy the mean over its words) or one word per row; rows

@@ -99,7 +99,7 @@ def estimate_levels(
         if index > 0:
             progress(f"smoothing order {index}")
             builder.add_order(index - 1)
-        progress(f"counting order {index + 2}" if index + 1 < config.order else "smoothing")
+        progress(f"counting order {index + 2}" if index + 1 < config.order else f"smoothing order {index + 1}")
     builder.add_order(config.order - 1)
     return builder.finish()
 

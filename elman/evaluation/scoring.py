@@ -107,13 +107,14 @@ def each_token(
     progress: Progress,
 ) -> np.ndarray:
     """Apply `measure` to all ids; float64, same length: (N,) or (N, K)."""
-    by_lines = reading.reset == "line"
-    if model.resets_at_lines:  # then both give the same numbers
-        by_lines = model.horizon is None
+    # A model that resets at lines gives the same numbers either way.
+    by_lines = reading.reset == "line" or (model.resets_at_lines and model.horizon is None)
     batch_size = max(reading.batch_size, model.rows_at_once if by_lines else 1)
     copies: list[tuple[ScoringRow, ScoringRow]] = []
-    if by_lines:
+    if by_lines and model.reorders_lines:
         rows, copies = _distinct(ids, cut_lines(ids, eos_id))
+    elif by_lines:
+        rows = cut_lines(ids, eos_id)
     else:
         rows = cut_stream(len(ids), model.horizon, reading.batch_size)
     result = np.empty(0)

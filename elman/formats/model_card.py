@@ -46,7 +46,7 @@ def model_card(run: Any, automatic: str) -> str:
         f"# {run.folder.name or run.name}",
         "",
         f"A model of the kind `{config.kind}`, trained with elman {__version__} by the recipe "
-        f"`{config.recipe}`. The file `modeling_elman.py` needs torch and transformers only.",
+        f"`{config.recipe}`. The modelling file needs torch and transformers only.",
         "",
         "## Load",
         "",

@@ -48,6 +48,8 @@ class LanguageModel(ABC):
     # side by side if the caller does not choose.
     tokens_at_once: int = 1 << 12
     rows_at_once: int = 1
+    # Whether lines may be scored in any order, and equal ones once; not if scoring is recorded.
+    reorders_lines: bool = True
 
     @abstractmethod
     def start(self, batch_size: int, source: Any = None) -> State:

@@ -334,9 +334,9 @@ def load(
     """Load a run folder with its best weights; every file is checked first.
 
     `kind` is the expected class, such as `TrainedTagger`; a different one is refused. A name like
-    `hf:FOLDER` opens a model from elsewhere (`places.py`). The tables of a count model of more than
-    32 MB stay on disk until they are used, and only their size and header are checked; `verify`
-    reads them and compares their SHA-256 with the manifest.
+    `hf:FOLDER` opens a Hugging Face model. N-gram tables of 32 MB or more stay on disk until they
+    are used, and only their size and header are checked; `verify` reads them and compares their
+    SHA-256 with the manifest.
     """
     if (place := find_place(path)) is not None:
         opened: Any = place[0](place[1])

@@ -154,7 +154,7 @@ class TrainingRun:
             save=self._save,
             record=self._record,
             progress=self.machine.watch,
-            after_step=self._after_step(),
+            **self._hooks(),
         )
         try:
             loop.run()
@@ -166,11 +166,12 @@ class TrainingRun:
                 self._writer.close()
             self._draw()
 
-    def _after_step(self) -> Callable[[Trainer], None]:
-        """Keep the pace of a budget, and save checkpoints by words seen."""
+    def _hooks(self) -> dict[str, Any]:
+        """A hook that keeps the pace of a budget and saves checkpoints by words seen, if needed."""
         checkpoints = make_checkpoints(self.trainer, self.facts)
-
         pacer = None if self._pace is None else self._pace.pacer
+        if checkpoints is None and pacer is None:
+            return {}
 
         def act(trainer: Trainer) -> None:
             if pacer is not None:
@@ -181,7 +182,7 @@ class TrainingRun:
                     files = {"config.json": self.config.to_data(), **self.parts}
                     checkpoints.save(words, trainer, self._folder, files, self.facts)
 
-        return act
+        return {"after_step": act}
 
     def _record(self, entry: Record) -> None:
         self.machine.record(entry)

@@ -50,7 +50,7 @@ def train_tokenizer(text: str, config: TextConfig) -> tuple[Tokenizer, np.ndarra
 
 def choose_tokenizer(name: str) -> type[Tokenizer]:
     """The class of a tokenizer: of a kind like `bpe`, or of a place like `hf:FOLDER`."""
-    place = name.partition(":")[0]
+    place = str(name).partition(":")[0]
     registry = PRETRAINED_TOKENIZERS if place in PRETRAINED_TOKENIZERS else TOKENIZERS
     found: type[Tokenizer] = registry.choose(place if registry is PRETRAINED_TOKENIZERS else name)
     return found

@@ -108,7 +108,7 @@ def check_address(address: str, *, secure: bool = False) -> None:
     if scheme not in _SCHEMES:
         raise InputError(f"{address}: is not an address of http or https; give one")
     if secure and scheme != "https":
-        raise InputError(f"{address}: the server redirects from https to http; nothing was loaded")
+        raise InputError(f"{address}: redirects from https to http; nothing was downloaded")
 
 
 def _attempt(wanted: Download, told: Told) -> None:
@@ -160,7 +160,7 @@ def _pieces(answer: Any, wanted: Download, told: Told, count: int, total: int) -
         count += len(piece)
         if count > total:
             wanted.forget()
-            raise InputError(f"{wanted.address}: sends more bytes than it announced; it was left")
+            raise InputError(f"{wanted.address}: sent more bytes than announced; nothing was kept")
         yield piece
         told(f"{wanted.path.name}: {count / 1e6:,.1f} of {total / 1e6:,.1f} MB")
         now = time.monotonic()
@@ -192,17 +192,17 @@ def _sort(wanted: Download, error: HTTPError) -> None:
     error.close()
     if error.code == 416:  # more is here than there
         wanted.forget()
-        raise _Broken("the server has another file now")
+        raise _Broken("the file on the server has changed")
     if error.code >= 500 or error.code == 429:
-        raise _Broken(f"the server fails (status {error.code})")
+        raise _Broken(f"server error (status {error.code})")
     if 300 <= error.code < 400:
         raise InputError(
             f"{wanted.address}: the server redirects too often or to an address that is not http "
-            "or https; nothing was loaded"
+            "or https; nothing was downloaded"
         )
     raise InputError(
-        f"{wanted.address}: the server does not give it (status {error.code}); if it has moved, "
-        "put the file on a server of your own and name that in ELMAN_DATA_URL"
+        f"{wanted.address}: the server refused the download (status {error.code}); if the file "
+        "has moved, put it on a mirror and set ELMAN_DATA_URL"
     )
 
 
@@ -242,7 +242,7 @@ def _extent(wanted: Download, answer: Any, have: int) -> tuple[int, int]:
         if first == str(have) and whole.isdigit():
             return have, int(whole)
         wanted.forget()
-        raise _Broken("the server sends another range than asked for")
+        raise _Broken("the server sent a different range than requested")
     length = answer.headers.get("Content-Length", "")
     if not length.isdigit():
         raise InputError(

@@ -1,4 +1,4 @@
-"""Public corpora of the course: what they are, where, how large, under which licence.
+"""Public corpora: what they are, where, how large, under which licence.
 
 The table is `public_corpora.toml`; its comments say where each address was found. Read by
 `tasks/data_get.py`, which downloads them.

@@ -66,9 +66,9 @@ def test_data_and_standard_input(gives: Any, monkeypatch: pytest.MonkeyPatch, fi
 @pytest.mark.parametrize(
     ("arguments", "culprit"),
     [
-        (["words", "letters", "data/test.txt"], "give a .tsv file"),
-        (["words", "--text", "the", "--join"], "give a .tsv file"),
-        (["words", "data/test.txt", "--by", "item"], "give a .tsv file"),
+        (["words", "letters", "data/test.txt"], "give a .tsv, .csv or .parquet file"),
+        (["words", "--text", "the", "--join"], "give a .tsv, .csv or .parquet file"),
+        (["words", "data/test.txt", "--by", "item"], "give a .tsv, .csv or .parquet file"),
         (["words", "words.tsv", "--by", "itm"], "did you mean 'item'"),
         (["words", "words.tsv", "--column", "x"], "no column 'x'"),
         (["words", "words.tsv", "--reset", "stream"], "sentences of a table are independent"),

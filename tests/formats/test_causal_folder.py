@@ -155,7 +155,7 @@ def test_every_question(gpt2: Path, capsys: pytest.CaptureFixture[str], tmp_path
     assert gives("minimal-pairs", name, str(pairs))
     capsys.readouterr()
     assert run(["export", name, str(tmp_path / "x.arpa")]) == 2
-    assert "not a count model" in capsys.readouterr().err.splitlines()[-1]
+    assert "does not support elman export without --to" in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_mixtures_with_counts(gpt2: Path, tmp_path: Path) -> None:

@@ -91,7 +91,11 @@ def test_an_old_run_says_what_it_said(
     answer: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(RUNS)
-    check(answer["data"], ask(answer["command"], capsys))
+    found = ask(answer["command"], capsys)
+    if answer["command"][0] == "surprisal":  # since 0.2.0, the sum over tokens has its own column
+        for word in found["words"]:
+            word["surprisal"] = word.pop("surprisal_uncorrected")
+    check(answer["data"], found)
 
 
 @pytest.mark.parametrize("name", STOPPED)

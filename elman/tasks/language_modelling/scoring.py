@@ -37,7 +37,7 @@ class Surprisal:
     )
     reset: str = asked(_RESET, default="line", choices=_RESETS)
     entropy: bool = asked(
-        "Also compute entropy and rank, which need the whole distribution before every word.",
+        "Also compute entropy and rank, which takes longer.",
         default=True,
     )
     next_word: bool = asked(
@@ -47,7 +47,7 @@ class Surprisal:
         terminal=True,
     )
     beam: int = asked(
-        "With --next-word, the number of words that are spelled side by side.",
+        "With --next-word, the beam size: how many partial words are extended at a time.",
         default=BEAM,
         at_least=1,
         terminal=True,

@@ -193,8 +193,8 @@ class TrainedModel(Trained):
     ) -> SurprisalTable:
         """Surprisal, entropy and rank of every word of a text.
 
-        Without `entropy`, count models are much faster. With `next_word`, also compute the entropy
-        over the next word as a whole, spelled by a beam unless every token is a word.
+        `entropy=False` is faster. With `next_word`, also compute the entropy over the next whole
+        word, by beam search unless every token is a word.
         """
         from elman.evaluation.surprisal import word_surprisals
 
