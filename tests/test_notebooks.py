@@ -56,7 +56,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _row(word: str, surprisal: float) -> WordSurprisal:
-    return WordSurprisal(1, 1, word, surprisal, 1.0, 1, 1, False)
+    return WordSurprisal(1, 1, word, surprisal, surprisal, 1.0, 1, 1, False)
 
 
 def test_tables_escape_everything() -> None:

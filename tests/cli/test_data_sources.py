@@ -111,4 +111,4 @@ def test_every_command_with_data_takes_standard_input() -> None:
             is_data = parameter.name in ("data", "file") and "str" in described
             if is_data and "allow_leading_hyphen=True" not in described:
                 without.append(f"{name} {parameter.name}")
-    assert without == ["export file", "study ablation data"]
+    assert without == ["study ablation data"]
