@@ -74,7 +74,7 @@ def _check_predictions(name: str, model: CausalModel) -> None:
     except (AttributeError, TypeError, ValueError, RuntimeError) as error:
         reason = " ".join(str(error).split())
         raise InputError(
-            f"hf:{name}: {type(model.module).__name__} cannot read on from keys and values "
+            f"hf:{name}: {type(model.module).__name__} has no key-value cache to continue from "
             f"({reason[:200]}); elman reads transformers like GPT-2, OPT and Llama"
         ) from None
     if torch.isnan(log_probs).any():

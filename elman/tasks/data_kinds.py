@@ -148,7 +148,7 @@ def _as_running_text(data: str, columns: dict[str, str]) -> Dataset:
     # Notes about rows are complete only after reading.
     documents = {name: _beginning(document) for name, document in corpus.documents.items()}
     notes = [
-        f"{document.name}: is larger than memory should hold; only its first "
+        f"{document.name}: is too large to read as a whole; only its first "
         f"{len(documents[name].text):,} characters are described"
         for name, document in corpus.documents.items()
         if document.is_large

@@ -142,7 +142,7 @@ def _about_characters(found: DataOverview) -> Iterator[str]:
             shown = _names(character for character, _ in unseen.most_common())
             yield (
                 f"{name}: {unseen.total() / total:.0%} of its characters never occur in train "
-                f"(such as {shown}); are they of the same language and encoding?"
+                f"(such as {shown}); do the splits have the same language and encoding?"
             )
 
 

@@ -97,7 +97,7 @@ def open_corpus(data: str, *, labelled: bool = False) -> Corpus:
 def no_such_data(data: str) -> InputError:
     """The error for data that does not exist."""
     if files.is_pattern(data):
-        return InputError(f"{data}: no file has such a name; check the folder and the pattern")
+        return InputError(f"{data}: no file matches; check the folder and the pattern")
     return InputError(f"{data}: no such file, folder or built-in corpus ({nearest(data, CORPORA)})")
 
 

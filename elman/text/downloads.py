@@ -139,8 +139,8 @@ def _continue(wanted: Download, told: Told) -> None:
         start, total = _extent(wanted, answer, have)
         if total > wanted.largest:
             raise InputError(
-                f"{wanted.address}: has {total:,} bytes, more than the {wanted.largest:,} that it "
-                "may have; nothing was loaded"
+                f"{wanted.address}: has {total:,} bytes, more than the {wanted.largest:,} that "
+                "are allowed; nothing was downloaded"
             )
         if start == 0:
             wanted.marks.write_text(json.dumps(_marks(answer)), encoding="utf-8")

@@ -118,7 +118,7 @@ def _read(folder: Path) -> Counted:
         settings = section(found["text"], "text")
         tokenizer = tokenizer_from_data(contents[_TOKENIZER])
     except (KeyError, ValueError, TypeError) as error:
-        raise InputError(f"{folder}: the parts do not fit ({error}); count again") from None
+        raise InputError(f"{folder}: its files do not match ({error}); count again") from None
     files = []
     for name, expected in manifest["files"].items():
         if name in contents:

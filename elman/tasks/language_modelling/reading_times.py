@@ -292,7 +292,7 @@ class _Study:
         for name in self._undefined:
             yield f"{name}: no slopes, because a predictor is constant or a sum of others"
         if (blocks := int(self.blocks.max()) + 1) < FEWEST:
-            yield f"the words are only {blocks} blocks of {_BLOCK}: do not trust the intervals"
+            yield f"only {blocks} blocks of {_BLOCK} words: the intervals are not reliable"
         if not self.groups:
             yield (
                 "standard errors treat words as independent; with a column of subjects each gets "
@@ -376,7 +376,7 @@ def _predictor_sets(
         for name in (name for one in sets for name in one):
             if name not in scores or name == "unknown":
                 known = ", ".join(sorted({*scores} - {"unknown"}))
-                raise InputError(f"--predictors {name}: the models give {known}")
+                raise InputError(f"--predictors {name}: unknown; the models give {known}")
         return sets
     first, *further = [name for name in scores if name.startswith(SURPRISAL)]
     different = [
