@@ -99,7 +99,8 @@ def estimate_levels(
         if index > 0:
             progress(f"smoothing order {index}")
             builder.add_order(index - 1)
-        progress(f"counting order {index + 2}" if index + 1 < config.order else f"smoothing order {index + 1}")
+        is_last = index + 1 == config.order
+        progress(f"smoothing order {index + 1}" if is_last else f"counting order {index + 2}")
     builder.add_order(config.order - 1)
     return builder.finish()
 
