@@ -69,6 +69,7 @@ class Cell(ABC):
     def __init__(self, input_size: int, hidden_size: int) -> None:
         self.input_size = input_size
         self.hidden_size = hidden_size
+        self.products = {}
         self.own_weights = {}
         self.state_sizes = (hidden_size,)
 
@@ -131,6 +132,19 @@ def check_state(state: States, cell: Cell, batch_size: int) -> None:
     found = [tuple(tensor.shape) for tensor in state]
     if found != expected:
         raise ValueError(f"state of shapes {found}: expected a tuple of tensors of {expected}")
+
+
+def check_step(after: object, cell: Cell, batch_size: int) -> None:
+    """Raise unless a step returned one tensor (B, size) for each state of the cell."""
+    expected = [(batch_size, size) for size in cell.state_sizes]
+    found: object = type(after).__name__
+    if isinstance(after, tuple):
+        found = [tuple(tensor.shape) for tensor in after]
+    if found != expected:
+        raise ValueError(
+            f"{type(cell).__name__}.step returned {found}: expected a tuple of tensors of "
+            f"{expected}, as state_sizes says"
+        )
 
 
 def check_weights(weights: Weights, cell: Cell) -> None:

@@ -11,7 +11,7 @@ one product of all these gradients with all v (`products.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ from elman.cells.cell import (
     check_inputs,
     check_lengths,
     check_state,
+    check_step,
     check_weights,
 )
 from elman.cells.products import Packed, Plain, defer, lay_out
@@ -115,9 +116,12 @@ def _run_steps(
     if lengths is not None:
         alive = list(real_tokens(inputs, lengths).t().unsqueeze(2).unbind(0))
     outputs: list[torch.Tensor] = [inputs] * time
+    first = time - 1 if reverse else 0
     for t in range(time - 1, -1, -1) if reverse else range(time):
         steps.now = t
         after = cell.step(steps, state)
+        if t == first:
+            check_step(after, cell, len(inputs))
         if alive is None:
             outputs[t] = after[0]
         else:
@@ -144,6 +148,11 @@ def real_tokens(values: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
     return steps < lengths.to(values.device)[:, None]
 
 
+def _unknown(cell: Cell, what: str, name: str, known: Iterable[str]) -> str:
+    names = ", ".join(known) or "none"
+    return f"{type(cell).__name__} has no {what} {name!r} (it defines: {names})"
+
+
 class _Steps:
     """The products of all steps: prepared before the loop, finished in it."""
 
@@ -165,9 +174,13 @@ class _Steps:
         return self._by_time[self.now]
 
     def weight(self, name: str) -> torch.Tensor:
+        if name not in self._weights:
+            raise ValueError(_unknown(self._cell, "weight", name, self._cell.own_weights))
         return self._weights[name]
 
     def product(self, name: str, state: torch.Tensor | None = None) -> torch.Tensor:
+        if name not in self._prepared:
+            raise ValueError(_unknown(self._cell, "product", name, self._cell.products))
         prepared = self._prepared[name][self.now]
         if state is None:
             return prepared

@@ -99,6 +99,45 @@ def test_a_product_twice_in_one_step_is_refused(build) -> None:
         run(cell, weights, torch.zeros(1, 2, 2, dtype=torch.float64))
 
 
+class Wrong(Cell):
+    """Steps with a mistake; its state is one vector of three numbers."""
+
+    about = "for this test"
+
+    def __init__(self, mistake: str) -> None:
+        super().__init__(2, 3)
+        self.mistake = mistake
+        if mistake != "no products":
+            self.products = {"hidden": Product(3, 3, 3)}
+
+    def step(self, step: Step, state: States) -> States:
+        if self.mistake == "weight":
+            return (step.weight("scale"),)
+        new = step.product("gates" if self.mistake == "product" else "hidden", state[0])
+        mistakes = {"two": (new, new), "wide": (torch.cat([new, new], 1),), "bare": new}
+        return mistakes[self.mistake]  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("mistake", "message"),
+    [
+        ("weight", r"Wrong has no weight 'scale' \(it defines: none\)"),
+        ("product", r"Wrong has no product 'gates' \(it defines: hidden\)"),
+        ("no products", r"Wrong has no product 'hidden' \(it defines: none\)"),
+        ("two", r"Wrong.step returned \[\(4, 3\), \(4, 3\)\]: expected .* of \[\(4, 3\)\]"),
+        ("wide", r"Wrong.step returned \[\(4, 6\)\]: expected .* of \[\(4, 3\)\]"),
+        ("bare", r"Wrong.step returned Tensor: expected a tuple"),
+    ],
+)
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_mistake_in_a_step_gets_one_clear_line(
+    build, mistake: str, message: str, reverse: bool
+) -> None:
+    cell, weights = build(Wrong(mistake))
+    with pytest.raises(ValueError, match=message):
+        run(cell, weights, torch.zeros(4, 2, 2, dtype=torch.float64), reverse=reverse)
+
+
 def test_no_time(build) -> None:
     cell, weights = build(LSTM(2, 3, projection=1))
     state = (torch.ones(4, 1), torch.ones(4, 3))

@@ -214,7 +214,7 @@ def golden() -> dict[str, Any]:
 def test_a_training_comes_out_as_it_always_did(
     case: str, golden: dict[str, Any], tmp_path: Path
 ) -> None:
-    assert case in golden["curves"], "write the curves anew, as the head of this file says"
+    assert case in golden["curves"], "no curve yet; run: python tests/golden/test_golden_curves.py"
     expected = [float.fromhex(value) for value in golden["curves"][case]]
     found = curve(case, tmp_path)
     if golden["arithmetic"] == arithmetic():

@@ -124,7 +124,9 @@ def test_the_command_gives_what_python_gives(
             continue
         flag = f"--{one.name.replace('_', '-')}"
         if one.metadata["kind"] in (TEXT, TEXTS):
-            file.write_text((value if isinstance(value, str) else "\n".join(value)) + "\n")
+            texts = [value] if isinstance(value, str) else value
+            lines = ["\t".join(text) if isinstance(text, list) else text for text in texts]
+            file.write_text("\n".join(lines) + "\n")
             arguments.insert(2, str(file))
             given[one.name] = f"{value}\n" if isinstance(value, str) else value
         elif one.metadata["kind"] == "argument":
