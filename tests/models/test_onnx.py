@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # those of the exporter are n
 SIZE, EOS = 9, 0
 TEXT = np.random.default_rng(5).integers(0, SIZE - 1, 400)
 SMALL = {"embedding_size": 6, "init": "normal", "init_scale": 0.7}
-FEW = {
+FEW: dict[str, tuple[str, dict[str, Any]]] = {
     "lstm": ("recurrent", {"hidden_size": 6, "num_layers": 2}),
     "gru-line": ("recurrent", {"cell": "gru", "hidden_size": 6, "context": "line"}),
     "feed-forward": ("feed-forward", {"order": 4, "hidden_size": 6}),
@@ -107,8 +107,8 @@ def check(chosen: tuple[str, dict[str, Any]], place: Path) -> None:
     write(Run(model), place / "graphs")
     check_steps(model, place / "graphs" / "step.onnx")
     check_lines(model, place / "graphs" / "nll.onnx", nats=2e-5)
-    # With 6 units and large weights, the rounding of activations shows.
-    check_lines(model, place / "graphs" / "nll.int8.onnx", share=0.1)
+    # 6 units and large weights: rounding changes a line by up to 1.5 % of its nats.
+    check_lines(model, place / "graphs" / "nll.int8.onnx", share=0.03)
 
 
 @pytest.mark.parametrize("name", FEW)
