@@ -122,7 +122,7 @@ class ElmanForCausalLM(PreTrainedModel, GenerationMixin):
         first = ids[:, 0]
         if real is not None:
             first = ids.gather(1, real.int().argmax(1, keepdim=True)).squeeze(1)
-        begun = self.network.begin(len(ids))
+        begun = self.network.begin(ids.shape[0])
         ends = torch.full_like(ids[:, :1], self.network.eos_id)
         _, ended = self.network.read(ends, begun)
         given = first == self.network.eos_id

@@ -35,7 +35,7 @@ class Sentences(nn.Module):
         """(B, T, size); `real` (B, T): words that are no padding."""
         vectors = self.input(ids) * real.unsqueeze(2)
         if self.stack is not None:
-            hidden, _ = self.stack(vectors, self.stack.begin(len(ids)), real)
+            hidden, _ = self.stack(vectors, self.stack.begin(ids.shape[0]), real)
             return hidden
         around = nn.functional.pad(vectors, (0, 0, self.width, self.width))
         parts = [around[:, k : k + ids.shape[1]] for k in range(2 * self.width + 1)]
@@ -76,7 +76,7 @@ class Classifying(Sentences):
             weights = (torch.tanh(self.key(hidden)) @ self.query).unsqueeze(2)
             return (weights.masked_fill(~inside, -torch.inf).softmax(1) * hidden).sum(1)
         places = torch.arange(hidden.shape[1], device=hidden.device) * real
-        rows = torch.arange(len(hidden), device=hidden.device)
+        rows = torch.arange(hidden.shape[0], device=hidden.device)
         last = hidden[rows, places.amax(1)]
         if self.directions == 1:
             return last

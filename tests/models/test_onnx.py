@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # those of the exporter are n
 SIZE, EOS = 9, 0
 TEXT = np.random.default_rng(5).integers(0, SIZE - 1, 400)
 SMALL = {"embedding_size": 6, "init": "normal", "init_scale": 0.7}
-FEW = {
+FEW: dict[str, tuple[str, dict[str, Any]]] = {
     "lstm": ("recurrent", {"hidden_size": 6, "num_layers": 2}),
     "gru-line": ("recurrent", {"cell": "gru", "hidden_size": 6, "context": "line"}),
     "feed-forward": ("feed-forward", {"order": 4, "hidden_size": 6}),
@@ -59,14 +59,15 @@ def line_nats(model: NeuralModel, row: torch.Tensor) -> float:
         return -float(model.score(ids, model.start(1))[0].sum())
 
 
-def check_lines(model: NeuralModel, path: Path, tolerance: float) -> None:
+def check_lines(model: NeuralModel, path: Path, *, nats: float = 0.0, share: float = 0.0) -> None:
+    """Each line may differ by so many nats, or by this share of its own nats."""
     graph, drawn = session(path), torch.Generator().manual_seed(1)
     for rows, longest in ((1, 1), (2, 5), (3, 7)):  # not only the size of the example
         x = torch.randint(1, SIZE, (rows, longest), generator=drawn)
         lengths = torch.randint(0, longest + 1, (rows,), generator=drawn)
         (found,) = graph.run(None, {"x": x.numpy(), "x_lens": lengths.numpy()})
         expected = [line_nats(model, row[:n]) for row, n in zip(x, lengths, strict=True)]
-        np.testing.assert_allclose(found, expected, atol=tolerance)
+        np.testing.assert_allclose(found, expected, atol=nats, rtol=share)
 
 
 def check_steps(model: NeuralModel, path: Path) -> None:
@@ -105,9 +106,9 @@ def check(chosen: tuple[str, dict[str, Any]], place: Path) -> None:
     model = build(*chosen)
     write(Run(model), place / "graphs")
     check_steps(model, place / "graphs" / "step.onnx")
-    check_lines(model, place / "graphs" / "nll.onnx", 2e-5)
-    # With 6 units and large weights, the rounding of activations shows.
-    check_lines(model, place / "graphs" / "nll.int8.onnx", 2.0)
+    check_lines(model, place / "graphs" / "nll.onnx", nats=2e-5)
+    # 6 units and large weights: rounding changes a line by up to 1.5 % of its nats.
+    check_lines(model, place / "graphs" / "nll.int8.onnx", share=0.03)
 
 
 @pytest.mark.parametrize("name", FEW)
