@@ -26,8 +26,8 @@ _SMALLEST = 256 << 20  # bytes of memory that elman itself, numpy and an engine 
 _SHARE = 0.7  # of the memory of the machine, unless --memory says otherwise
 _SAMPLE = 1 << 19  # tokens from which the number of n-grams is extrapolated
 
-# Bytes, as measured by benchmarks/scale_counting.py.
-_IN_MEMORY = 24  # of memory per token and order, if everything is in memory
+_IN_MEMORY = 24  # bytes of memory per token and order; benchmarks/scale.py measured 20 at order 5
+# Bytes on disk: estimates, not yet measured at large sizes.
 _RUN = 28  # of the run folder per n-gram
 _WORK = 60  # of the work folder per n-gram, at its largest
 _SHARDS = 12  # of the shards per token
