@@ -18,6 +18,7 @@ import numpy as np
 from elman.errors import InputError, choose
 from elman.text.example_splits import HASH, ORDERED, TIME, check_split
 from elman.text.normalising import AS_IT_IS, FORMS, Normaliser
+from elman.text.sample import Sample
 from elman.text.tables import check_columns
 
 EOS = "<eos>"
@@ -39,6 +40,9 @@ class TextConfig:
     plain: bool = False  # read the file as text even if it looks like a table or annotation
     columns: dict[str, str] = field(default_factory=dict)  # of a table: {text = "…", time = "…"}
     split: str = "ordered"  # of a text without splits: ordered, hash, time or random:SEED
+    sample: int | None = (
+        None  # bpe, unigram: train on so many characters; 0: all; None: 100 million
+    )
     strict: bool = False  # refuse rows of a table that have no text; False: count and report them
 
     def __post_init__(self) -> None:
@@ -46,6 +50,8 @@ class TextConfig:
             raise InputError(f"text.vocabulary_size={self.vocabulary_size}: must be at least 3")
         if self.min_count < 0:
             raise InputError(f"text.min_count={self.min_count}: must not be negative")
+        if self.sample is not None and self.sample < 0:
+            raise InputError(f"text.sample={self.sample}: must not be negative")
         choose(FORMS, self.normalise, "text.normalise")
         self.columns = check_columns(self.columns, ("text", "time"))
         check_split(self.split, (ORDERED, HASH, TIME))
@@ -116,11 +122,13 @@ class Tokenizer(ABC):
     loses: ClassVar[str]  # what decode(encode(text)) loses; "" if nothing
     whole_words: ClassVar[bool] = False  # whether one token is one word or mark
     space_before_words: ClassVar[bool] = False  # the space before a word is part of its token
+    samples: ClassVar[bool] = False  # whether it is trained on a sample of a large text
 
     tokens: list[str]  # a readable form of every token, by id
     eos_id: int = 0
     unknown_id: int | None = None
     normaliser: Normaliser = AS_IT_IS
+    sample: Sample | None = None  # the part of the text that it was trained on; None: all of it
 
     def __init__(self, lowercase: bool = False) -> None:
         self.lowercase = lowercase
@@ -147,6 +155,10 @@ class Tokenizer(ABC):
     @classmethod
     def learn_into(cls, writer: IdWriter, blocks: Iterable[str], config: TextConfig) -> Self:
         """Fit a tokenizer to a text in blocks, and write the ids of that text."""
+        if config.sample is not None and not cls.samples:
+            raise InputError(
+                f"text.sample={config.sample}: applies to bpe and unigram, not to {cls.name}"
+            )
         normaliser = Normaliser.learn(blocks, config.normalise)
         tokenizer = cls._learn_into(writer, blocks, _former(normaliser, config), config)
         tokenizer.normaliser = normaliser

@@ -75,9 +75,13 @@ def assert_same(found: Tables, expected: Tables) -> None:
     assert found.order == expected.order
     assert found.notes == expected.notes
     assert found.discounts == expected.discounts
-    for ours, theirs in zip(found.tables, expected.tables, strict=True):
-        for name, values in vars(theirs).items():
-            assert np.array_equal(getattr(ours, name), values), name
+    for order, (ours, theirs) in enumerate(zip(found.tables, expected.tables, strict=True), 1):
+        for name in ("prefixes", "words", "log_probs", "log_backoffs", "counts"):
+            assert np.array_equal(getattr(ours, name), getattr(theirs, name)), name
+        if order > 1:
+            starts = found.starts(order)
+            assert np.array_equal(starts, expected.starts(order))
+            assert starts.dtype == expected.starts(order).dtype
 
 
 @pytest.mark.parametrize("context", ["line", "stream"])
