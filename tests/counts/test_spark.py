@@ -159,9 +159,10 @@ def test_a_model_of_the_counts(
     from elman.counts.spark import count
 
     monkeypatch.setenv("ELMAN_CACHE", str(tmp_path / "cache"))
-    file = tmp_path / "train.txt"
+    file = tmp_path / "text" / "train.txt"
+    file.parent.mkdir()
     file.write_text("\n" + (penn_treebank / "ptb.valid.txt").read_text())
-    expected = elman.train("ngram", data=str(file), out=tmp_path / "expected")
+    expected = elman.train("ngram", data=str(file.parent), out=tmp_path / "expected")
     place = str(tmp_path / "counts")
     count(session, [str(file)], tokenizer=expected.task.tokenizer, order=5, out=place)
     found = elman.train("ngram", counts=[place], out=tmp_path / "run")
