@@ -56,7 +56,7 @@ class Blocks:
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            index = np.arange(len(self))[index]
+            index = np.arange(*index.indices(len(self)))
         return self.firsts[np.asarray(index) >> _BLOCK] + self.distances[index]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:

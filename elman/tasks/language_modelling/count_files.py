@@ -101,7 +101,7 @@ def read_counts(folders: Sequence[str | Path]) -> Counted:
 def _read(folder: Path) -> Counted:
     if not is_counts(folder):
         problem = "has no counts" if folder.is_dir() else "no such folder"
-        raise InputError(f"{folder}: {problem}; make one with: elman counts DATA --out {folder}")
+        raise InputError(f"{folder}: {problem}; make counts with: elman counts DATA --out FOLDER")
     manifest = read_manifest(folder)
     contents = read_run(folder, (COUNTS, TOKENIZER))
     if len(contents) < 2:

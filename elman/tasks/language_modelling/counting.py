@@ -291,6 +291,8 @@ def _task_like(folder: Path, config: RunConfig) -> Counting:
         counted = read_counts([folder])
         text = build(TextConfig, counted.text, "text")
         return Counting(replace(config, text=text), counted.tokenizer)
+    if not folder.is_dir():
+        raise InputError(f"--like {folder}: no such folder; name a folder of counts or a run")
     return Counting.known_from(load(folder), config)
 
 
@@ -309,7 +311,8 @@ def import_arpa(path: str | Path) -> TrainedModel:
         kind="ngram",
         model=model.config,
     )
-    sha256 = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    with Path(path).open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     facts = {
         "model": model.facts(),
         "data": {"name": str(path), "sha256": {str(path): sha256}, "notes": []},
