@@ -62,6 +62,10 @@ class DuckDB(Engine):
                 )
             except self._errors as error:
                 raise _explained(error, out) from None
+            except RuntimeError as error:
+                if "interrupted" not in str(error):
+                    raise
+                raise KeyboardInterrupt from None  # DuckDB noticed Ctrl-C first
         return [out]
 
 

@@ -34,7 +34,7 @@ def spread(blocks: Iterable[str], most: int) -> tuple[list[str], Sample | None]:
     kept: list[str] = []
     size = total = 0
     every = 1
-    for number, part in enumerate(_parts(blocks)):
+    for number, part in enumerate(parts(blocks, _PART)):
         total += len(part)
         if number % every:
             continue
@@ -46,10 +46,11 @@ def spread(blocks: Iterable[str], most: int) -> tuple[list[str], Sample | None]:
     return kept, None if size == total else Sample(size, total)
 
 
-def _parts(blocks: Iterable[str]) -> Iterator[str]:
+def parts(blocks: Iterable[str], size: int) -> Iterator[str]:
+    """The same text in parts of whole lines, each of so many characters and the rest of a line."""
     for block in blocks:
         start = 0
         while start < len(block):
-            end = block.find("\n", start + _PART - 1) + 1 or len(block)
+            end = block.find("\n", start + size - 1) + 1 or len(block)
             yield block[start:end]
             start = end

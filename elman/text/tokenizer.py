@@ -18,12 +18,13 @@ import numpy as np
 from elman.errors import InputError, choose
 from elman.text.example_splits import HASH, ORDERED, TIME, check_split
 from elman.text.normalising import AS_IT_IS, FORMS, Normaliser
-from elman.text.sample import Sample
+from elman.text.sample import Sample, parts
 from elman.text.tables import check_columns
 
 EOS = "<eos>"
 UNKNOWN = "<unk>"
 _CHUNK = 1 << 22  # ids that are counted at a time
+_AT_ONCE = 1 << 22  # characters that are tokenized at a time
 
 
 @dataclass(kw_only=True)
@@ -150,7 +151,8 @@ class Tokenizer(ABC):
     def learn(cls, text: str, config: TextConfig) -> tuple[Self, np.ndarray]:
         """Fit a tokenizer to a training text; return it with the ids of that text."""
         writer = IdWriter()
-        return cls.learn_into(writer, [text], config), writer.finish()
+        blocks = [*parts([text], _AT_ONCE)] or [text]
+        return cls.learn_into(writer, blocks, config), writer.finish()
 
     @classmethod
     def learn_into(cls, writer: IdWriter, blocks: Iterable[str], config: TextConfig) -> Self:
@@ -205,7 +207,10 @@ class Tokenizer(ABC):
     def encode(self, text: str) -> np.ndarray:
         """Encode a text as ids, int64."""
         no_surrogates(text)
-        return self._encode(self._in_form(text))
+        if len(text) <= _AT_ONCE:
+            return self._encode(self._in_form(text))
+        found = [self._encode(self._in_form(part)) for part in parts([text], _AT_ONCE)]
+        return np.concatenate(found)
 
     def spans(self, text: str) -> Spans:
         """Ids with their positions. Slower than `encode`; for texts that are shown to people."""

@@ -1,4 +1,4 @@
-"""A sample is spread over the text, has a bound, and is stated."""
+"""Parts of a text: a sample for tokenizers, which has a bound and is stated; long texts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ import pytest
 
 import elman
 from elman.errors import InputError
-from elman.text import sample, streamed, tokenizer_from_data, tokenizer_to_data
+from elman.text import (
+    TOKENIZERS,
+    choose_tokenizer,
+    sample,
+    streamed,
+    tokenizer,
+    tokenizer_from_data,
+    tokenizer_to_data,
+)
 from elman.text.grammar import grammar_text
 from elman.text.subwords import BytePairs, Unigram
 from elman.text.tokenizer import TextConfig
@@ -95,3 +103,17 @@ def test_refused() -> None:
         TextConfig(sample=-1)
     with pytest.raises(InputError, match="bpe and unigram, not to words"):
         elman.train("ngram", data="grammar", overrides=["text.tokenizer=words", "text.sample=9"])
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+@pytest.mark.parametrize("end", ["", "\n", "\n\n"])
+def test_tokenized_in_parts(name: str, end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long text gives the same tokenizer and ids as at once; words are not all in memory."""
+    text = "\n\n" + grammar_text("train", 100).rstrip("\n") + "\n\n  a é <unk> b" + end
+    config = TextConfig(tokenizer=name, vocabulary_size=300)
+    expected, ids = choose_tokenizer(name).learn(text, config)
+    monkeypatch.setattr(tokenizer, "_AT_ONCE", 64)
+    found, others = choose_tokenizer(name).learn(text, config)
+    assert found.tokens == expected.tokens
+    assert others.tolist() == ids.tolist()
+    assert found.encode(text).tolist() == ids.tolist()

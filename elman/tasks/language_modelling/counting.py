@@ -163,7 +163,7 @@ class Counting(TextTask):
         task = cls(replace(config, text=text), counted.tokenizer)
         rows = sum(row_count(file) for file in counted.files)
         need_of(rows * settings.order, rows).check(cache_folder(), order.out)
-        engine = order.machine.counting.choose(rows, settings.order)
+        engine = order.machine.counting.choose(rows, counted.order)  # all columns are read
         tables = cls._tables(task, counted.files, engine, order)
         model = MODELS.choose(config.kind)(tables, settings)
         facts = {"model": model.facts(), "data": counted.data, "validation": None, "samples": []}
