@@ -27,6 +27,7 @@ _SHARE = 0.7  # of the memory of the machine, unless --memory says otherwise
 _SAMPLE = 1 << 19  # tokens from which the number of n-grams is extrapolated
 
 _IN_MEMORY = 24  # bytes of memory per token and order; benchmarks/scale.py measured 20 at order 5
+_WORD = 400  # bytes of memory per word of the vocabulary, while it is learned
 # Bytes on disk: estimates, not yet measured at large sizes.
 _RUN = 28  # of the run folder per n-gram
 _WORK = 60  # of the work folder per n-gram, at its largest
@@ -54,9 +55,9 @@ class Resources:
         """The memory to use."""
         return self.memory or int(_SHARE * _physical_bytes())
 
-    def choose(self, tokens: int, order: int) -> str:
+    def choose(self, tokens: int, order: int, vocabulary: int = 0) -> str:
         """The engine for a text of this size; an InputError if the given one does not suffice."""
-        needed = memory_of(tokens, order)
+        needed = memory_of(tokens, order, vocabulary)
         if self.engine is None and self.master is not None:
             return SPARK
         if self.engine is None:
@@ -94,9 +95,9 @@ def shown(size: float) -> str:
     return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.0f} MB"
 
 
-def memory_of(tokens: int, order: int) -> int:
+def memory_of(tokens: int, order: int, vocabulary: int = 0) -> int:
     """The memory that counting takes without files."""
-    return _SMALLEST + tokens * order * _IN_MEMORY
+    return _SMALLEST + tokens * order * _IN_MEMORY + vocabulary * _WORD
 
 
 @dataclass(frozen=True)

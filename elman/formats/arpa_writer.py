@@ -124,9 +124,10 @@ def _words(
         return contexts[begin:end]
     starts = tables.starts(order)
     first, last = (bisect_right(starts, place) - 1 for place in (begin, end - 1))
-    lengths = np.diff(np.clip(starts[first : last + 2].astype(np.int64), begin, end))
+    bounds: Array = np.clip(starts[first : last + 2].astype(np.int64), begin, end)
     prefixes = _words(tables, contexts, lasts, order - 1, first, last + 1)
-    found: Array = np.repeat(prefixes, lengths) + lasts[tables.tables[order - 1].words[begin:end]]
+    prefixes = np.repeat(prefixes, bounds[1:] - bounds[:-1])
+    found: Array = prefixes + lasts[tables.tables[order - 1].words[begin:end]]
     return found
 
 
