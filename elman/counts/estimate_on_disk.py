@@ -234,9 +234,9 @@ class _Builder:
     def _table(self, index: int) -> OrderTable:
         """The table of an order, mapped from its files; starts take the place of prefixes."""
         files = self.tables[index]
-        prefixes, starts = files.prefixes.mapped(), None
+        starts = self._starts(index).mapped() if index else None
+        prefixes = None if index else files.prefixes.mapped()
         if index:
-            prefixes, starts = None, self._starts(index).mapped()
             files.prefixes.remove()
         return OrderTable(
             prefixes,

@@ -19,7 +19,7 @@ from elman.counts.folders import COUNTS, TOKENIZER, descriptions
 from elman.counts.shards import file_order
 from elman.data_checks import section, text, whole
 from elman.errors import InputError
-from elman.runs.claim import cannot_write, claimed
+from elman.runs.claim import MANIFEST, cannot_write, claimed
 from elman.runs.folder import read_run
 from elman.runs.manifest import read_manifest, write_manifest
 from elman.runs.parts import write_part
@@ -102,6 +102,8 @@ def _read(folder: Path) -> Counted:
     if not is_counts(folder):
         problem = "has no counts" if folder.is_dir() else "no such folder"
         raise InputError(f"{folder}: {problem}; make counts with: elman counts DATA --out FOLDER")
+    if not (folder / MANIFEST).exists():
+        raise InputError(f"{folder}: has no {MANIFEST}; counting was interrupted, count again")
     manifest = read_manifest(folder)
     contents = read_run(folder, (COUNTS, TOKENIZER))
     if len(contents) < 2:
