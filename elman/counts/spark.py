@@ -37,6 +37,8 @@ from elman.text.words import split_words
 
 _LINES = 10_000  # lines that a worker counts at once
 _ROWS = 8_000_000  # of a file; some 50 MB
+_OUTSIDE = 640 << 20  # bytes of memory of Java outside its heap, and of elman itself
+_SMALLEST = 512 << 20  # bytes of heap; Spark refuses less than 450 MB
 _CUT = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
@@ -57,7 +59,8 @@ class Spark(Engine):
             "spark.local.dir": str(folder / "spill"),
         }
         if master is None:
-            settings["spark.driver.memory"] = f"{max(memory // (1 << 20) // 2, 512)}m"
+            heap = max((memory - _OUTSIDE) // 2, _SMALLEST)
+            settings["spark.driver.memory"] = f"{heap >> 20}m"
         builder = _package().SparkSession.builder.master(master or "local[1]")
         for name, value in settings.items():
             builder = builder.config(name, value)

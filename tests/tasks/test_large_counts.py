@@ -89,7 +89,7 @@ def test_an_error_keeps_the_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(large_counts, "shard_size", lambda memory, order: 500)
     data = tmp_path / "train.txt"
     data.write_text(grammar_text("train", 300))
-    machine = Machine(counting=Resources("duckdb", 1 << 28))
+    machine = Machine(counting=Resources("duckdb", 1 << 29))
     train = {"data": str(data), "out": tmp_path / "run", "machine": machine}
 
     def fail(*arguments: object, **named: object) -> None:
@@ -114,7 +114,7 @@ def test_tables_in_files_live_as_long_as_the_model(
 ) -> None:
     pytest.importorskip("duckdb", reason="DuckDB is not installed")
     monkeypatch.setenv("ELMAN_CACHE", str(tmp_path))
-    machine = Machine(counting=Resources("duckdb", 1 << 28))
+    machine = Machine(counting=Resources("duckdb", 1 << 29))
     first = elman.train("ngram", data="grammar", machine=machine)
     second = elman.train("ngram", data="grammar", machine=machine)
     assert first.perplexity("the dog sees the cat .\n") == second.perplexity(
@@ -155,7 +155,7 @@ def test_explain_and_arpa_files_of_every_engine(
         count_text(str(data), tmp_path / "counts", load_recipe("ngram", settings), Order())
         elman.train("ngram", counts=[tmp_path / "counts"], out=out, overrides=settings[:2])
     else:
-        machine = Machine(counting=Resources("duckdb", 1 << 28))
+        machine = Machine(counting=Resources("duckdb", 1 << 29))
         elman.train("ngram", data=str(data), out=out, overrides=settings, machine=machine)
     runs = [elman.load(tmp_path / "expected"), elman.load(out)]
     evidence = [explain_text(run, "the dog sees the zebra .") for run in runs]
