@@ -72,6 +72,7 @@ FLOORS = [
             "atomic": "atomic writes",
             "data_checks": "checked types",
             "json_safe": "valid JSON",
+            "mapping": "mapped files",
         },
     ),
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import elman
@@ -46,6 +47,8 @@ def test_spread_over_the_text(size: int) -> None:
     assert numbers == sorted(numbers)
     assert numbers[0] == 0
     assert numbers[-1] > 2800  # the end is there, too
+    firsts = [int(part.split()[2]) for part in kept]
+    assert len(set(np.diff(firsts).tolist())) == 1  # the same distance between all parts
     part = len(kept[0])
     blocks = [text[start : start + size * part] for start in range(0, len(text), size * part)]
     assert sample.spread(blocks, 5000) == (kept, found)
