@@ -73,6 +73,7 @@ FLOORS = [
             "atomic": "atomic writes",
             "data_checks": "checked types",
             "json_safe": "valid JSON",
+            "mapping": "mapped files",
         },
     ),
 ]

@@ -63,8 +63,10 @@ def counts(
     if json:
         print_json({**found, "vocabulary": len(counted.tokenizer), "data": counted.data})
         return
+    unknown, shards = counted.data["unknown_tokens"], len(counted.files)
     print(
-        f"counted {counted.tokens:,} tokens, vocabulary {len(counted.tokenizer):,}, order "
-        f"{counted.order}, in {len(counted.files)} shards: {out}"
+        f"counted {counted.tokens:,} tokens{f' ({unknown:,} unknown)' if unknown else ''}, "
+        f"vocabulary {len(counted.tokenizer):,}, order {counted.order}, in {shards} "
+        f"shard{'s' if shards > 1 else ''}: {out}"
     )
     print(f"next: elman train ngram --counts {out} --out RUN")

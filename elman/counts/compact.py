@@ -9,7 +9,8 @@ Called by `elman quantise`; the arrays in their files are `parts` here.
     starts                   2 bytes, counted from the start of a block of 64 entries
     counts                   left out
 
-Unigrams keep their precision, as in KenLM. Rounded probabilities no longer sum exactly to one.
+With 8 bits, unigrams keep their precision, as in KenLM. Rounded probabilities no longer sum exactly
+to one.
 """
 
 from collections.abc import Mapping
@@ -55,7 +56,7 @@ class Blocks:
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            index = np.arange(len(self))[index]
+            index = np.arange(*index.indices(len(self)))
         return self.firsts[np.asarray(index) >> _BLOCK] + self.distances[index]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
@@ -88,7 +89,7 @@ def stored_array(name: str, arrays: Mapping[str, Array]) -> Any:
         return Codes(codes, values)
     if name + ".distances" in arrays:
         firsts, distances = arrays[name + ".firsts"], arrays[name + ".distances"]
-        if len(firsts) != -(-len(distances) >> _BLOCK) or firsts.dtype != np.int64:
+        if len(firsts) != -(-len(distances) >> _BLOCK) or firsts.dtype not in (np.int32, np.int64):
             raise ValueError(f"{name} has no valid blocks")
         return Blocks(firsts, distances)
     return None
@@ -99,7 +100,7 @@ def compact(tables: Tables, bits: int = 8) -> Tables:
     rounded = quantise if bits == 8 else _single_precision
     word = np.min_scalar_type(max(tables.vocabulary_size - 1, 0))
     word = np.dtype(np.uint32) if word.itemsize > 4 else word
-    made = [_unigrams(tables.tables[0])]
+    made = [_unigrams(tables.tables[0], bits)]
     for order, table in enumerate(tables.tables[1:], start=2):
         backoffs = rounded(table.log_backoffs) if order < tables.order else table.log_backoffs
         starts = divide(np.asarray(tables.starts(order)))
@@ -112,8 +113,10 @@ def compact(tables: Tables, bits: int = 8) -> Tables:
     return Tables(made, tables.vocabulary_size, tables.eos_id, tables.notes, tables.discounts)
 
 
-def _unigrams(table: OrderTable) -> OrderTable:
-    return OrderTable(table.prefixes, table.words, table.log_probs, table.log_backoffs)
+def _unigrams(table: OrderTable, bits: int) -> OrderTable:
+    stored = _single_precision if bits == 32 else np.asarray
+    probs, backoffs = stored(table.log_probs), stored(table.log_backoffs)
+    return OrderTable(table.prefixes, table.words, probs, backoffs)
 
 
 def _single_precision(log_values: Any) -> Array:
@@ -161,7 +164,8 @@ def _groups(ascending: Array, most: int) -> Array:
 
 def divide(ascending: Array) -> Any:
     """The same integers in blocks, or unchanged if a block spans too many."""
-    firsts = ascending[:: 1 << _BLOCK].astype(np.int64)
+    largest = int(ascending[-1]) if len(ascending) else 0
+    firsts = ascending[:: 1 << _BLOCK].astype(np.int32 if largest < 2**31 else np.int64)
     distances = ascending - np.repeat(firsts, 1 << _BLOCK)[: len(ascending)]
     if distances.max(initial=0) >= 1 << 16:
         return ascending

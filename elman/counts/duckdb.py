@@ -15,7 +15,8 @@ from elman.counts.shards import BEFORE, COUNT, columns
 from elman.errors import DiskFull, InputError
 from elman.extras import import_extra
 
-_SHARE = 0.5  # of the memory; the rest is for Python, for buffers and for the allocator
+_PYTHON = 256 << 20  # bytes of memory of elman itself and of the libraries
+_SHARE = 0.55  # of the rest; DuckDB takes more than its limit, and elman has arrays of its own
 _SMALLEST = 128 << 20  # bytes; DuckDB needs so much to sort on disk
 _PER_THREAD = 256 << 20  # bytes; with less, threads wait for one another
 
@@ -25,7 +26,7 @@ class DuckDB(Engine):
 
     def __init__(self, folder: Path, memory: int, threads: int | None = None) -> None:
         database = import_extra("duckdb", "--engine duckdb: DuckDB is not installed")
-        room = max(int(memory * _SHARE), _SMALLEST)
+        room = max(int((memory - _PYTHON) * _SHARE), _SMALLEST)
         self._errors = database.Error
         self._connection = database.connect()
         settings: dict[str, Any] = {
@@ -63,6 +64,10 @@ class DuckDB(Engine):
                 )
             except self._errors as error:
                 raise _explained(error, out) from None
+            except RuntimeError as error:
+                if "interrupted" not in str(error):
+                    raise
+                raise KeyboardInterrupt from None  # DuckDB noticed Ctrl-C first
         return [out]
 
 

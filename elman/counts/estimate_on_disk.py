@@ -224,21 +224,44 @@ class _Builder:
             highest.log_backoffs.append(np.zeros(end - begin))  # nothing follows
         if self.config.cutoffs:
             self._renumber()
-        tables = [
-            OrderTable(
-                files.prefixes.mapped(),
-                files.words.mapped(),
-                files.log_probs.mapped(),
-                files.log_backoffs.mapped(),
-                files.counts.mapped(),
-            )
-            for files in self.tables
-        ]
+        tables = [self._table(index) for index in range(len(self.tables))]
         notes = [f"order {', '.join(orders)}: {note}" for note, orders in self.fallbacks.items()]
         empty = [str(order) for order, table in enumerate(tables, 1) if len(table) == 0]
         if empty:
             notes.append(f"there are no n-grams of order {', '.join(empty)} (after cutoffs)")
         return Tables(tables, self.vocabulary_size, self.eos_id, notes, self.discounts)
+
+    def _table(self, index: int) -> OrderTable:
+        """The table of an order, mapped from its files; starts take the place of prefixes."""
+        files = self.tables[index]
+        starts = self._starts(index).mapped() if index else None
+        prefixes = None if index else files.prefixes.mapped()
+        if index:
+            files.prefixes.remove()
+        return OrderTable(
+            prefixes,
+            files.words.mapped(),
+            files.log_probs.mapped(),
+            files.log_backoffs.mapped(),
+            files.counts.mapped(),
+            starts,
+        )
+
+    def _starts(self, index: int) -> NumberFile:
+        """Where the n-grams that extend each n-gram of the order below begin, and the end."""
+        prefixes, below = self.tables[index].prefixes, len(self.tables[index - 1].words)
+        starts = self.room.file(f"table-{index + 1}-starts", np.int32)
+        for begin, end in ranges(len(prefixes), self.room.at_once):
+            part = prefixes.read(begin, end)
+            self._write_starts(starts, int(part[-1]) + 1, part, begin)
+        self._write_starts(starts, below + 1, np.zeros(0, np.int32), len(prefixes))
+        return starts
+
+    def _write_starts(self, starts: NumberFile, end: int, prefixes: Array, begin: int) -> None:
+        """Add the starts up to a number; these prefixes come after `begin` others."""
+        for first in range(len(starts), end, self.room.at_once):
+            numbers = np.arange(first, min(first + self.room.at_once, end))
+            starts.append(begin + np.searchsorted(prefixes, numbers))
 
     def _renumber(self) -> None:
         """Leave out what the cutoffs drop; prefixes ascend, so all files are read in order."""

@@ -25,7 +25,7 @@ class SetMass:
         self._is_rest = 2 * np.count_nonzero(members) > len(members)
         self._inside = ~members if self._is_rest else members
         self._known = [np.full(len(table), np.nan) for table in tables.tables[:-1]]
-        unigrams = tables.tables[0].log_probs
+        unigrams = np.asarray(tables.tables[0].log_probs, dtype=float)
         self._of_nothing = float(np.exp(unigrams[self._inside]).sum())
 
     def log_masses(self, contexts: Array) -> Array:
@@ -66,7 +66,7 @@ class SetMass:
         self, order: int, numbers: list[Array], rows: Array, words: Array
     ) -> Array:
         """Log probabilities of words after the contexts of their rows, less the first word."""
-        log_probs = self._tables.tables[0].log_probs[words]
+        log_probs = np.asarray(self._tables.tables[0].log_probs[words], dtype=float)
         for shorter in range(2, order):
             contexts = numbers[shorter - 2][rows]
             table, below = self._tables.tables[shorter - 1], self._tables.tables[shorter - 2]

@@ -25,11 +25,14 @@ from elman.errors import InputError, nearest
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 _SMALLEST = 256 << 20  # bytes of memory that elman itself, numpy and an engine take
+_SMALLEST_ON_DISK = {DUCKDB: 512 << 20, SPARK: 1536 << 20}  # bytes; Java takes more
 _SHARE = 0.7  # of the memory of the machine, unless --memory says otherwise
 _SAMPLE = 1 << 19  # tokens from which the number of n-grams is extrapolated
 
 _IN_MEMORY = 24  # bytes of memory per token and order; benchmarks/scale.py measured 20 at order 5
-# Bytes on disk: estimates, not yet measured at large sizes.
+_WORD = 400  # bytes of memory per word of the vocabulary, while it is learned
+# Bytes on disk. Measured for 10 million tokens and order 5 (benchmarks/scale_counting.py): 24 per
+# n-gram of the run folder, 54 for all files together at their largest.
 _RUN = 28  # of the run folder per n-gram
 _WORK = 60  # of the work folder per n-gram, at its largest
 _SHARDS = 12  # of the shards per token
@@ -56,19 +59,22 @@ class Resources:
         """The memory to use."""
         return self.memory or int(_SHARE * _physical_bytes())
 
-    def choose(self, tokens: int, order: int) -> str:
+    def choose(self, tokens: int, order: int, vocabulary: int = 0) -> str:
         """The engine for a text of this size; an InputError if the given one does not suffice."""
-        needed = memory_of(tokens, order)
-        if self.engine is None and self.master is not None:
-            return SPARK
-        if self.engine is None:
-            return MEMORY if needed <= self.bytes else DUCKDB
+        needed = memory_of(tokens, order, vocabulary)
+        engine = self.engine
+        if engine is None:
+            fits = needed <= self.bytes
+            engine = SPARK if self.master is not None else MEMORY if fits else DUCKDB
+        least = 0 if self.master else _SMALLEST_ON_DISK.get(engine, 0)  # a cluster has its own
+        if self.memory is not None and self.memory < least:
+            raise InputError(f"--memory: the engine {engine} needs at least {shown(least)}")
         if self.engine == MEMORY and self.memory is not None and needed > self.memory:
             raise InputError(
                 f"--engine memory needs about {shown(needed)} for {tokens:,} tokens, more than "
                 f"--memory {shown(self.memory)}; raise --memory or use --engine duckdb"
             )
-        return self.engine
+        return engine
 
     def start(self, engine: str, folder: Path, threads: int | None) -> Engine:
         """The engine with this name, with a folder for its files."""
@@ -92,9 +98,9 @@ def shown(size: float) -> str:
     return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.0f} MB"
 
 
-def memory_of(tokens: int, order: int) -> int:
+def memory_of(tokens: int, order: int, vocabulary: int = 0) -> int:
     """The memory that counting takes without files."""
-    return _SMALLEST + tokens * order * _IN_MEMORY
+    return _SMALLEST + tokens * order * _IN_MEMORY + vocabulary * _WORD
 
 
 @dataclass(frozen=True)

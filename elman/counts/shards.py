@@ -25,6 +25,7 @@ from elman.atomic import replacing
 from elman.counts.tables import NOTHING
 from elman.errors import InputError
 from elman.extras import import_extra
+from elman.mapping import forget
 
 Ints = np.ndarray
 COUNT, BEFORE = "count", "before"
@@ -63,6 +64,7 @@ def count_shards(
         told(f"counting: {start / 1e6:,.0f} of {len(ids) / 1e6:,.0f} million tokens")
         stop = min(start + tokens, len(ids))
         rows, counts = group(windows(ids, start, stop, order=order, eos_id=eos_id, context=context))
+        forget(ids)
         write_rows(file, rows, {COUNT: counts})
     return files
 

@@ -1,18 +1,19 @@
 """Count n-grams with Spark, on a cluster.
 
-`count` takes a session and the paths of texts, gives Parquet files of n-grams (`shards.py`) from
-which a model is made. The workers tokenize, count the n-grams of some thousand lines at a time, and
+`count` takes a session and the paths of texts, and writes a folder of counts, which `elman train
+ngram --counts` reads. The workers tokenize, count the n-grams of some thousand lines at a time, and
 send only distinct n-grams; Spark adds them up. `count_words` gives the vocabulary in the same way.
 A lost worker costs time: Spark repeats its part. `Spark` is the engine that adds up counts like
 every other (`engines.py`).
 
 The workers need elman, numpy and pyarrow; folders must be reachable from all machines.
 
-    files = count(session, ["s3://texts/*.parquet"], tokenizer=tokenizer, order=5, out="s3://counts")
+    count(session, ["s3://texts/*.parquet"], tokenizer=tokenizer, order=5, out="s3://counts")
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from collections import Counter
@@ -22,15 +23,23 @@ from typing import Any
 
 import numpy as np
 
+from elman.config import as_data
 from elman.counts.engines import Engine
+from elman.counts.folders import descriptions
 from elman.counts.shards import BEFORE, COUNT, columns, group, windows
 from elman.errors import ElmanError, InputError
 from elman.extras import import_extra
+from elman.runs.claim import MANIFEST
+from elman.runs.manifest import manifest_text
+from elman.runs.parts import as_json
 from elman.text import tokenizer_from_data, tokenizer_to_data
-from elman.text.tokenizer import EOS, UNKNOWN, Tokenizer
+from elman.text.tokenizer import EOS, UNKNOWN, TextConfig, Tokenizer
 from elman.text.words import split_words
 
 _LINES = 10_000  # lines that a worker counts at once
+_ROWS = 8_000_000  # of a file; some 50 MB
+_OUTSIDE = 640 << 20  # bytes of memory of Java outside its heap, and of elman itself
+_SMALLEST = 512 << 20  # bytes of heap; Spark refuses less than 450 MB
 _CUT = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
@@ -51,7 +60,8 @@ class Spark(Engine):
             "spark.local.dir": str(folder / "spill"),
         }
         if master is None:
-            settings["spark.driver.memory"] = f"{max(memory // (1 << 20) // 2, 512)}m"
+            heap = max((memory - _OUTSIDE) // 2, _SMALLEST)
+            settings["spark.driver.memory"] = f"{heap >> 20}m"
         sql = import_extra("pyspark.sql", "--engine spark: pyspark is not installed")
         builder = sql.SparkSession.builder.master(master or "local[1]")
         for name, value in settings.items():
@@ -103,20 +113,72 @@ def count(
     out: str,
     column: str = "text",
 ) -> None:
-    """Count the n-grams of all lines of these texts and write them as Parquet files.
+    """Count the n-grams of all lines of these texts and write a folder of counts (`folders.py`).
 
     Paths are those of Parquet files with a column of text, or of text files, plain or compressed.
-    Contexts stop at line starts, since the lines of a distributed text have no order.
+    Contexts stop at line starts, since the lines of a distributed text have no order. The manifest
+    is written last: without it, `elman train --counts` refuses the folder.
     """
     encoding = tokenizer_to_data(tokenizer)
-    schema = ", ".join([*(f"{name} int" for name in columns(order)), f"{COUNT} bigint"])
-    lines = _lines(session, [*paths], column)
+    names = columns(order)
+    schema = ", ".join([*(f"{name} int" for name in names), f"{COUNT} bigint"])
+    lines = _lines(session, paths := [*paths], column)
     with _explained():
         parts = lines.mapInArrow(_counter(encoding, order), schema)
-        names = columns(order)
-        parts.groupBy(*names).sum(COUNT).withColumnRenamed(f"sum({COUNT})", COUNT).write.mode(
-            "errorifexists"
-        ).parquet(out)
+        counts = parts.groupBy(*names).sum(COUNT).withColumnRenamed(f"sum({COUNT})", COUNT)
+        counts.write.mode("errorifexists").option("maxRecordsPerFile", _ROWS).parquet(out)
+        written = descriptions(
+            encoding,
+            order=order,
+            context="line",
+            text=as_data(TextConfig(tokenizer=tokenizer.name, lowercase=tokenizer.lowercase)),
+            data=_facts(session, lines, tokenizer, paths, out),
+        )
+        _write_descriptions(session, out, written)
+
+
+def _facts(
+    session: Any, lines: Any, tokenizer: Tokenizer, paths: list[str], out: str
+) -> dict[str, Any]:
+    """Facts about the text, from its counts."""
+    counts = session.read.parquet(out)
+    empty = f"w1 = {tokenizer.eos_id}" + (
+        " AND w2 = w1" if "w2" in counts.columns else " AND false"
+    )
+    wanted = {
+        "tokens": "true",
+        "lines": f"w1 = {tokenizer.eos_id}",
+        "empty_lines": empty,
+        "unknown_tokens": f"w1 = {-1 if tokenizer.unknown_id is None else tokenizer.unknown_id}",
+    }
+    sums = [f"COALESCE(SUM({COUNT}) FILTER (WHERE {which}), 0)" for which in wanted.values()]
+    found = counts.selectExpr(*(f"{s} AS {name}" for s, name in zip(sums, wanted, strict=True)))
+    numbers = {name: int(value) for name, value in found.first().asDict().items()}
+    missing = lines.filter(lines[lines.columns[0]].isNull()).count()
+    notes = [f"rows without text, left out: {missing:,}"] if missing else []
+    return {"name": ", ".join(paths), "sha256": {}, **numbers, "notes": notes}
+
+
+def _write_descriptions(session: Any, out: str, written: dict[str, dict[str, Any]]) -> None:
+    """Write the JSON files of a folder of counts to wherever Spark wrote the counts."""
+    texts = {name: as_json(content) for name, content in written.items()}
+    files = session.read.format("binaryFile").option("pathGlobFilter", "*.parquet").load(out)
+    rows = files.selectExpr("path", "length", "sha2(content, 256) AS sha256").collect()
+    known = {
+        row["path"].rpartition("/")[2]: {"bytes": row["length"], "sha256": row["sha256"]}
+        for row in rows
+    }
+    for name, text in texts.items():
+        content = text.encode()
+        known[name] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    texts[MANIFEST] = manifest_text(dict(sorted(known.items())))
+    java = session.sparkContext._jvm.org.apache.hadoop.fs
+    folder = java.Path(out)
+    system = folder.getFileSystem(session.sparkContext._jsc.hadoopConfiguration())
+    for name, text in texts.items():
+        stream = system.create(java.Path(folder, name))
+        stream.write(bytearray(text.encode()))
+        stream.close()
 
 
 def count_words(
@@ -134,10 +196,30 @@ def count_words(
 def _lines(session: Any, paths: list[str], column: str) -> Any:
     """The lines as one column of text."""
     session.conf.set(_CUT, str(_LINES))
+    tables = [path for path in paths if path.endswith(".parquet")]
+    texts = [path for path in paths if not path.endswith(".parquet")]
     with _explained():
-        if all(path.endswith(".parquet") for path in paths):
-            return session.read.parquet(*paths).select(column)
-        return session.read.text(paths)
+        found = []
+        if tables:
+            rows = session.read.parquet(*tables)
+            if column not in rows.columns:
+                raise InputError(
+                    f"{tables[0]}: has no column {column}; its columns are "
+                    f"{', '.join(rows.columns)}"
+                )
+            found.append(rows.select(rows[column].alias("value")))
+        if texts:
+            lines = session.read.text(texts)
+            binary = [file for file in lines.inputFiles() if file.endswith(".parquet")]
+            if binary:
+                raise InputError(
+                    f"{binary[0]}: is a table; name tables with a path that ends in .parquet, "
+                    "such as texts/*.parquet"
+                )
+            found.append(lines)
+        if not found:
+            raise InputError("give at least one path of a text")
+        return found[0] if len(found) == 1 else found[0].union(found[1])
 
 
 def _counter(encoding: dict[str, Any], order: int) -> Callable[[Iterator[Any]], Iterator[Any]]:

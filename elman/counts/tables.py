@@ -151,7 +151,7 @@ class Tables:
 
         A row is the context, oldest first (NOTHING where it is shorter), then the text.
         """
-        log_probs = self.tables[0].log_probs.take(rows, mode="clip")
+        log_probs = self.tables[0].log_probs.take(rows, mode="clip").astype(float, copy=False)
         flat = log_probs.reshape(-1)
         for table, (places, contexts, numbers) in zip(
             pairwise(self.tables), self.walk(rows), strict=True
@@ -163,7 +163,9 @@ class Tables:
 
     def predict(self, contexts: Array) -> Array:
         """Log probabilities of all words after each context, (B, H) -> (B, V)."""
-        log_probs = np.repeat(self.tables[0].log_probs[None], len(contexts), axis=0)
+        log_probs = np.repeat(
+            np.asarray(self.tables[0].log_probs, float)[None], len(contexts), axis=0
+        )
         for order, numbers in enumerate(self.context_numbers(contexts), start=2):
             log_probs += self._log_backoff(order - 1, numbers)[:, None]
             rows, entries = self.followers(order, numbers)

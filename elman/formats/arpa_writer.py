@@ -16,9 +16,9 @@ written with an `<unk>` of probability zero; a file without one is read the same
 
 import gzip
 import os
+from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
@@ -34,6 +34,7 @@ Array = np.ndarray
 START, END = "<s>", "</s>"
 ZERO = -99.0  # the logarithm of zero, by convention
 LOG_10 = np.log(10)
+_AT_ONCE = 1 << 18  # n-grams that are written at a time
 
 
 def write(run: Any, path: Path) -> Exported:
@@ -80,8 +81,9 @@ def check_exportable(tables: Tables, tokens: list[str]) -> None:
         raise InputError(
             f"two tokens are written {twice!r}, so an ARPA file cannot tell them apart"
         )
-    for below, above in pairwise(tables.tables[1:]):
-        if (below.words[above.prefixes] == tables.eos_id).any():
+    for order, below in enumerate(tables.tables[1:-1], 2):
+        ends, starts = np.flatnonzero(below.words == tables.eos_id), tables.starts(order + 1)
+        if (starts[ends + 1] > starts[ends]).any():
             raise InputError(
                 "contexts of this model cross line ends, which ARPA files cannot express; "
                 "train it with --set model.context=line"
@@ -89,10 +91,7 @@ def check_exportable(tables: Tables, tokens: list[str]) -> None:
 
 
 def _blocks(tables: Tables, tokens: list[str]) -> Iterator[str]:
-    """The file in pieces: the header, then each order.
-
-    The words of an n-gram are the words of its prefix, from one order below, and one more.
-    """
+    """The file in pieces: the header, then some n-grams of an order at a time."""
     used = [table for table in tables.tables if len(table)]  # cutoffs may have emptied an order
     extra = 1 + (UNKNOWN not in tokens)  # <s> besides </s>, and <unk>
     counts = [len(table) + (extra if order == 1 else 0) for order, table in enumerate(used, 1)]
@@ -103,12 +102,33 @@ def _blocks(tables: Tables, tokens: list[str]) -> Iterator[str]:
     yield _unigrams(used[0], lasts.tolist(), tables.eos_id, highest=len(used) == 1)
     lasts = " " + lasts
     for order, table in enumerate(used[1:], 2):
-        contexts = contexts[table.prefixes] + lasts[table.words]
-        columns = [_log10_texts(np.minimum(table.log_probs, 0)), contexts.tolist()]
-        if order < len(used):
-            columns.append(_log10_texts(table.log_backoffs))
-        yield _section(order, columns)
+        yield _heading(order)
+        for begin in range(0, len(table), _AT_ONCE):
+            end = min(begin + _AT_ONCE, len(table))
+            words = _words(tables, contexts, lasts, order, begin, end).tolist()
+            columns = [_log10_texts(np.minimum(table.log_probs[begin:end], 0)), words]
+            if order < len(used):
+                columns.append(_log10_texts(table.log_backoffs[begin:end]))
+            yield _lines(columns)
     yield "\n\\end\\\n"
+
+
+def _words(
+    tables: Tables, contexts: Array, lasts: Array, order: int, begin: int, end: int
+) -> Array:
+    """The words of a range of n-grams: those of the prefixes, from one order below, and one more.
+
+    Prefixes ascend, so that those of a range are a range.
+    """
+    if order == 1:
+        return contexts[begin:end]
+    starts = tables.starts(order)
+    first, last = (bisect_right(starts, place) - 1 for place in (begin, end - 1))
+    bounds: Array = np.clip(starts[first : last + 2].astype(np.int64), begin, end)
+    prefixes = _words(tables, contexts, lasts, order - 1, first, last + 1)
+    prefixes = np.repeat(prefixes, bounds[1:] - bounds[:-1])
+    found: Array = prefixes + lasts[tables.tables[order - 1].words[begin:end]]
+    return found
 
 
 def _unigrams(table: OrderTable, names: list[str], eos_id: int, highest: bool) -> str:
@@ -123,11 +143,15 @@ def _unigrams(table: OrderTable, names: list[str], eos_id: int, highest: bool) -
         [*unknown, START, *names],
         ["0"] * len(unknown) + [start_backoff, *log_backoffs],
     ]
-    return _section(1, columns[:2] if highest else columns)
+    return _heading(1) + _lines(columns[:2] if highest else columns)
 
 
-def _section(order: int, columns: list[list[str]]) -> str:
-    return f"\n\\{order}-grams:\n" + "\n".join(map("\t".join, zip(*columns, strict=True))) + "\n"
+def _heading(order: int) -> str:
+    return f"\n\\{order}-grams:\n"
+
+
+def _lines(columns: list[list[str]]) -> str:
+    return "\n".join(map("\t".join, zip(*columns, strict=True))) + "\n"
 
 
 def _log10_texts(natural: Array) -> list[str]:

@@ -41,10 +41,14 @@ def _fingerprint(file: BinaryIO) -> Entry:
 
 def write_manifest(folder: Path, files: dict[str, Entry], generation: int = 0) -> None:
     """Write the manifest of a folder after so many updates, replacing the previous one."""
-    updates = {"generation": generation} if generation else {}
-    manifest = {**_FORMAT, "elman": __version__, **updates, "files": files}
     with replacing(folder / MANIFEST) as temporary:
-        temporary.write_text(_sealed(manifest), encoding="utf-8")
+        temporary.write_text(manifest_text(files, generation), encoding="utf-8")
+
+
+def manifest_text(files: dict[str, Entry], generation: int = 0) -> str:
+    """The manifest of these files, as it is written."""
+    updates = {"generation": generation} if generation else {}
+    return _sealed({**_FORMAT, "elman": __version__, **updates, "files": files})
 
 
 def _sealed(manifest: dict[str, Any]) -> str:

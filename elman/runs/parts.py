@@ -21,12 +21,14 @@ import numpy as np
 
 from elman.atomic import flush
 from elman.errors import InputError
+from elman.mapping import forget
 
 _BOUNDS = {
     "ELMAN_MAX_JSON_MB": (32, 10**6),
     "ELMAN_MAX_WEIGHTS_GB": (16, 10**9),
 }
 _LONG = ("tokenizer", "vocabulary")
+_WRITTEN = 1 << 22  # numbers that are written at a time
 _DEEPEST = 50  # nesting of JSON; elman's files need less than ten
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # do not block on a FIFO
 
@@ -219,7 +221,10 @@ def _write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     with path.open("wb") as file:
         file.write(len(text).to_bytes(8, "little") + text)
         for *_, array in found:
-            file.write(np.ascontiguousarray(array).data)
+            flat = np.ascontiguousarray(array).reshape(-1)
+            for begin in range(0, len(flat), _WRITTEN):
+                file.write(flat[begin : begin + _WRITTEN].data)
+                forget(array)
 
 
 def read_part(path: Path) -> Any:

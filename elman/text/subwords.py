@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, ClassVar, Self
@@ -16,7 +17,8 @@ import numpy as np
 from tokenizers import Tokenizer as Library
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
-from elman.data_checks import flag, text
+from elman.data_checks import flag, text, whole
+from elman.text import sample
 from elman.text.tokenizer import (
     EOS,
     UNKNOWN,
@@ -38,6 +40,7 @@ class _SubWords(Tokenizer):
     """Base class: the library encodes lines, this class adds `<eos>` between them."""
 
     space_before_words = True
+    samples = True
     offset: ClassVar[int] = 1  # the library's first piece comes after <eos>
 
     def __init__(self, library: Library, lowercase: bool = False) -> None:
@@ -49,6 +52,18 @@ class _SubWords(Tokenizer):
     @staticmethod
     def _readable(piece: str) -> str:
         return piece
+
+    @classmethod
+    def _train(cls, blocks: Iterable[str], config: TextConfig) -> Self:
+        most = sample.DEFAULT if config.sample is None else config.sample
+        used, sampled = sample.spread(blocks, most) if most else (blocks, None)
+        tokenizer = cls(cls._train_library(used, config), config.lowercase)
+        tokenizer.sample = sampled
+        return tokenizer
+
+    @classmethod
+    @abstractmethod
+    def _train_library(cls, blocks: Iterable[str], config: TextConfig) -> Library: ...
 
     def _encode(self, text: str) -> np.ndarray:
         parts: list[Iterable[int]] = []
@@ -85,7 +100,10 @@ class _SubWords(Tokenizer):
         return self.library.decode(ids, skip_special_tokens=False)
 
     def to_data(self) -> dict[str, Any]:
-        return {"library": self.library.to_str(), "lowercase": self.lowercase}
+        sampled = (
+            {} if self.sample is None else {"sample": [self.sample.characters, self.sample.of]}
+        )
+        return {"library": self.library.to_str(), "lowercase": self.lowercase, **sampled}
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Self:
@@ -93,7 +111,11 @@ class _SubWords(Tokenizer):
             library = Library.from_str(text(data["library"], "library"))
         except Exception as error:  # the library raises nothing narrower
             raise ValueError(error) from None
-        return cls(library, flag(data["lowercase"], "lowercase"))
+        tokenizer = cls(library, flag(data["lowercase"], "lowercase"))
+        if "sample" in data:
+            characters, of = data["sample"]
+            tokenizer.sample = sample.Sample(whole(characters, "sample"), whole(of, "sample"))
+        return tokenizer
 
 
 class BytePairs(_SubWords):
@@ -108,7 +130,7 @@ class BytePairs(_SubWords):
         return piece.replace("Ġ", "␣")
 
     @classmethod
-    def _train(cls, blocks: Iterable[str], config: TextConfig) -> Self:
+    def _train_library(cls, blocks: Iterable[str], config: TextConfig) -> Library:
         require_size(config, 1 + 256, "bpe, with a token for every byte,")
         library = Library(models.BPE())
         library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -120,7 +142,7 @@ class BytePairs(_SubWords):
             show_progress=False,
         )
         library.train_from_iterator(_lines(blocks), trainer)
-        return cls(library, config.lowercase)
+        return library
 
 
 class Unigram(_SubWords):
@@ -137,7 +159,7 @@ class Unigram(_SubWords):
         return piece.rstrip("\n")
 
     @classmethod
-    def _train(cls, blocks: Iterable[str], config: TextConfig) -> Self:
+    def _train_library(cls, blocks: Iterable[str], config: TextConfig) -> Library:
         refuse_min_count(config, "unigram")
         alphabet: set[str] = set()
         for block in blocks:
@@ -156,7 +178,7 @@ class Unigram(_SubWords):
         )
         library.train_from_iterator(_lines(blocks), trainer)
         library.model = models.Unigram(_in_order(library), unk_id=0)
-        return cls(library, config.lowercase)
+        return library
 
     def token_texts(self) -> list[str]:
         return ["\n", *self.tokens[1:]]

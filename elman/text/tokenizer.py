@@ -18,11 +18,13 @@ import numpy as np
 from elman.errors import InputError, choose
 from elman.text.example_splits import HASH, ORDERED, TIME, check_split
 from elman.text.normalising import AS_IT_IS, FORMS, Normaliser
+from elman.text.sample import Sample, parts
 from elman.text.tables import check_columns
 
 EOS = "<eos>"
 UNKNOWN = "<unk>"
 _CHUNK = 1 << 22  # ids that are counted at a time
+_AT_ONCE = 1 << 22  # characters that are tokenized at a time
 
 
 @dataclass(kw_only=True)
@@ -39,6 +41,9 @@ class TextConfig:
     plain: bool = False  # read the file as text even if it looks like a table or annotation
     columns: dict[str, str] = field(default_factory=dict)  # of a table: {text = "…", time = "…"}
     split: str = "ordered"  # of a text without splits: ordered, hash, time or random:SEED
+    sample: int | None = (
+        None  # bpe, unigram: train on so many characters; 0: all; None: 100 million
+    )
     strict: bool = False  # refuse rows of a table that have no text; False: count and report them
 
     def __post_init__(self) -> None:
@@ -46,6 +51,8 @@ class TextConfig:
             raise InputError(f"text.vocabulary_size={self.vocabulary_size}: must be at least 3")
         if self.min_count < 0:
             raise InputError(f"text.min_count={self.min_count}: must not be negative")
+        if self.sample is not None and self.sample < 0:
+            raise InputError(f"text.sample={self.sample}: must not be negative")
         choose(FORMS, self.normalise, "text.normalise")
         self.columns = check_columns(self.columns, ("text", "time"))
         check_split(self.split, (ORDERED, HASH, TIME))
@@ -116,11 +123,13 @@ class Tokenizer(ABC):
     loses: ClassVar[str]  # what decode(encode(text)) loses; "" if nothing
     whole_words: ClassVar[bool] = False  # whether one token is one word or mark
     space_before_words: ClassVar[bool] = False  # the space before a word is part of its token
+    samples: ClassVar[bool] = False  # whether it is trained on a sample of a large text
 
     tokens: list[str]  # a readable form of every token, by id
     eos_id: int = 0
     unknown_id: int | None = None
     normaliser: Normaliser = AS_IT_IS
+    sample: Sample | None = None  # the part of the text that it was trained on; None: all of it
 
     def __init__(self, lowercase: bool = False) -> None:
         self.lowercase = lowercase
@@ -142,11 +151,16 @@ class Tokenizer(ABC):
     def learn(cls, text: str, config: TextConfig) -> tuple[Self, np.ndarray]:
         """Fit a tokenizer to a training text; return it with the ids of that text."""
         writer = IdWriter()
-        return cls.learn_into(writer, [text], config), writer.finish()
+        blocks = [*parts([text], _AT_ONCE)] or [text]
+        return cls.learn_into(writer, blocks, config), writer.finish()
 
     @classmethod
     def learn_into(cls, writer: IdWriter, blocks: Iterable[str], config: TextConfig) -> Self:
         """Fit a tokenizer to a text in blocks, and write the ids of that text."""
+        if config.sample is not None and not cls.samples:
+            raise InputError(
+                f"text.sample={config.sample}: applies to bpe and unigram, not to {cls.name}"
+            )
         normaliser = Normaliser.learn(blocks, config.normalise)
         tokenizer = cls._learn_into(writer, blocks, _former(normaliser, config), config)
         tokenizer.normaliser = normaliser
@@ -193,7 +207,10 @@ class Tokenizer(ABC):
     def encode(self, text: str) -> np.ndarray:
         """Encode a text as ids, int64."""
         no_surrogates(text)
-        return self._encode(self._in_form(text))
+        if len(text) <= _AT_ONCE:
+            return self._encode(self._in_form(text))
+        found = [self._encode(self._in_form(part)) for part in parts([text], _AT_ONCE)]
+        return np.concatenate(found)
 
     def spans(self, text: str) -> Spans:
         """Ids with their positions. Slower than `encode`; for texts that are shown to people."""

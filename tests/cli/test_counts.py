@@ -94,10 +94,19 @@ def test_what_does_not_fit_is_refused(call: Any, tmp_path: Path) -> None:
             "--set",
             "model.context=stream",
         ): "--set model.context=line",
-        ("--counts", "data"): "not an elman run folder",
+        ("--counts", "data"): "data: has no counts",
+        ("--counts", "missing"): "missing: no such folder",
         ("--data", "data", "--engine", "oracle"): "oracle",
         ("--data", "data", "--memory", "2 apples"): "write a size like 2G",
         ("--data", "data", "--memory", "1M"): "give at least",
+        (
+            "--data",
+            "data",
+            "--memory",
+            "300M",
+            "--engine",
+            "duckdb",
+        ): "duckdb needs at least 537 MB",
         ("--data", "data", "--engine", "memory", "--master", "local"): "--master is for",
     }.items():
         result = call(*train, *arguments)

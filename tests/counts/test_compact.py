@@ -44,6 +44,9 @@ def test_no_values() -> None:
 def test_blocks_hold_the_same_numbers(steps: list[int]) -> None:
     numbers = np.cumsum([0, *steps]).astype(np.int32)
     made = divide(numbers)
+    assert made.firsts.dtype == np.int32
+    large = numbers.astype(np.int64) + 2**31
+    assert np.array_equal(np.asarray(divide(large)), large)
     assert np.array_equal(np.asarray(made), numbers)
     places = RANDOM.integers(0, len(numbers), 20)
     assert np.array_equal(made[places], numbers[places])
@@ -62,6 +65,21 @@ def test_stored_arrays_are_found_again() -> None:
     for name, expected in (("a", codes), ("b", blocks), ("c", plain)):
         assert np.array_equal(np.asarray(stored_array(name, arrays)), np.asarray(expected))
     assert stored_array("d", arrays) is None
+
+
+def test_single_precision_is_rounded_once() -> None:
+    """Sums are in double precision: a log probability is off by the rounding of its parts only."""
+    tables = estimate(TEXT, NgramConfig(order=4), vocabulary_size=300, eos_id=0)
+    small = compact(tables, 32)
+    for table in small.tables:
+        assert table.log_probs.dtype == np.float32
+    rows = (RANDOM.zipf(1.3, 3000) % 300)[None]
+    found, expected = small.score(rows), tables.score(rows)
+    assert found.dtype == np.float64
+    assert 0 < np.abs(found - expected).max() < 2e-6
+    log_probs = small.predict(rows[0, :40].reshape(10, 4))
+    assert log_probs.dtype == np.float64
+    assert np.exp(log_probs).sum(axis=1) == pytest.approx(1, abs=1e-6)
 
 
 @pytest.mark.parametrize("size", [300, 70_000])

@@ -75,9 +75,13 @@ def assert_same(found: Tables, expected: Tables) -> None:
     assert found.order == expected.order
     assert found.notes == expected.notes
     assert found.discounts == expected.discounts
-    for ours, theirs in zip(found.tables, expected.tables, strict=True):
-        for name, values in vars(theirs).items():
-            assert np.array_equal(getattr(ours, name), values), name
+    for order, (ours, theirs) in enumerate(zip(found.tables, expected.tables, strict=True), 1):
+        for name in ("prefixes", "words", "log_probs", "log_backoffs", "counts"):
+            assert np.array_equal(getattr(ours, name), getattr(theirs, name)), name
+        if order > 1:
+            starts = found.starts(order)
+            assert np.array_equal(starts, expected.starts(order))
+            assert starts.dtype == expected.starts(order).dtype
 
 
 @pytest.mark.parametrize("context", ["line", "stream"])
@@ -204,3 +208,17 @@ def test_words_before_an_ngram(engine: Engine, tmp_path: Path) -> None:
     (found,) = (batch for file in words for batch in read_rows(file))
     table = np.stack([found[name] for name in ("w1", COUNT, "before")], axis=1)
     assert table.tolist() == [[5, 1, 1], [6, 7, 2], [7, 1, 1]]
+
+
+def test_an_interrupted_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C during a query of DuckDB is a Ctrl-C, and leaves no file."""
+    engine = duckdb_engine(tmp_path)
+
+    class Interrupted:
+        def execute(self, query: str) -> None:
+            raise RuntimeError("Query interrupted")
+
+    monkeypatch.setattr(engine, "_connection", Interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        engine.merge([], 2, tmp_path / "order-2.parquet")
+    assert not [*tmp_path.glob("order-*")]

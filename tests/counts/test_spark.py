@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 import shutil
 import signal
@@ -21,6 +23,7 @@ from elman.counts.estimate import NgramConfig, estimate
 from elman.counts.estimate_on_disk import estimate_on_disk
 from elman.counts.levels_on_disk import DiskRoom
 from elman.counts.shards import COUNT, columns, count_shards, group, read_rows
+from elman.errors import InputError
 from elman.text.tokenizer import TextConfig
 from elman.text.words import Words
 
@@ -74,8 +77,8 @@ def test_penn_treebank(order: int, session: Any, penn_treebank: Path, tmp_path: 
     expected = estimate(ids, config, **size)
     assert found.discounts == expected.discounts
     for ours, theirs in zip(found.tables, expected.tables, strict=True):
-        for name, values in vars(theirs).items():
-            assert np.array_equal(getattr(ours, name), values), name
+        for name in ("prefixes", "words", "log_probs", "log_backoffs", "counts"):
+            assert np.array_equal(getattr(ours, name), getattr(theirs, name)), name
 
 
 def write_lines(folder: Path, text: str, parts: int) -> str:
@@ -147,3 +150,56 @@ def workers(application: str) -> list[int]:
         if backend in arguments and application in arguments:
             found.append(int(file.parent.name))
     return found
+
+
+def test_a_model_of_the_counts(
+    session: Any, penn_treebank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`elman train --counts` reads the folder; the model is that of training on the text."""
+    from elman.counts.spark import count
+
+    monkeypatch.setenv("ELMAN_CACHE", str(tmp_path / "cache"))
+    file = tmp_path / "text" / "train.txt"
+    file.parent.mkdir()
+    file.write_text("\n" + (penn_treebank / "ptb.valid.txt").read_text())
+    expected = elman.train("ngram", data=str(file.parent), out=tmp_path / "expected")
+    place = str(tmp_path / "counts")
+    count(session, [str(file)], tokenizer=expected.task.tokenizer, order=5, out=place)
+    found = elman.train("ngram", counts=[place], out=tmp_path / "run")
+    weights = [tmp_path / name / "weights.safetensors" for name in ("expected", "run")]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
+    facts, others = expected.facts["data"], found.facts["data"]
+    for name in ("tokens", "lines", "empty_lines"):
+        assert others[name] == facts[name], name
+    assert others["unknown_tokens"] == file.read_text().split().count("<unk>") > 0
+    (tmp_path / "counts" / "manifest.json").unlink()  # as if it was interrupted
+    with pytest.raises(InputError, match="manifest"):
+        elman.train("ngram", counts=[place], out=tmp_path / "other")
+
+
+def test_tables_and_texts(session: Any, tmp_path: Path) -> None:
+    """Paths of both kinds together; rows without text are reported, other columns refused."""
+    import pyarrow
+    from pyarrow import parquet
+
+    from elman.counts.spark import count
+
+    table = pyarrow.table({"body": ["a b", None, "b c"]})
+    parquet.write_table(table, tmp_path / "one.parquet")
+    with gzip.open(tmp_path / "two.txt.gz", "wt") as text:
+        text.write("a b\n")
+    paths = [str(tmp_path / "one.parquet"), str(tmp_path / "two.txt.gz")]
+    words = Words(["<eos>", "<unk>", "a", "b"])
+    out = tmp_path / "counts"
+    count(session, paths, tokenizer=words, order=2, out=str(out), column="body")
+    rows, counts = all_rows(sorted(out.glob("part-*.parquet")), 2)
+    found = {tuple(row): count for row, count in zip(rows.T.tolist(), counts.tolist(), strict=True)}
+    assert found == {(0, 2): 2, (0, 3): 1, (1, 0): 1, (2, 3): 2, (3, 0): 2, (3, 1): 1}
+    facts = json.loads((out / "counts.json").read_text())["data"]
+    assert facts["notes"] == ["rows without text, left out: 1"]
+    assert (facts["lines"], facts["tokens"], facts["unknown_tokens"]) == (3, 9, 1)
+    place = {"tokenizer": words, "order": 2, "out": str(tmp_path / "other")}
+    with pytest.raises(InputError, match="no column text.*body"):
+        count(session, paths, **place)
+    with pytest.raises(InputError, match=r"is a table"):
+        count(session, [str(tmp_path)], **place)

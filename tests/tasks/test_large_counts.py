@@ -16,7 +16,12 @@ import elman
 from elman.counts import resources
 from elman.counts.resources import Resources, estimate_need
 from elman.errors import InputError
+from elman.formats import arpa_writer
+from elman.recipes import load_recipe
 from elman.tasks.language_modelling import large_counts
+from elman.tasks.language_modelling.counting import count_text, import_arpa
+from elman.tasks.language_modelling.explanation import explain_text
+from elman.tasks.task import Order
 from elman.text.grammar import grammar_text
 from elman.training.machine import Machine
 
@@ -84,7 +89,7 @@ def test_an_error_keeps_the_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(large_counts, "shard_size", lambda memory, order: 500)
     data = tmp_path / "train.txt"
     data.write_text(grammar_text("train", 300))
-    machine = Machine(counting=Resources("duckdb", 1 << 28))
+    machine = Machine(counting=Resources("duckdb", 1 << 29))
     train = {"data": str(data), "out": tmp_path / "run", "machine": machine}
 
     def fail(*arguments: object, **named: object) -> None:
@@ -109,7 +114,7 @@ def test_tables_in_files_live_as_long_as_the_model(
 ) -> None:
     pytest.importorskip("duckdb", reason="DuckDB is not installed")
     monkeypatch.setenv("ELMAN_CACHE", str(tmp_path))
-    machine = Machine(counting=Resources("duckdb", 1 << 28))
+    machine = Machine(counting=Resources("duckdb", 1 << 29))
     first = elman.train("ngram", data="grammar", machine=machine)
     second = elman.train("ngram", data="grammar", machine=machine)
     assert first.perplexity("the dog sees the cat .\n") == second.perplexity(
@@ -128,3 +133,38 @@ def test_a_text_grows_like_its_beginning(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(resources, "_SAMPLE", len(draws))
     real = estimate_need(draws, order=3, eos_id=0, context="line")
     assert real.ngrams <= told.ngrams < 1.4 * real.ngrams
+
+
+@pytest.mark.parametrize("cutoffs", ["[]", "[1,1,2]"])
+@pytest.mark.parametrize("way", ["duckdb", "counts"])
+def test_explain_and_arpa_files_of_every_engine(
+    way: str, cutoffs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted on disk or in memory, a run gives the same evidence and the same ARPA file."""
+    if way == "duckdb":
+        pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    monkeypatch.setenv("ELMAN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(arpa_writer, "_AT_ONCE", 50)  # many parts
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "train.txt").write_text(grammar_text("train", 300))
+    settings = [f"model.cutoffs={cutoffs}", "model.order=4", "text.tokenizer=words"]
+    elman.train("ngram", data=str(data), out=tmp_path / "expected", overrides=settings)
+    out = tmp_path / "run"
+    if way == "counts":
+        count_text(str(data), tmp_path / "counts", load_recipe("ngram", settings), Order())
+        elman.train("ngram", counts=[tmp_path / "counts"], out=out, overrides=settings[:2])
+    else:
+        machine = Machine(counting=Resources("duckdb", 1 << 29))
+        elman.train("ngram", data=str(data), out=out, overrides=settings, machine=machine)
+    runs = [elman.load(tmp_path / "expected"), elman.load(out)]
+    evidence = [explain_text(run, "the dog sees the zebra .") for run in runs]
+    assert evidence[0] == evidence[1]
+    assert evidence[0][1].orders[-2].count  # there are counts
+    files = [tmp_path / "expected.arpa", tmp_path / "run.arpa"]
+    for run, file in zip(runs, files, strict=True):
+        arpa_writer.write(run, file)
+    assert files[0].read_bytes() == files[1].read_bytes()
+    text = grammar_text("valid", 50)
+    imported = import_arpa(files[1])
+    assert imported.perplexity(text) == pytest.approx(runs[1].perplexity(text), rel=1e-9)

@@ -1,10 +1,6 @@
 """Folders of counts: what `elman counts` writes and `elman train ngram --counts` reads.
 
-    manifest.json          size and SHA-256 of every file
-    counts.json            order, context, tokens, facts about the text
-    tokenizer.json         the words of the ids
-    shard-00000.parquet    n-grams and their counts (`counts/shards.py`)
-
+`counts/folders.py` describes their files; `counts/spark.py` writes such folders on a cluster.
 Several folders add up if they have the same tokenizer: count the first, then the others with
 `--like FIRST`. Called by `counting.py` and the command `counts`.
 """
@@ -19,17 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from elman.atomic import flush
+from elman.counts.folders import COUNTS, TOKENIZER, descriptions
 from elman.counts.shards import file_order
 from elman.data_checks import section, text, whole
 from elman.errors import InputError
-from elman.runs.claim import cannot_write, claimed
+from elman.runs.claim import MANIFEST, cannot_write, claimed
 from elman.runs.folder import read_run
 from elman.runs.manifest import read_manifest, write_manifest
 from elman.runs.parts import write_part
 from elman.text import tokenizer_from_data
 from elman.text.tokenizer import Tokenizer
-
-_COUNTS, _TOKENIZER = "counts.json", "tokenizer.json"
 
 
 @dataclass(frozen=True)
@@ -51,15 +46,13 @@ class Counted:
 
 def write_counts(out: Path, counted: Counted, *, overwrite: bool = False) -> None:
     """Write a folder of counts; the files of the shards are moved there."""
-    contents = {
-        _COUNTS: {
-            "order": counted.order,
-            "context": counted.context,
-            "text": counted.text,
-            "data": counted.data,
-        },
-        _TOKENIZER: counted.tokenizer_data,
-    }
+    contents = descriptions(
+        counted.tokenizer_data,
+        order=counted.order,
+        context=counted.context,
+        text=counted.text,
+        data=counted.data,
+    )
     with claimed(out, overwrite=overwrite) as claim:
         try:
             for name, content in contents.items():
@@ -77,7 +70,7 @@ def write_counts(out: Path, counted: Counted, *, overwrite: bool = False) -> Non
 
 def is_counts(folder: Path) -> bool:
     """Whether a folder was written by `elman counts`."""
-    return (folder / _COUNTS).is_file()
+    return (folder / COUNTS).is_file()
 
 
 def read_counts(folders: Sequence[str | Path]) -> Counted:
@@ -106,17 +99,22 @@ def read_counts(folders: Sequence[str | Path]) -> Counted:
 
 
 def _read(folder: Path) -> Counted:
+    if not is_counts(folder):
+        problem = "has no counts" if folder.is_dir() else "no such folder"
+        raise InputError(f"{folder}: {problem}; make counts with: elman counts DATA --out FOLDER")
+    if not (folder / MANIFEST).exists():
+        raise InputError(f"{folder}: has no {MANIFEST}; counting was interrupted, count again")
     manifest = read_manifest(folder)
-    contents = read_run(folder, (_COUNTS, _TOKENIZER))
+    contents = read_run(folder, (COUNTS, TOKENIZER))
     if len(contents) < 2:
-        raise InputError(f"{folder}: has no counts; make some with: elman counts DATA --out FOLDER")
+        raise InputError(f"{folder}: is not complete; count again")
     try:
-        found = section(contents[_COUNTS], _COUNTS)
+        found = section(contents[COUNTS], COUNTS)
         order, context = whole(found["order"], "order"), text(found["context"], "context")
         data = section(found["data"], "data")
         whole(data["tokens"], "tokens")
         settings = section(found["text"], "text")
-        tokenizer = tokenizer_from_data(contents[_TOKENIZER])
+        tokenizer = tokenizer_from_data(contents[TOKENIZER])
     except (KeyError, ValueError, TypeError) as error:
         raise InputError(f"{folder}: its files do not match ({error}); count again") from None
     files = []
@@ -129,7 +127,7 @@ def _read(folder: Path) -> Counted:
         if file_order(file) < order:
             raise InputError(f"{file}: has n-grams of order {file_order(file)}, not {order}")
         files.append(file)
-    return Counted(tokenizer, contents[_TOKENIZER], order, context, settings, data, tuple(files))
+    return Counted(tokenizer, contents[TOKENIZER], order, context, settings, data, tuple(files))
 
 
 def _entry(file: Path) -> dict[str, Any]:

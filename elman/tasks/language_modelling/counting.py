@@ -125,7 +125,7 @@ class Counting(TextTask):
     def _fit(cls, task: Any, ids: np.ndarray, order: Order, until_saved: ExitStack) -> Any:
         """The model of a text; files that it needs are removed when it is saved."""
         resources, settings, tokenizer = order.machine.counting, task.config.model, task.tokenizer
-        engine = resources.choose(len(ids), settings.order)
+        engine = resources.choose(len(ids), settings.order, len(tokenizer))
         family = MODELS.choose(task.config.kind)
         if engine == MEMORY:
             return family.fit(
@@ -163,7 +163,8 @@ class Counting(TextTask):
         task = cls(replace(config, text=text), counted.tokenizer)
         rows = sum(row_count(file) for file in counted.files)
         need_of(rows * settings.order, rows).check(cache_folder(), order.out)
-        engine = order.machine.counting.choose(rows, settings.order)
+        size = len(counted.tokenizer)
+        engine = order.machine.counting.choose(rows, counted.order, size)  # all columns are read
         tables = cls._tables(task, counted.files, engine, order)
         model = MODELS.choose(config.kind)(tables, settings)
         facts = {"model": model.facts(), "data": counted.data, "validation": None, "samples": []}
@@ -196,7 +197,8 @@ class Counting(TextTask):
         lesson = cls.prepare(cls.opened(data, config), config, order.told)
         task, ids, settings = lesson.task, lesson.train, config.model
         tokens = round(len(ids) / order.share)
-        engine = order.machine.counting.choose(tokens, settings.order)
+        size = len(task.tokenizer)
+        engine = order.machine.counting.choose(tokens, settings.order, size)
         place = {"eos_id": task.tokenizer.eos_id, "context": settings.context}
         order.told("estimating the size")
         need = estimate_need(ids, order=settings.order, tokens=tokens, **place)
@@ -206,7 +208,8 @@ class Counting(TextTask):
         with ExitStack() as until_saved:
             cls._fit(task, sample, _with_engine(order, engine), until_saved)
         speed = len(sample) / (time.perf_counter() - started)
-        memory = order.machine.counting.bytes if on_disk else memory_of(tokens, settings.order)
+        needed = memory_of(tokens, settings.order, size)
+        memory = order.machine.counting.bytes if on_disk else needed
         return Plan(
             recipe=config.recipe,
             data=data,
@@ -291,6 +294,8 @@ def _task_like(folder: Path, config: RunConfig) -> Counting:
         counted = read_counts([folder])
         text = build(TextConfig, counted.text, "text")
         return Counting(replace(config, text=text), counted.tokenizer)
+    if not folder.is_dir():
+        raise InputError(f"--like {folder}: no such folder; name a folder of counts or a run")
     return Counting.known_from(load(folder), config)
 
 
@@ -309,7 +314,8 @@ def import_arpa(path: str | Path) -> TrainedModel:
         kind="ngram",
         model=model.config,
     )
-    sha256 = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    with Path(path).open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     facts = {
         "model": model.facts(),
         "data": {"name": str(path), "sha256": {str(path): sha256}, "notes": []},

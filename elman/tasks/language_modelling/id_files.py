@@ -56,7 +56,8 @@ def learn_ids(document: Document, config: TextConfig, told: Told) -> tuple[Token
             name = guess_tokenizer(document.beginning(_SAMPLE))
         kind = choose_tokenizer(name)
         settings = [name, config.vocabulary_size, config.min_count, config.lowercase]
-        folder = _folder(document, [*settings, config.normalise])
+        settings += [config.normalise, *([config.sample] if kind.samples else [])]
+        folder = _folder(document, settings)
         with _Files(folder, document, told) as writer:
             if writer.tokenizer is None:
                 blocks = _Blocks(document)

@@ -25,6 +25,7 @@ from elman.counts.resources import Resources
 from elman.counts.shards import count_shards, shard_size
 from elman.counts.tables import Tables
 from elman.errors import InputError
+from elman.mapping import forget
 from elman.runs.lock import LOCK, Lock, take_lock
 from elman.tasks.language_modelling.id_files import cache_folder
 
@@ -137,4 +138,5 @@ def _fingerprint(ids: np.ndarray, settings: list[object]) -> str:
     for start in range(0, len(ids), _CHUNK):
         part = np.asarray(ids[start : start + _CHUNK], dtype=np.int32)
         found.update(np.ascontiguousarray(part).data)
+        forget(ids)
     return found.hexdigest()[:24]

@@ -5,7 +5,7 @@ training are the ids of its text.
 """
 
 from abc import abstractmethod
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -76,7 +76,7 @@ class TextTask(Task):
     def data_facts(self, corpus: Corpus, ids: Any) -> dict[str, Any]:
         """The facts about the training text that the run stores."""
         document = corpus.split("train")
-        empty = document.empty_lines
+        empty, sample = document.empty_lines, self.tokenizer.sample
         sources = [*corpus.documents.values(), *([corpus.whole] if corpus.whole else [])]
         return {
             "name": corpus.name,
@@ -85,8 +85,10 @@ class TextTask(Task):
             "empty_lines": empty,
             "tokens": len(ids),
             "unknown_tokens": count_unknown(self.tokenizer, document, ids),
+            **({} if sample is None else {"tokenizer_sample": asdict(sample)}),
             "notes": [*corpus.all_notes()]
-            + [f"{empty:,} empty lines; each counts as one line end"] * (empty > 0),
+            + [f"{empty:,} empty lines; each counts as one line end"] * (empty > 0)
+            + ([] if sample is None else [sample.note(self.tokenizer.name)]),
         }
 
     @classmethod
