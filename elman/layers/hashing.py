@@ -1,6 +1,6 @@
 """Hash parts of words into a table: character n-grams, prefixes and suffixes.
 
-Words come as symbols (N, L), as `text/word_list.py: spell` gives them: begin, bytes, end, padding.
+Words come as symbols (N, L), as `text/spelling.py: spell` gives them: begin, bytes, end, padding.
 The hash of a part does not depend on its position; different parts sometimes collide. Upper and
 lower case of ASCII letters are the same.
 """
@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import torch
 
-from elman.text.word_list import BEGIN, END
+from elman.text.spelling import BEGIN, END
 
 _UPPER = ord("A") + 1, ord("Z") + 1  # symbols are bytes plus one
 _TO_LOWER = ord("a") - ord("A")
+_CAPITALS, _SMALLS, _DIGITS = (65, 90), (97, 122), (48, 57)  # bytes
 _FACTOR = 0x5BD1E995
 _MIX = -0x61C8864680B583EB  # 2^64 over the golden ratio; products wrap around
 
@@ -65,3 +66,17 @@ def affixes(spelled: torch.Tensor, longest: int) -> tuple[torch.Tensor, torch.Te
         ]
         real += [lengths >= size] * 2
     return torch.stack(found, 1), torch.stack(real, 1)
+
+
+def shapes(spelled: torch.Tensor) -> torch.Tensor:
+    """A number for the shape of each word: the kind of its first character, and which kinds occur:
+    capital and small letters, digits and other marks, (N,).
+    """
+    kinds = torch.stack([_within(spelled, *kind) for kind in (_CAPITALS, _SMALLS, _DIGITS)], 2)
+    marks = (spelled > 0) & (spelled < BEGIN) & ~kinds.any(2)
+    found = torch.cat([kinds.any(1), kinds[:, 1], marks.any(1, keepdim=True)], 1)  # (N, 7)
+    return (found * 2 ** torch.arange(7, device=spelled.device)).sum(1)
+
+
+def _within(spelled: torch.Tensor, first: int, last: int) -> torch.Tensor:
+    return (spelled > first) & (spelled <= last + 1)  # symbols are bytes plus one

@@ -3,7 +3,7 @@
 import pytest
 
 from elman.tasks.classification.reader import is_tokenized, split_text
-from elman.text.raw_words import split_raw
+from elman.text.splitting import split_raw
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,86 @@
+"""Trace portable models as ONNX graphs, make them smaller, and save them.
+
+Takes a module of torch with an example of its inputs, gives an ONNX model; called by the files that
+know the inputs of each kind of model.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from elman.atomic import replacing
+from elman.errors import InputError
+
+ROWS = 2  # of an example: with one row, the exporter would freeze the size of the batch
+
+
+def trace(model: nn.Module, example: Any, sizes: Any, given: list[str], found: list[str]) -> Any:
+    """A module as an ONNX model; `sizes` names the dimensions that may change."""
+    import onnx
+
+    with quiet(), torch.no_grad():
+        program = torch.onnx.export(
+            model.eval(),
+            example,
+            dynamo=True,
+            input_names=given,
+            output_names=found,
+            dynamic_shapes=sizes,
+            verbose=False,
+        )
+    assert program is not None
+    return onnx.load_from_string(program.model_proto.SerializeToString())
+
+
+def quantise(model: Any) -> Any:
+    """The model with 8-bit weights; its sums are computed as in float32.
+
+    The weights use 7 of the 8 bits: processors with AVX2 but without VNNI add two products in 16
+    bits, and larger ones saturate.
+    """
+    import onnx
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    with quiet(), tempfile.TemporaryDirectory() as folder:
+        before, after = Path(folder, "float.onnx"), Path(folder, "int8.onnx")
+        onnx.save(model, before)
+        quantize_dynamic(
+            before, after, weight_type=QuantType.QInt8, per_channel=True, reduce_range=True
+        )
+        return onnx.load(after)
+
+
+def save(model: Any, metadata: Mapping[str, str], path: Path) -> None:
+    """Check a graph and write it with its metadata."""
+    import onnx
+
+    onnx.helper.set_model_props(model, dict(metadata))
+    onnx.checker.check_model(model)
+    try:
+        path.parent.mkdir(exist_ok=True)
+        with replacing(path) as temporary:
+            onnx.save(model, temporary)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Hide the advice of exporter and quantiser, which is not for users of elman."""
+    disabled = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(disabled)
