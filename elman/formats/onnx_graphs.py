@@ -14,7 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import onnx
 import torch
+from onnx import helper
+from onnxruntime.quantization import QuantType, quantize_dynamic
 from torch import nn
 
 from elman.atomic import replacing
@@ -25,8 +28,6 @@ ROWS = 2  # of an example: with one row, the exporter would freeze the size of t
 
 def trace(model: nn.Module, example: Any, sizes: Any, given: list[str], found: list[str]) -> Any:
     """A module as an ONNX model; `sizes` names the dimensions that may change."""
-    import onnx
-
     with quiet(), torch.no_grad():
         program = torch.onnx.export(
             model.eval(),
@@ -47,9 +48,6 @@ def quantise(model: Any) -> Any:
     The weights use 7 of the 8 bits: processors with AVX2 but without VNNI add two products in 16
     bits, and larger ones saturate.
     """
-    import onnx
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
     with quiet(), tempfile.TemporaryDirectory() as folder:
         before, after = Path(folder, "float.onnx"), Path(folder, "int8.onnx")
         onnx.save(model, before)
@@ -61,9 +59,7 @@ def quantise(model: Any) -> Any:
 
 def save(model: Any, metadata: Mapping[str, str], path: Path) -> None:
     """Check a graph and write it with its metadata."""
-    import onnx
-
-    onnx.helper.set_model_props(model, dict(metadata))
+    helper.set_model_props(model, dict(metadata))
     onnx.checker.check_model(model)
     try:
         path.parent.mkdir(exist_ok=True)

@@ -17,6 +17,7 @@ import json
 from typing import Any
 
 import torch
+from onnx import TensorProto, helper
 from torch import nn
 
 from elman.formats.onnx_graphs import ROWS, quantise, trace
@@ -64,8 +65,6 @@ def state_names(network: Any) -> list[str]:
 
 def over_time(step: Any, network: Any) -> Any:
     """The graph of whole lines: the step in an ONNX `Scan`; x, x_lens → nll."""
-    from onnx import TensorProto, helper
-
     names = state_names(network)
     body = helper.make_graph(
         [
@@ -121,8 +120,6 @@ def over_time(step: Any, network: Any) -> Any:
 
 def _lines(eos_id: int) -> list[Any]:
     """Nodes: x and x_lens to what is read, what comes next, and where it counts, (N, L + 1)."""
-    from onnx import TensorProto, helper
-
     make = helper.make_node
     return [
         make("Shape", ["x"], ["shape"]),
@@ -145,8 +142,6 @@ def _lines(eos_id: int) -> list[Any]:
 
 def _first_states(network: Any, names: list[str]) -> tuple[list[Any], list[str]]:
     """Nodes that make the first state, and the names of their results."""
-    from onnx import TensorProto, helper
-
     nodes, first = [], []
     for name, tensor in zip(names, network.begin(1), strict=True):
         kind = TensorProto.FLOAT if tensor.is_floating_point() else TensorProto.INT64
@@ -164,8 +159,6 @@ def _first_states(network: Any, names: list[str]) -> tuple[list[Any], list[str]]
 
 
 def _constants() -> list[Any]:
-    from onnx import TensorProto, helper
-
     whole = TensorProto.INT64
     return [
         helper.make_tensor("one", whole, [1], [1]),
@@ -177,8 +170,6 @@ def _constants() -> list[Any]:
 
 
 def _value(value: float, kind: Any) -> Any:
-    from onnx import helper
-
     return helper.make_tensor("value", kind, [1], [value])
 
 

@@ -53,9 +53,7 @@ class WithSource:
         for now in ids.unbind(1):
             ended = (now == EOS)[:, None]
             state = {name: torch.where(ended, self.first[name], state[name]) for name in state}
-            log_probs, state, _ = self.network.step(
-                now, state, self.memory, self.real, self.copied
-            )
+            log_probs, state, _ = self.network.step(now, state, self.memory, self.real, self.copied)
             found.append(log_probs)
         return torch.stack(found, dim=1), state
 
