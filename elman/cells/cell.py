@@ -15,16 +15,21 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import torch
 
-if TYPE_CHECKING:
-    from elman.cells.engine import Run
-
-
 Weights = Mapping[str, torch.Tensor]
 States = tuple[torch.Tensor, ...]  # each (B, size); the first is the output
+
+
+@dataclass
+class Run:
+    """The result of running a cell over time."""
+
+    outputs: torch.Tensor  # (B, T, size)
+    state: States  # after the last step (of each row, where lengths are given)
+    trace: dict[str, torch.Tensor] | None = None  # name to (B, T, size)
 
 
 @dataclass(frozen=True)
