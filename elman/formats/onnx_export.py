@@ -52,9 +52,12 @@ def write(run: Any, path: Path) -> Exported:
     made = _graphs(run.model, run)
     for name, graph in made.graphs.items():
         save(graph, made.metadata, path / f"{name}.onnx")
-    for name, text in made.texts.items():
-        with replacing(path / name) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+    try:
+        for name, text in made.texts.items():
+            with replacing(path / name) as temporary:
+                temporary.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
     names = sorted(f"{name}.onnx" for name in made.graphs)
     return Exported(", ".join(names), {"files": names})
 

@@ -39,7 +39,18 @@ def trace(model: nn.Module, example: Any, sizes: Any, given: list[str], found: l
             verbose=False,
         )
     assert program is not None
-    return onnx.load_from_string(program.model_proto.SerializeToString())
+    found = onnx.load_from_string(program.model_proto.SerializeToString())
+    _forget_shapes(found.graph)
+    return found
+
+
+def _forget_shapes(graph: Any) -> None:
+    """Leave out the shapes inside a graph: loops may use one name for values of two shapes."""
+    del graph.value_info[:]
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                _forget_shapes(attribute.g)
 
 
 def quantise(model: Any) -> Any:

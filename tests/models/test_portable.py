@@ -6,12 +6,14 @@ is left out silently.
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from translators import one_source
 
 from elman.errors import InputError
 from elman.formats.portable_settings import to_portable
+from elman.models import MODELS
 from elman.models.contract import LanguageModel
 
 EOS = 0
@@ -105,3 +107,30 @@ def test_padding_before_a_text_changes_nothing(trained_model: LanguageModel) -> 
         beside, _ = portable.read(padded, portable.begin(3), real)
         expected, found = portable.scores(alone), portable.scores(beside)[:, 4:]
     torch.testing.assert_close(found, expected, atol=1e-6, rtol=1e-6)
+
+
+class OverTime(torch.nn.Module):
+    """Log probabilities of every next token of rows."""
+
+    def __init__(self, network: Any) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        hidden, _ = self.network.read(ids, self.network.begin(ids.shape[0]))
+        return self.network.scores(hidden).log_softmax(-1)
+
+
+@pytest.mark.parametrize("settings", [{}, {"cell": "gru", "context": "line", "num_layers": 2}])
+def test_torch_exports_any_batch_and_time(settings: dict[str, Any]) -> None:
+    torch.manual_seed(1)
+    cls = MODELS.choose("recurrent")
+    config = cls.config_class(embedding_size=6, hidden_size=6, **settings)
+    words = [str(number) for number in range(9)]
+    text = np.random.default_rng(5).integers(0, 9, 100)
+    model = OverTime(to_portable(cls.build(config, text, words, EOS).eval()))
+    sizes = ({0: torch.export.Dim("N"), 1: torch.export.Dim("T")},)
+    with torch.no_grad():
+        program = torch.export.export(model, (ids()[:2, :5],), dynamic_shapes=sizes)
+        for rows in (ids(), ids()[:1, :1], ids().repeat(4, 9)):
+            torch.testing.assert_close(program.module()(rows), model(rows))

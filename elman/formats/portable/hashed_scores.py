@@ -34,9 +34,9 @@ class NgramScores(nn.Module):
         known = real & (words != 0)
         numbers = [
             combine(words.unsqueeze(2), _WORD),
-            combine(torch.stack([words[:, :-1], words[:, 1:]], dim=2), _PAIR),
+            combine(torch.stack([_before(words), words], dim=2), _PAIR),
         ]
-        there = [known, known[:, 1:] & known[:, :-1]]
+        there = [known, known & _before(known)]
         for width in _CHARACTERS:
             ngrams, whole = character_ngrams(spelled.flatten(0, 1), width)
             numbers.append(ngrams.view(*words.shape, -1).flatten(1))
@@ -71,6 +71,11 @@ class TagScores(nn.Module):
         values = (torch.cat(there, dim=2) & real.unsqueeze(2)).to(self.vectors.weight)
         scores = weighted_rows(self.vectors.weight, places.flatten(0, 1), values.flatten(0, 1))
         return scores.view(*words.shape, -1)
+
+
+def _before(values: torch.Tensor) -> torch.Tensor:
+    """The value before each place, (B, T); zero before the first."""
+    return torch.cat([torch.zeros_like(values[:, :1]), values[:, :-1]], dim=1)
 
 
 def _neighbours(values: torch.Tensor, kind: int) -> tuple[torch.Tensor, torch.Tensor]:
