@@ -32,6 +32,9 @@ class HighwayLayer(nn.Module):
 class ElmoCharacters(nn.Module):
     """Vectors of words from filters over characters, highway layers and a projection."""
 
+    translation: torch.Tensor  # symbols of elman to those of ELMo
+    boundaries: torch.Tensor  # begin and end of sentence, spelled like words
+
     def __init__(self, settings: dict[str, Any]) -> None:
         super().__init__()
         self.widths, self.longest = settings["widths"], settings["longest"]

@@ -170,6 +170,8 @@ def attention_pooled(
 class Tagging(Sentences):
     """Log probabilities of the tags of every word: a softmax, or the marginals of a CRF."""
 
+    alike: torch.Tensor | None  # (learned tags, written tags): ones where both are the same tag
+
     def __init__(self, settings: dict[str, Any]) -> None:
         super().__init__(settings)
         tags = settings["labels"]
@@ -181,7 +183,6 @@ class Tagging(Sentences):
             self.between = nn.Parameter(torch.zeros(tags, tags))
             self.first = nn.Parameter(torch.zeros(tags))
             self.last = nn.Parameter(torch.zeros(tags))
-        # Tags that are written alike, as a matrix of ones and zeros.
         written = settings["written"]
         self.register_buffer("alike", torch.zeros(tags, written) if written else None)
 

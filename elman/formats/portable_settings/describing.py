@@ -24,8 +24,8 @@ _ALIKE = {"lstm-f": "lstm", "lstm-i": "lstm", "lstm-o": "lstm", "lstm-b": "lstm"
 def describe(model: Any) -> tuple[dict[str, Any], Weights]:
     """The settings of a model for `portable.families.build`, and its weights."""
     raise InputError(
-        f"the model {type(model).__name__} cannot be written in this format: it has no portable "
-        "form; elman list exports lists the formats"
+        f"the model {type(model).__name__} cannot be written in this format: its equations are not "
+        "among the portable ones; elman list exports lists the formats"
     )
 
 

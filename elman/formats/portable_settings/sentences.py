@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -28,6 +28,7 @@ from elman.models.answerer import Answerer
 from elman.models.bidirectional import BidirectionalModel
 from elman.models.classifier import Classifier
 from elman.models.tagger import Tagger
+from elman.models.word2vec import Word2Vec
 
 _PORTABLE_SPELLINGS = ("cnn", "affixes", "rnn")
 
@@ -110,7 +111,7 @@ def _(model: BidirectionalModel) -> tuple[dict[str, Any], Weights]:
             "projection": config.projection,
         },
         "readers": [
-            [direction_settings(layer, "lstm") for layer in reader.stack]
+            [direction_settings(layer, "lstm") for layer in cast("Any", reader).stack]
             for reader in model.readers
         ],
     }
@@ -121,6 +122,14 @@ def _(model: BidirectionalModel) -> tuple[dict[str, Any], Weights]:
     weights["characters.translation"] = characters.translation.clone()
     weights["characters.boundaries"] = marks
     return settings, weights
+
+
+@describe.register
+def _(model: Word2Vec) -> tuple[dict[str, Any], Weights]:
+    raise InputError(
+        "word2vec is a table of vectors, not a network that reads text; use: elman export RUN "
+        "--to vectors FILE"
+    )
 
 
 def _encoder(encoder: SentenceEncoder) -> tuple[dict[str, Any], Weights]:
