@@ -1,6 +1,6 @@
 """Exported runs of tasks beside elman: do they agree?
 
-    python benchmarks/exchange_tasks.py [FOLDER]
+    python benchmarks/exchange_tasks.py [FOLDER [MODEL …]]
 
 Trains small models with the default features of their recipes on drawn data, exports each in every
 format, and prints the largest difference: of a probability for classifiers and taggers, of a log
@@ -25,8 +25,8 @@ import elman
 from elman.batches.featured import IndexedMatches
 from elman.text.splitting import split_raw
 
-TEXTS, SOURCES = 200, 100
-FEW = ["training.epochs=1", "training.min_steps=30", "training.min_batches=1"]
+TEXTS, SOURCES = 100, 100
+FEW = ["training.epochs=1", "training.min_steps=10", "training.min_batches=1"]
 NOUNS, VERBS = ("Ann", "Bobson", "the cat", "a film", "Zoë"), ("sees", "hears", "isn't", "likes")
 TYPED = ["It's a film, isn't it?", "Nobody knows 漢字 or Zoë’s cat!", "cat " * 250, "x" * 80]
 
@@ -44,7 +44,7 @@ def drawn_texts(count: int, seed: int) -> list[str]:
 
 def write_labelled(folder: Path) -> None:
     for seed, split in enumerate(("train", "valid")):
-        lines = [f"{text}\t{'cat' in text}\n" for text in drawn_texts(300, seed)]
+        lines = [f"{text}\t{'cat' in text}\n" for text in drawn_texts(150, seed)]
         (folder / f"{split}.tsv").write_text("".join(lines))
 
 
@@ -52,14 +52,14 @@ def write_tagged(folder: Path) -> None:
     for seed, split in enumerate(("train", "valid")):
         blocks = [
             "\n".join(f"{word} {'B-PER' if word[0].isupper() else 'O'}" for word in text.split())
-            for text in drawn_texts(300, seed)
+            for text in drawn_texts(150, seed)
         ]
         (folder / f"{split}.txt").write_text("\n\n".join(blocks) + "\n")
 
 
 def write_lines(folder: Path) -> None:
     for seed, split in enumerate(("train", "valid")):
-        (folder / f"{split}.txt").write_text("\n".join(drawn_texts(300, seed)) + "\n")
+        (folder / f"{split}.txt").write_text("\n".join(drawn_texts(150, seed)) + "\n")
 
 
 def write_questions(folder: Path) -> None:
@@ -240,7 +240,8 @@ def main() -> None:
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)
     place = Path(sys.argv[1] if sys.argv[1:] else tempfile.mkdtemp())
-    for name, (write, recipe, settings, compare) in RUNS.items():
+    for name in sys.argv[2:] or RUNS:
+        write, recipe, settings, compare = RUNS[name]
         folder = place / name
         data = "reverse:lines=2000,longest=8,symbols=12"
         if write is not None:

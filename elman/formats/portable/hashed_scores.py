@@ -32,15 +32,16 @@ class NgramScores(nn.Module):
     ) -> torch.Tensor:
         """(B, K)."""
         known = real & (words != 0)
+        before = nn.functional.pad(words * known, (1, 0))[:, : words.shape[1]]
         numbers = [
             combine(words.unsqueeze(2), _WORD),
-            combine(torch.stack([_before(words), words], dim=2), _PAIR),
+            combine(torch.stack([before, words], dim=2), _PAIR),
         ]
-        there = [known, known & _before(known)]
+        there = [known, known & (before != 0)]
         for width in _CHARACTERS:
-            ngrams, whole = character_ngrams(spelled.flatten(0, 1), width)
-            numbers.append(ngrams.view(*words.shape, -1).flatten(1))
-            there.append((whole.view(*words.shape, -1) & real.unsqueeze(2)).flatten(1))
+            ngrams, whole = character_ngrams(spelled, width)
+            numbers.append(ngrams.flatten(1))
+            there.append((whole & real.unsqueeze(2)).flatten(1))
         places = into_table(torch.cat(numbers, dim=1), self.vectors.num_embeddings)
         values = self.idf[places] * torch.cat(there, dim=1)
         values = values / values.square().sum(1, keepdim=True).sqrt().clamp(min=1e-6)
@@ -58,24 +59,15 @@ class TagScores(nn.Module):
         self, words: torch.Tensor, real: torch.Tensor, spelled: torch.Tensor
     ) -> torch.Tensor:
         """(B, T, K)."""
-        each = spelled.flatten(0, 1)
-        parts, exist = affixes(each, 4)
-        shape = shapes(each).view(words.shape)
-        found = [parts.view(*words.shape, -1)]
-        there = [exist.view(*words.shape, -1)]
-        for values, kind in ((words, _WORDS), (shape, _SHAPES)):
+        parts, exist = affixes(spelled, 4)
+        found, there = [parts], [exist]
+        for values, kind in ((words, _WORDS), (shapes(spelled), _SHAPES)):
             around, known = _neighbours(values.masked_fill(~real, _EDGE), kind)
             found.append(around)
             there.append(known)
         places = into_table(torch.cat(found, dim=2), self.vectors.num_embeddings)
         values = (torch.cat(there, dim=2) & real.unsqueeze(2)).to(self.vectors.weight)
-        scores = weighted_rows(self.vectors.weight, places.flatten(0, 1), values.flatten(0, 1))
-        return scores.view(*words.shape, -1)
-
-
-def _before(values: torch.Tensor) -> torch.Tensor:
-    """The value before each place, (B, T); zero before the first."""
-    return torch.cat([torch.zeros_like(values[:, :1]), values[:, :-1]], dim=1)
+        return weighted_rows(self.vectors.weight, places, values)
 
 
 def _neighbours(values: torch.Tensor, kind: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -93,7 +85,10 @@ def _neighbours(values: torch.Tensor, kind: int) -> tuple[torch.Tensor, torch.Te
 
 
 def weighted_rows(table: torch.Tensor, places: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """Sums (N, K) of the rows (N, F) of a table, each times its value."""
+    """Sums (…, K) of the rows (…, F) of a table, each times its value."""
     if is_exporting():
-        return (values.unsqueeze(1) @ table[places]).squeeze(1)
-    return nn.functional.embedding_bag(places, table, per_sample_weights=values, mode="sum")
+        return (values.unsqueeze(-2) @ table[places]).squeeze(-2)
+    sums = nn.functional.embedding_bag(
+        places.flatten(0, -2), table, per_sample_weights=values.flatten(0, -2), mode="sum"
+    )
+    return sums.view(*places.shape[:-1], -1)
