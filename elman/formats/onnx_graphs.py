@@ -40,17 +40,32 @@ def trace(model: nn.Module, example: Any, sizes: Any, given: list[str], found: l
         )
     assert program is not None
     found = onnx.load_from_string(program.model_proto.SerializeToString())
-    _forget_shapes(found.graph)
+    _tidy(found.graph)
     return found
 
 
-def _forget_shapes(graph: Any) -> None:
-    """Leave out the shapes inside a graph: loops may use one name for values of two shapes."""
+def _tidy(graph: Any) -> None:
+    """Leave out shapes, as loops may use one name for values of two shapes, and unused numbers."""
     del graph.value_info[:]
-    for node in graph.node:
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                _forget_shapes(attribute.g)
+    for inner in _inner_graphs(graph):
+        _tidy(inner)
+    used = _used(graph)
+    kept = [number for number in graph.initializer if number.name in used]
+    del graph.initializer[:]
+    graph.initializer.extend(kept)
+
+
+def _inner_graphs(graph: Any) -> list[Any]:
+    """The bodies of the loops of a graph."""
+    attributes = [attribute for node in graph.node for attribute in node.attribute]
+    return [attribute.g for attribute in attributes if attribute.HasField("g")]
+
+
+def _used(graph: Any) -> set[str]:
+    """The names that a graph and those inside it read."""
+    names = {name for node in graph.node for name in node.input}
+    names |= {value.name for value in graph.output}
+    return names.union(*map(_used, _inner_graphs(graph)))
 
 
 def quantise(model: Any) -> Any:

@@ -27,7 +27,7 @@ def shortened(characters: torch.Tensor) -> torch.Tensor:
     if is_exporting():
         return nn.functional.pad(characters, (0, 5))  # as wide as the widest n-gram
     used = int((characters != 0).sum(2).max()) if characters.numel() else 0
-    return characters[:, :, : max(used, 1)]
+    return characters[:, :, : max(used, 2)]
 
 
 class CharacterFilters(nn.Module):
