@@ -39,9 +39,9 @@ def trace(model: nn.Module, example: Any, sizes: Any, given: list[str], found: l
             verbose=False,
         )
     assert program is not None
-    found = onnx.load_from_string(program.model_proto.SerializeToString())
-    _tidy(found.graph)
-    return found
+    graph = onnx.load_from_string(program.model_proto.SerializeToString())
+    _tidy(graph.graph)
+    return graph
 
 
 def _tidy(graph: Any) -> None:
