@@ -152,7 +152,7 @@ class TorchGRU(Cell):
         self.products = {
             # W feeds only the two gates; the input part of the candidate must stay separate from
             # its recurrent part, because the reset gate multiplies only the latter.
-            "gates": Product(3 * hidden_size, 2 * hidden_size, hidden_size),
+            "gates": Product(3 * hidden_size, 2 * hidden_size, hidden_size, partial=True),
             "candidate": Product(hidden_size, hidden_size, 0),
         }
 
