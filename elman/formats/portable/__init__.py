@@ -1,9 +1,9 @@
 """Models in plain torch: every cell by its equations, without the rest of elman.
 
-Built from plain settings (the package `portable_settings` makes them) and loaded with the weights of a run.
-`joining.py` joins these files into the modelling file of a Hugging Face folder, and ONNX graphs are
-traced from them. So they import nothing but torch and files that are joined too, no two of them
-define the same name, and gradients come from autograd.
+Built from plain settings (the package `portable_settings` makes them) and loaded with the weights
+of a run. `joining.py` joins these files into the modelling file of a Hugging Face folder, and ONNX
+graphs are traced from them. So they import nothing but torch and files that are joined too, no two
+of them define the same name, and gradients come from autograd.
 
     cells.py              the equations of every cell
     layers.py             cells over time, stacks of them
