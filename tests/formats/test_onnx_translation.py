@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 from pairs import train_translator, write_captions, write_parallel
 
-import elman
-
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of the exporter are not ours
 SMALL = ["model.hidden_size=12", "model.embedding_size=8", "training.epochs=1"]
 VARIANTS = {
@@ -109,8 +107,7 @@ def test_other_models_write_the_same(name: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_sources_that_are_vectors(tmp_path: Path) -> None:
     data = write_captions(tmp_path / "data")
-    small = [*SMALL, "training.min_steps=0", "training.min_batches=1"]
-    run = elman.train("captioner", data=str(data), overrides=small)
+    run = train_translator(data, None, *SMALL, "text.source=npz", "text.target=txt")
     drawn = np.random.default_rng(0)
     grids = [drawn.integers(0, 2, (drawn.integers(2, 5), 2)) for _ in range(20)]
     check_greedy(run, tmp_path, [grid.astype(np.float32) for grid in grids])
