@@ -18,7 +18,8 @@ import numpy as np
 import torch
 
 from elman.batches.buckets import Buckets
-from elman.text.word_list import WordList, spell
+from elman.text.spelling import spell
+from elman.text.word_list import WordList
 
 LONGEST = 50  # bytes of a word that the model sees
 

@@ -25,7 +25,7 @@ from elman.evaluation.pair_accuracy import ANY, DIFFERING, EXCLUSIONS, Judgement
 from elman.evaluation.prefix_tree import score_lines
 from elman.models.contract import LanguageModel
 from elman.text.minimal_pairs import MinimalPair, Place
-from elman.text.raw_words import find_words
+from elman.text.splitting import find_words
 from elman.text.tokenizer import Tokenizer
 
 

@@ -83,13 +83,13 @@ EXPORTS = {
         needs=("model.predict", "tokenizer.tokens"),
     ),
     "huggingface": ExportFormat(
-        "a folder for transformers: language models, classifiers, taggers",
+        "a folder for transformers: language models, classifiers, taggers, ELMo",
         "elman.formats.huggingface:write",
         needs=("model",),
         folder=True,
     ),
     "onnx": ExportFormat(
-        "ONNX graphs: one step and whole lines of a language model, labels of a text or its words",
+        "ONNX graphs of language models, classifiers, taggers, ELMo, translation and answers",
         "elman.formats.onnx_export:write",
         needs=("model",),
         folder=True,

@@ -2,7 +2,8 @@
 
     config.json               the settings of the network, and `auto_map`
     model.safetensors         the weights
-    modeling_elman.py         `portable.py`, `portable_sentences.py` and `huggingface_model.py`
+    modeling_elman.py         the portable models and `huggingface_model.py`
+    tokenization_elman.py     of models over words: `portable/words.py` and `huggingface_words.py`
     tokenizer.json            the tokenizer; tokenizer_config.json names its special tokens
     generation_config.json    when `generate` stops
     README.md                 the model card: data, measures, how to load it
@@ -14,9 +15,8 @@ last; other files in the folder stay.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import singledispatch
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +29,41 @@ from elman.errors import InputError
 from elman.formats import Exported
 from elman.formats.huggingface_tokenizer import BOUNDARY, to_library, words_to_library
 from elman.formats.model_card import model_card
+from elman.formats.portable.joining import READING, join_modules
 from elman.formats.portable_settings import describe
+from elman.formats.portable_settings.words import describe_labelled, word_settings
+from elman.models.answerer import Answerer
+from elman.models.bidirectional import BidirectionalModel
 from elman.models.classifier import Classifier
+from elman.models.encoder_decoder import EncoderDecoder
 from elman.models.tagger import Tagger
+from elman.text.tokenizer import UNKNOWN
 from elman.version import __version__
 
 _MODULE = "modeling_elman"
-_PARTS = ("portable", "portable_sentences", "huggingface_model")
+_MODELLING = (
+    "elman.text.spelling",
+    "elman.layers.hashing",
+    *(
+        f"elman.formats.portable.{name}"
+        for name in (
+            "cells",
+            "layers",
+            "outputs",
+            "language_models",
+            "ngram_model",
+            "spelling",
+            "hashed_scores",
+            "bidirectional",
+            "sentences",
+            "answering",
+            "encoder_decoder",
+            "families",
+        )
+    ),
+    "elman.formats.huggingface_model",
+)
+_TOKENIZATION = "tokenization_elman"
 
 
 @dataclass(frozen=True)
@@ -49,6 +77,7 @@ class Folder:
     name: str  # the class of the modelling file
     config: dict[str, Any]  # further entries of config.json
     generation: dict[str, Any] | None = None
+    words: dict[str, Any] = field(default_factory=dict)  # of models over words: how they read text
 
 
 def write(run: Any, path: Path) -> Exported:
@@ -73,18 +102,10 @@ def write(run: Any, path: Path) -> Exported:
         "elman_version": __version__,
         **folder.config,
     }
-    special = dict.fromkeys(("bos_token", "eos_token", "pad_token"), BOUNDARY)
     texts = {
         f"{_MODULE}.py": modelling_file(),
         "tokenizer.json": folder.tokenizer.to_str(pretty=True),
-        "tokenizer_config.json": _json(
-            {
-                "tokenizer_class": "PreTrainedTokenizerFast",
-                "clean_up_tokenization_spaces": False,
-                "model_max_length": 10**9,  # a state has no longest text
-                **special,
-            }
-        ),
+        **_tokenizer_files(folder),
         "README.md": model_card(run, folder.automatic),
         "config.json": _json(config),
     }
@@ -119,21 +140,81 @@ def _folder(model: Any, run: Any) -> Folder:
 @_folder.register
 def _(model: Classifier, run: Any) -> Folder:
     kind = "multi_label" if model.several else "single_label"
-    config = {**_labels(run.task.labels), "problem_type": f"{kind}_classification"}
-    return _sentences(run, "AutoModelForSequenceClassification", config)
+    further = {"problem_type": f"{kind}_classification"}
+    return _labelled(run, "AutoModelForSequenceClassification", further)
 
 
 @_folder.register
 def _(model: Tagger, run: Any) -> Folder:
-    return _sentences(run, "AutoModelForTokenClassification", _labels(run.task.tags))
+    return _labelled(run, "AutoModelForTokenClassification", {})
 
 
-def _sentences(run: Any, automatic: str, config: dict[str, Any]) -> Folder:
-    settings, weights = describe(run.model)
-    settings["temperature"] = run.temperature
-    name = automatic.replace("AutoModel", "Elman")
+def _labelled(run: Any, automatic: str, further: dict[str, Any]) -> Folder:
+    settings, weights, labels = describe_labelled(run)
+    return _over_words(run, settings, weights, automatic, {**_labels(labels), **further})
+
+
+@_folder.register
+def _(model: BidirectionalModel, run: Any) -> Folder:
+    settings, weights = describe(model)
+    settings["vocabulary_size"] = len(run.task.words)
+    return _over_words(run, settings, weights, "AutoModel", {"output_hidden_states": True})
+
+
+def _over_words(
+    run: Any,
+    settings: dict[str, Any],
+    weights: dict[str, torch.Tensor],
+    automatic: str,
+    config: dict[str, Any],
+) -> Folder:
+    """A model over words, with a tokenizer of its own."""
+    name = automatic.replace("AutoModel", "ElmanModel" if automatic == "AutoModel" else "Elman")
     tokenizer = words_to_library(run.task.words)
-    return Folder(settings, weights, tokenizer, automatic, name, config)
+    words = word_settings(run.task)
+    return Folder(settings, weights, tokenizer, automatic, name, config, words=words)
+
+
+@_folder.register
+def _(model: EncoderDecoder, run: Any) -> Folder:
+    raise InputError(
+        f"{run.name}: an encoder–decoder cannot be written for transformers: a folder has one "
+        "tokenizer, and this model reads two texts; use: elman export RUN --to onnx FOLDER"
+    )
+
+
+@_folder.register
+def _(model: Answerer, run: Any) -> Folder:
+    raise InputError(
+        f"{run.name}: a model that answers questions cannot be written for transformers: it marks "
+        "words of the passage that the question has; use: elman export RUN --to onnx FOLDER"
+    )
+
+
+def _tokenizer_files(folder: Folder) -> dict[str, str]:
+    """tokenizer_config.json; of models over words also the code of the tokenizer."""
+    settings: dict[str, Any] = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "clean_up_tokenization_spaces": False,
+        "model_max_length": 10**9,  # a state has no longest text
+        **dict.fromkeys(("bos_token", "eos_token", "pad_token"), BOUNDARY),
+    }
+    if not folder.words:
+        return {"tokenizer_config.json": _json(settings)}
+    names = ["input_ids", "attention_mask"]
+    names += ["characters"] if folder.settings["reads_characters"] else []
+    names += ["token_type_ids"] if folder.settings.get("texts") == 2 else []
+    settings |= {
+        "tokenizer_class": "ElmanTokenizer",
+        "auto_map": {"AutoTokenizer": [None, f"{_TOKENIZATION}.ElmanTokenizer"]},
+        "model_input_names": names,
+        "unk_token": UNKNOWN,
+        "elman_words": folder.words,
+    }
+    return {
+        f"{_TOKENIZATION}.py": tokenization_file(),
+        "tokenizer_config.json": _json(settings),
+    }
 
 
 def _labels(names: list[str]) -> dict[str, Any]:
@@ -159,19 +240,15 @@ def write_folder(path: Path, weights: dict[str, torch.Tensor], texts: dict[str, 
 
 def modelling_file() -> str:
     """The classes for transformers and the networks below them, as one file without elman."""
-    future = "from __future__ import annotations\n"
-    parts = [
-        '"""A model trained with elman, for transformers: needs torch, not elman."""\n\n',
-        future,
-    ]
-    for name in _PARTS:
-        text = files("elman.formats").joinpath(f"{name}.py").read_text(encoding="utf-8")
-        lines = text.partition(future)[2].splitlines(keepends=True)
-        own = "".join(line for line in lines if not line.startswith("from elman"))
-        for other in _PARTS:
-            own = own.replace(f"{other}.", "")
-        parts.append(own)
-    return "".join(parts)
+    about = "A model trained with elman, for transformers: needs torch, not elman."
+    return join_modules(about, _MODELLING)
+
+
+def tokenization_file() -> str:
+    """The tokenizer of models over words, as one file without elman."""
+    about = "The tokenizer of a model trained with elman, for transformers: needs no elman."
+    modules = [*READING, "elman.formats.huggingface_words"]
+    return join_modules(about, modules, {"UNKNOWN": UNKNOWN})
 
 
 def _hidden_size(settings: dict[str, Any]) -> int:

@@ -1,7 +1,7 @@
 """The classes of a Hugging Face folder: configuration and models for transformers.
 
-`huggingface.py` writes this file and `portable.py` as one modelling file, so it needs torch and
-transformers only. The state of the network is the cache of `generate`.
+`huggingface.py` writes this file and the portable models as one modelling file, so it needs torch
+and transformers only. The state of the network is the cache of `generate`.
 
 A text begins after a line end. So a new row has read `<eos>`; if its first token is `<eos>`, that
 one counts. With and without a first `<eos>`, the probabilities are those of elman. The id after the
@@ -15,12 +15,13 @@ from typing import Any
 import torch
 from transformers import GenerationMixin, PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import (
+    BaseModelOutput,
     CausalLMOutputWithPast,
     SequenceClassifierOutput,
     TokenClassifierOutput,
 )
 
-from elman.formats import portable, portable_sentences
+from elman.formats.portable.families import build
 
 
 class ElmanConfig(PreTrainedConfig):
@@ -67,7 +68,7 @@ class ElmanForCausalLM(PreTrainedModel, GenerationMixin):
 
     def __init__(self, config: ElmanConfig) -> None:
         super().__init__(config)
-        self.network = portable.build(config.network)
+        self.network = build(config.network)
         self.post_init()
 
     def _init_weights(self, module: torch.nn.Module) -> None:
@@ -155,8 +156,8 @@ def _ends_in_padding(real: torch.Tensor) -> bool:
     return bool((real[:, 1:] <= real[:, :-1]).all())
 
 
-class _OfSentences(PreTrainedModel):
-    """The common part of classifiers and taggers."""
+class ElmanOfWords(PreTrainedModel):
+    """The common part of models over words and their characters."""
 
     config_class = ElmanConfig
     config: ElmanConfig
@@ -164,36 +165,46 @@ class _OfSentences(PreTrainedModel):
 
     def __init__(self, config: ElmanConfig) -> None:
         super().__init__(config)
-        family = portable_sentences.SENTENCE_FAMILIES[config.network["family"]]
-        self.network = family(config.network)
+        self.network = build(config.network)
         self.post_init()
 
     def _init_weights(self, module: torch.nn.Module) -> None:
         """Weights are always loaded."""
 
     def get_input_embeddings(self) -> Any:
-        return self.network.input
+        return getattr(self.network, "input", None)
 
-    def _logits(self, ids: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+    def _words(
+        self, ids: torch.Tensor, mask: torch.Tensor | None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """The ids, and which of them are words; padding has the id after the vocabulary."""
         real = torch.ones_like(ids, dtype=torch.bool) if mask is None else mask.bool()
         padding = ids >= self.network.vocabulary_size
-        logits: torch.Tensor = self.network(ids.masked_fill(padding, 0), real & ~padding)
-        return logits
+        return ids.masked_fill(padding, 0), real & ~padding
 
 
-class ElmanForSequenceClassification(_OfSentences):
+class ElmanForSequenceClassification(ElmanOfWords):
     """A classifier of elman: the softmax (or sigmoids) of the logits are its probabilities."""
 
     def forward(
         self,
         input_ids: torch.Tensor,
         attention_mask: torch.Tensor | None = None,
+        characters: torch.Tensor | None = None,
+        token_type_ids: torch.Tensor | None = None,
         labels: torch.Tensor | None = None,
         return_dict: bool | None = None,
         **ignored: Any,
     ) -> Any:
-        """Logits (B, K)."""
-        logits = self._logits(input_ids, attention_mask)
+        """Logits (B, K); `token_type_ids` (B, T): 1 for the words of the second text of a pair."""
+        ids, real = self._words(input_ids, attention_mask)
+        second = None if token_type_ids is None else token_type_ids.bool()
+        parts = (
+            [real] if self.network.texts == 1 or second is None else [real & second, real & ~second]
+        )
+        if not all(bool(part.any(1).all()) for part in parts):
+            raise ValueError("a text has no words; leave it out")
+        logits = self.network(ids, real, characters, second)
         loss = None
         if labels is not None and self.config.problem_type == "multi_label_classification":
             loss = torch.nn.functional.binary_cross_entropy_with_logits(logits, labels.float())
@@ -203,21 +214,53 @@ class ElmanForSequenceClassification(_OfSentences):
         return found if return_dict is not False else found.to_tuple()
 
 
-class ElmanForTokenClassification(_OfSentences):
+class ElmanForTokenClassification(ElmanOfWords):
     """A tagger of elman: the softmax of the logits are the probabilities of the tags."""
 
     def forward(
         self,
         input_ids: torch.Tensor,
         attention_mask: torch.Tensor | None = None,
+        characters: torch.Tensor | None = None,
         labels: torch.Tensor | None = None,
         return_dict: bool | None = None,
         **ignored: Any,
     ) -> Any:
         """Logits (B, T, K); the loss is that of each tag alone, also with a CRF."""
-        logits = self._logits(input_ids, attention_mask)
+        ids, real = self._words(input_ids, attention_mask)
+        if ids.shape[1]:
+            logits = self.network(ids, real, characters)
+        else:  # a text without words
+            logits = self.network.scores.weight.new_zeros(*ids.shape, self.config.num_labels)
         loss = None
         if labels is not None:
             loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten())
         found = TokenClassifierOutput(loss=loss, logits=logits)
+        return found if return_dict is not False else found.to_tuple()
+
+
+class ElmanModel(ElmanOfWords):
+    """A bidirectional language model of elman (ELMo): hidden vectors of words."""
+
+    def forward(
+        self,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor | None = None,
+        characters: torch.Tensor | None = None,
+        output_hidden_states: bool | None = None,
+        return_dict: bool | None = None,
+        **ignored: Any,
+    ) -> Any:
+        """`hidden_states`: every layer (B, T, size), that of the characters first."""
+        if characters is None:
+            raise ValueError(
+                "this model reads characters: pass `characters`, as its tokenizer does"
+            )
+        _, real = self._words(input_ids, attention_mask)
+        layers = self.network(real, characters).unbind(0)
+        wanted = output_hidden_states
+        if wanted is None:
+            wanted = self.config.output_hidden_states
+        states = layers if wanted else None
+        found = BaseModelOutput(last_hidden_state=layers[-1], hidden_states=states)
         return found if return_dict is not False else found.to_tuple()

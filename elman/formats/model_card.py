@@ -26,8 +26,8 @@ _NEWLINE = (
     "`<|endoftext|>` begins and pads texts; the model reads it as a newline and never predicts it."
 )
 _WORDS = (
-    "The tokenizer splits at white space. Give words and marks separated by spaces, as in the "
-    "training data."
+    "The tokenizer splits text into words as elman does; its code is in this folder. "
+    "Besides `input_ids` it gives the `characters` of the words to models that read them."
 )
 
 

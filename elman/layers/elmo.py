@@ -10,7 +10,7 @@ from torch import nn
 from elman.batches.sentences import Sentences
 from elman.errors import InputError
 from elman.layers.inputs import Highway
-from elman.text.word_list import BEGIN, END, NOTHING, SYMBOLS
+from elman.text.spelling import BEGIN, END, NOTHING, SYMBOLS
 
 ELMO_SYMBOLS = 262
 BEGIN_SENTENCE, END_SENTENCE, BEGIN_WORD, END_WORD, PADDING = 257, 258, 259, 260, 261

@@ -16,7 +16,7 @@ from elman.errors import InputError
 from elman.layers.dropout import embedding_dropout
 from elman.registry import Registry
 from elman.state import State
-from elman.text.word_list import NOTHING, SYMBOLS, spell
+from elman.text.spelling import NOTHING, SYMBOLS, spell
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from torch import nn
 from elman.batches.featured import FeaturedSentences
 from elman.batches.sentences import Sentences
 from elman.layers.dropout import dropout
-from elman.layers.hashing import affixes, combine, into_table
-from elman.layers.word_features import shapes
+from elman.layers.hashing import affixes, combine, into_table, shapes
 
 _LONGEST_AFFIX = 4  # bytes
 _REACH = 2  # words on each side

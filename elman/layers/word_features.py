@@ -25,12 +25,12 @@ from elman.batches.sentences import Sentences
 from elman.config import at_least
 from elman.errors import InputError
 from elman.layers.dropout import check_rate
-from elman.layers.hashing import affixes, into_table
+from elman.layers.hashing import affixes, into_table, shapes
 from elman.layers.inputs import fill_rows
 from elman.layers.poolings import LastState
 from elman.layers.stack import Stack, StackConfig
 from elman.registry import Registry
-from elman.text.word_list import BEGIN, SYMBOLS
+from elman.text.spelling import SYMBOLS
 
 
 class Spelling(nn.Module, ABC):
@@ -102,7 +102,6 @@ class RecurrentSpelling(Spelling):
 
 _LONGEST_AFFIX = 4  # bytes
 _AFFIXES = 1 << 14  # size of the hash table
-_CAPITAL, _SMALL, _DIGIT = (65, 90), (97, 122), (48, 57)  # bytes
 
 
 class Affixes(Filters):
@@ -125,20 +124,6 @@ class Affixes(Filters):
         real = torch.cat([real, real.new_ones(len(real), 1)], 1)
         vectors = self.affix_vectors(into_table(numbers, _AFFIXES)) * real.unsqueeze(2)
         return torch.cat([super().forward(spelled), vectors.sum(1)], 1)
-
-
-def shapes(spelled: torch.Tensor) -> torch.Tensor:
-    """A number for the shape of each word: the kind of its first character, and which kinds occur:
-    capital and small letters, digits and other marks, (N,).
-    """
-    kinds = torch.stack([_within(spelled, *kind) for kind in (_CAPITAL, _SMALL, _DIGIT)], 2)
-    marks = (spelled > 0) & (spelled < BEGIN) & ~kinds.any(2)
-    found = torch.cat([kinds.any(1), kinds[:, 1], marks.any(1, keepdim=True)], 1)  # (N, 7)
-    return (found * 2 ** torch.arange(7, device=spelled.device)).sum(1)
-
-
-def _within(spelled: torch.Tensor, first: int, last: int) -> torch.Tensor:
-    return (spelled > first) & (spelled <= last + 1)  # symbols are bytes plus one
 
 
 SPELLINGS = Registry(

@@ -166,6 +166,10 @@ class SentenceTask(ExampleTask):
         """How the training text splits typed text."""
         return CorpusForm(self.words.seen(), self.words.normalise, keeps_marks=True)
 
+    def splitting(self) -> dict[str, Any]:
+        """How typed text is split, for exports: `formats/portable/words.py` describes the ways."""
+        return {"splits": "spaces", "cuts": None}
+
     def counts(self) -> torch.Tensor:
         """How often each word came in training."""
         return torch.from_numpy(self.words.counts)

@@ -10,7 +10,6 @@ Takes a text, gives the normalised text and the original position of every chara
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -19,14 +18,13 @@ from typing import Any
 import numpy as np
 
 from elman.errors import choose
+from elman.text.look_alikes import unify
 
 FORMS = {
     "none": "text as it is",
     "nfc": "composed characters (Unicode NFC)",
     "nfc+quotes": "NFC, with apostrophes and quotes as in the training text",
 }
-_SINGLE, _DOUBLE = "'‘’ʼ", '"“”„'
-_TO_PLAIN = str.maketrans({**dict.fromkeys(_SINGLE, "'"), **dict.fromkeys(_DOUBLE, '"')})
 
 
 @dataclass(frozen=True)
@@ -52,14 +50,7 @@ class Normaliser:
 
     def __call__(self, text: str) -> str:
         """The text in this form."""
-        if self.form == "none":
-            return text
-        if not text.isascii():
-            text = unicodedata.normalize("NFC", text)
-        if self.form == "nfc":
-            return text
-        plain = text.translate(_TO_PLAIN)
-        return _curl(plain) if self.typographic else plain
+        return unify(text, self.form, typographic=self.typographic)
 
     def places(self, text: str) -> np.ndarray:
         """The original position of each normalised character, then the end of the text."""
@@ -86,12 +77,6 @@ def normaliser_from_data(data: Any) -> Normaliser:
     if not isinstance(form, str) or not isinstance(typographic, bool):
         raise ValueError("the saved form of the text is not valid")
     return Normaliser(form, typographic)
-
-
-def _curl(text: str) -> str:
-    """Turn plain quotes into typographic ones: opening before a word, closing elsewhere."""
-    text = re.sub(r"(?<![^\s([{—–-])'(?=\w)", "‘", text).replace("'", "’")
-    return re.sub(r'(?<![^\s([{—–-])"', "“", text).replace('"', "”")
 
 
 def _parts(text: str) -> Iterator[str]:

@@ -16,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from elman.data_checks import flag, texts
+from elman.text.splitting import PIECE, PIECES
 from elman.text.tokenizer import (
     EOS,
     Ids,
@@ -26,33 +27,10 @@ from elman.text.tokenizer import (
 )
 from elman.text.type_counts import TypeCounts
 
-_SPACE = r"[^\S\n]"  # white space within a line
 _ELISION = r"| ?(?!aujourd['’]hui)[^\W\d_]+['’](?=[^\W\d_])"  # l', qu'
-_PATTERN = (
-    r"| ?[^\W\d_]+(?:['’][^\W\d_]+)*"  # letters, and apostrophes between them
-    r"| ?\d+"
-    r"| ?(?:[^\w\s]|_)"
-    rf"|{_SPACE}+(?= \S)"  # the last space before a word belongs to the word
-    rf"|{_SPACE}+"
-)
-_PIECES = re.compile(rf"\n{_PATTERN}")
-_ELIDED = re.compile(rf"(?i)\n{_ELISION}{_PATTERN}")
+_ELIDED = re.compile(rf"(?i)\n{_ELISION}{PIECE}")
 _LINE_START = re.compile(r"(?m)^(?=[^\n])")
 _FIRST_BYTE = 1  # ids: <eos>, 256 bytes, words
-
-
-def find_words(text: str) -> list[tuple[int, int]]:
-    """The positions of the words, numbers and marks of a text, as (start, end)."""
-    places = []
-    for match in _PIECES.finditer(text):
-        if word := match.group().strip():
-            places.append((match.end() - len(word), match.end()))
-    return places
-
-
-def split_raw(text: str) -> list[str]:
-    """The words, numbers and marks of a text, without the white space between them."""
-    return [text[start:end] for start, end in find_words(text)]
 
 
 class RawWords(Tokenizer):
@@ -68,7 +46,7 @@ class RawWords(Tokenizer):
         super().__init__(lowercase)
         self.words = words
         self.elisions = elisions
-        self._pieces = _ELIDED if elisions else _PIECES
+        self._pieces = _ELIDED if elisions else PIECES
         self.tokens = [EOS, *(f"<0x{byte:02X}>" for byte in range(256)), *words]
         # Words are looked up separately from markers, so that a `<eos>` in the text stays text.
         self.ids = Ids(words, unknown=-1)
@@ -77,7 +55,7 @@ class RawWords(Tokenizer):
     def _train(cls, blocks: Iterable[str], config: TextConfig) -> Self:
         require_size(config, 1 + 256, "raw-words, with a token for every byte,")
         counts = TypeCounts(without=["\n"])
-        pieces = _ELIDED if config.elisions else _PIECES
+        pieces = _ELIDED if config.elisions else PIECES
         for block in blocks:
             counts.add(pieces.findall(_LINE_START.sub(" ", block)))
         words = counts.frequent(config, min_count=2, reserved=257)

@@ -209,7 +209,7 @@ def _candidates(text: str) -> list[int]:
         place
         for place in range(1, len(text))
         if _symbol(text[place - 1]) != _symbol(text[place])
-        or _is_mark(text[place])
+        or _is_mark_character(text[place])
         or (text[place].lower() == "n" and text[place + 1 : place + 2] in ("'", "’"))
     ]
 
@@ -244,13 +244,13 @@ def _symbol(character: str) -> str:
     return "0" if character.isdigit() else character
 
 
-def _is_mark(character: str) -> bool:
+def _is_mark_character(character: str) -> bool:
     return not character.isalnum()
 
 
 def _has_mark(text: str) -> bool:
     """Whether a text has letters or digits, and marks."""
-    return any(map(str.isalnum, text)) and any(map(_is_mark, text))
+    return any(map(str.isalnum, text)) and any(map(_is_mark_character, text))
 
 
 def _frequent(cut: Counter[str], kept: Counter[str]) -> tuple[Counter[str], Counter[str]]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import torch
+from films import draw_texts, train_classifier, write_texts
 
 import elman
 from elman.tasks.language_modelling.minimal_pairs import judge, read_materials
@@ -137,3 +138,37 @@ def test_the_trainer_improves_a_neural_model(folders: tuple[Path, Path], tmp_pat
     again = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "saved", **trust)
     ids = torch.tensor([tokenizer(lines[0]).input_ids])
     torch.testing.assert_close(again(ids).logits, model.eval()(ids).logits)
+
+
+def test_the_trainer_improves_a_classifier_that_reads_characters(tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers")
+    pytest.importorskip("accelerate")
+    texts = draw_texts(40, 0)
+    data = write_texts(tmp_path / "data", train=texts, valid=texts)
+    settings = ["model.ngrams=64", "model.characters=affixes", "training.epochs=0.2"]
+    train_classifier(data, *settings).export(tmp_path / "hub", "huggingface")
+    trust: dict[str, Any] = {"trust_remote_code": True}
+    load = transformers.AutoModelForSequenceClassification.from_pretrained
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "hub", **trust)
+    model = load(tmp_path / "hub", **trust)
+    rows = [{**tokenizer(text), "labels": model.config.label2id[label]} for label, text in texts]
+    arguments = transformers.TrainingArguments(
+        str(tmp_path / "tuned"),
+        num_train_epochs=10,
+        per_device_train_batch_size=8,
+        learning_rate=0.02,
+        report_to=[],
+        save_strategy="no",
+        use_cpu=True,
+    )
+    collate = transformers.DataCollatorWithPadding(tokenizer)
+    trainer = transformers.Trainer(
+        model, arguments, data_collator=collate, train_dataset=rows, processing_class=tokenizer
+    )
+    before = trainer.evaluate(rows)["eval_loss"]
+    trainer.train()
+    assert trainer.evaluate(rows)["eval_loss"] < before / 2
+    trainer.save_model(str(tmp_path / "saved"))
+    pipe = transformers.pipeline("text-classification", model=str(tmp_path / "saved"), **trust)
+    found = pipe([text for _, text in texts], batch_size=8)
+    assert sum(one["label"] == label for one, (label, _) in zip(found, texts, strict=True)) > 35

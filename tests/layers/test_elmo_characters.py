@@ -5,7 +5,7 @@ import torch
 
 from elman.errors import InputError
 from elman.layers.elmo import PADDING, ElmoCharacters
-from elman.text.word_list import spell
+from elman.text.spelling import spell
 
 
 def encoder(**changes) -> ElmoCharacters:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from elman.layers.hashing import affixes, character_ngrams, into_table
-from elman.layers.word_features import shapes
-from elman.text.word_list import spell
+from elman.layers.hashing import affixes, character_ngrams, into_table, shapes
+from elman.text.spelling import spell
 
 
 def spelled(*words: str) -> torch.Tensor:

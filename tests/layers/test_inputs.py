@@ -6,7 +6,7 @@ import torch
 
 from elman.errors import InputError
 from elman.layers.inputs import INPUTS, CharacterFilters, Highway, Material, expected_distinct
-from elman.text.word_list import spell
+from elman.text.spelling import spell
 
 TOKENS = ["a", "cat", "cats", "<eos>", "naïve", "extraordinarily"]
 COUNTS = torch.tensor([5, 3, 2, 8, 1, 1])

@@ -39,7 +39,9 @@ class Run:
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        self.tokenizer = SimpleNamespace(tokens=[str(number) for number in range(SIZE)])
+        self.tokenizer = SimpleNamespace(
+            name="numbers", tokens=[str(number) for number in range(SIZE)]
+        )
 
 
 def build(kind: str, settings: dict[str, Any]) -> NeuralModel:

@@ -8,8 +8,8 @@ from facts import squad
 
 from elman.errors import InputError
 from elman.tasks.answering.reader import PlacedWords, Question, cover, read_questions
-from elman.text.raw_words import find_words
 from elman.text.reader import Document
+from elman.text.splitting import find_words
 
 PASSAGE = "In 1998  Ann O'Neill's “cat” moved\nto New York's 5th-best flat."
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from elman.tasks.classification.reader import is_tokenized, split_text
-from elman.text.raw_words import split_raw
+from elman.tasks.classification.reader import is_tokenized
+from elman.text.splitting import split_raw, split_text
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from elman.errors import InputError
-from elman.text.raw_words import find_words
 from elman.text.reader import Document
+from elman.text.splitting import find_words
 
 _FORM = '{"data": [{"paragraphs": [{"context": "…", "qas": [{"question": "…", …}]}]}]}'
 _EXPECTED = {list: "a list", dict: "an object", str: "a text", int: "a whole number"}

@@ -155,6 +155,9 @@ class Answering(SentenceTask):
         matches = IndexedMatches(self.index(passages), passages, questions)
         return [self.index(questions), matches]
 
+    def splitting(self) -> dict[str, Any]:
+        return {"splits": "raw", "cuts": None}
+
     def build(self, examples: Any = None) -> Answerer:
         return Answerer(self.config.model, self.counts(), self.language_model())
 

@@ -25,7 +25,6 @@ from elman.errors import InputError
 from elman.tasks.classification.columns import FIRST, LABELS, Layout, find_layout, fits
 from elman.tasks.classification.weights import read_weight
 from elman.text import guess_tokenizer
-from elman.text.raw_words import split_raw
 from elman.text.reader import Document
 from elman.text.tables import TextTable, read_table, table_separator
 
@@ -33,8 +32,6 @@ _KNOWN_TEXTS, _KNOWN_LABELS = ", ".join(FIRST[:3]), ", ".join(LABELS[:3])
 _HOW = "which column has it with --columns text=…,label=…"
 _TREE = re.compile(r"\(|\)|[^\s()]+")
 # Punctuation at the end of a word; full stops only after lower case, because of "Mr."
-_ATTACHED = re.compile(r"\w[,!?;:](?!\S)|(?<!\S)[^\W\d_A-Z]\S*\w\.(?!\S)")
-_ALONE = re.compile(r"(?<!\S)[.,!?;:]+(?!\S)")
 
 
 @dataclass(frozen=True)
@@ -273,13 +270,3 @@ def _nodes(line: str, where: str) -> Iterator[Example]:
 def is_tokenized(texts: Iterable[str]) -> bool:
     """Whether punctuation is separated from words in a training text."""
     return guess_tokenizer("\n".join(texts)) == "words"
-
-
-def split_text(text: str, tokenized: bool) -> list[str]:
-    """The words of a text; `tokenized`: whether the training text was tokenized."""
-    return text.split() if tokenized and not is_typed(text) else split_raw(text)
-
-
-def is_typed(text: str) -> bool:
-    """Whether more punctuation marks are attached to a word than separate."""
-    return len(_ATTACHED.findall(text)) > len(_ALONE.findall(text))

@@ -26,10 +26,8 @@ from elman.tasks.classification.reader import (
     columns_of,
     has_columns,
     is_tokenized,
-    is_typed,
     labelled,
     read_labelled,
-    split_text,
 )
 from elman.tasks.classification.several import TrainedMultiLabel
 from elman.tasks.classification.trained import TrainedClassifier
@@ -37,6 +35,7 @@ from elman.tasks.classification.weights import balanced_weights, example_weights
 from elman.tasks.sentence_task import SentenceTask, learn_words
 from elman.text.example_splits import Splitter
 from elman.text.reader import Document
+from elman.text.splitting import is_typed, split_text
 from elman.text.word_list import WordList
 from elman.training.settings import BALANCED
 
@@ -240,6 +239,9 @@ class Classification(SentenceTask):
         if self.tokenized and is_typed(text):
             return self.form.split(text)
         return split_text(text, self.tokenized)
+
+    def splitting(self) -> dict[str, Any]:
+        return {"splits": "typed" if self.tokenized else "raw", "cuts": None}
 
     def build(self, examples: Any = None) -> Classifier:
         counts, labels = self.counts(), len(self.labels)

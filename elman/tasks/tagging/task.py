@@ -319,6 +319,11 @@ class Tagging(SentenceTask):
                 f"scheme for both, or train with --set text.scheme={own}"
             )
 
+    def splitting(self) -> dict[str, Any]:
+        if self.cuts is None:
+            return {"splits": "form", "cuts": None}
+        return {"splits": "cuts", "cuts": self.cuts.to_data()}
+
     def build(self, examples: Any = None) -> Tagger:
         return Tagger(
             self.config.model,

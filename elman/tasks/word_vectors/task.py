@@ -23,9 +23,9 @@ from elman.recipes import RunConfig
 from elman.tasks.sentence_task import SentenceTask, TrainedSentenceTask, learn_words
 from elman.text import guess_tokenizer
 from elman.text.corpora import Corpus
-from elman.text.raw_words import split_raw
 from elman.text.reader import Document
 from elman.text.running_text import open_running_text
+from elman.text.splitting import split_raw
 from elman.text.tokenizer import UNKNOWN
 from elman.text.word_list import WordList
 
