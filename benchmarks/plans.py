@@ -48,12 +48,11 @@ def measure(recipe, data, folder, seconds):
     trained, command, processor, _ = elman(
         "train", recipe, "--data", path, "--out", run, *fixed, *length
     )
-    facts = json.loads(Path(run, "facts.json").read_text(encoding="utf-8"))
     return {
         "recipe": recipe,
         "epochs": epochs,
         "planned": round(planned["seconds"], 1),
-        "training": round(facts["seconds"], 1),
+        "training": round(trained["seconds"], 1),
         "command": round(command, 1),
         "processor": round(processor, 1),
         "planning": round(planning, 1),

@@ -27,6 +27,7 @@ from elman.tasks.sentence_task import SentenceTask, TrainedSentenceTask, learn_w
 from elman.tasks.tagging.measures import TaggingMeasures, measure_tagging, resampled_tagging
 from elman.tasks.tagging.probabilities import ComparedTags, ScoredSentences
 from elman.tasks.tagging.reader import TaggedSentence, Word, read_tagged
+from elman.tasks.trivial import Trivial, most_frequent_tags
 from elman.text.reader import Document
 from elman.text.tag_schemes import (
     check_scheme,
@@ -303,6 +304,13 @@ class Tagging(SentenceTask):
     ) -> dict[str, Any]:
         return TrainedTagger(self, model, facts).fit_calibration(valid)
 
+    def trivial(
+        self, train: Sequence[TaggedSentence], valid: Sequence[TaggedSentence]
+    ) -> Trivial | None:
+        if self.config.model.validate_by == "spans" and is_scheme(self.tags):
+            return Trivial("finds no span", 1.0)
+        return most_frequent_tags(_words_and_tags(train), _words_and_tags(valid))
+
     def notes(self, examples: Sequence[TaggedSentence]) -> list[str]:
         written = [tag for example in examples for tag in _as_learned(example.tags, self.config)]
         unseen = Counter(tag for tag in written if tag not in self._numbers)
@@ -343,6 +351,10 @@ class Tagging(SentenceTask):
         cuts = TreebankCuts.from_data(data["cuts"]) if "cuts" in data else None
         words, tags = WordList.from_data(data["words"]), texts(data["tags"], "tags")
         return cls(config, words, tags, features, cuts)
+
+
+def _words_and_tags(sentences: Sequence[TaggedSentence]) -> list[tuple[str, str]]:
+    return [pair for one in sentences for pair in zip(one.words, one.tags, strict=True)]
 
 
 def _ranked(names: Sequence[str], probabilities: np.ndarray) -> dict[str, float]:
