@@ -82,7 +82,8 @@ def test_more_time_never_gives_a_smaller_or_shorter_training(
         _products(lesson, choice.config) * choice.config.training.epochs for choice in choices
     ]
     assert widths == sorted(widths)
-    assert operations == sorted(operations) and operations[0] < operations[-1]
+    assert operations == sorted(operations)
+    assert operations[0] < operations[-1]
     last, recipe = choices[-1].config.training, lesson.task.config.training
     assert last.epochs == choices[-1].most_epochs
     assert choices[0].config.training.epochs < last.epochs

@@ -35,13 +35,15 @@ def test_the_most_frequent_tag_of_each_word() -> None:
     train += [("dog", "NOUN")]
     # right: can AUX, and the unknown mouse, NOUN like most words; wrong: a
     found = most_frequent_tags(train, [("can", "AUX"), ("mouse", "NOUN"), ("a", "NOUN")])
-    assert found is not None and found.value == pytest.approx(1 / 3)
+    assert found is not None
+    assert found.value == pytest.approx(1 / 3)
 
 
 def test_frequencies_of_tokens() -> None:
     # Training has 6 tokens of 4 kinds: p = 4/10, 3/10, 2/10, 1/10 after adding one to each.
     found = token_frequencies(np.array([3, 2, 1, 0]), np.array([1, 0, 0, 1]))
-    assert found is not None and found.value == pytest.approx(math.sqrt(1 / (0.4 * 0.1)))
+    assert found is not None
+    assert found.value == pytest.approx(math.sqrt(1 / (0.4 * 0.1)))
     assert token_frequencies(np.array([3, 2]), np.zeros(2, dtype=int)) is None
 
 

@@ -4,7 +4,7 @@
 
 Most words are outside of spans, so a tagger trained on few of them prefers O when in doubt: it
 misses spans that it would have found among the next best tags. The offset with the best F1 on
-validation corrects this. Probabilities of tags stay as they are. Called by `task.py` after training.
+validation corrects this. Probabilities of tags stay as they are. Called by `task.py`.
 """
 
 from __future__ import annotations
