@@ -14,7 +14,7 @@ from typing import Any
 
 from elman.text.tag_schemes import find_entities
 
-OFFSETS = tuple(step / 2 for step in range(17))  # nats
+OFFSETS = tuple(step / 2 for step in range(33))  # nats
 _LEAST_GAIN = 0.005  # of F1; a smaller one is noise
 
 
