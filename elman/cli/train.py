@@ -156,8 +156,8 @@ def _print(run: str, trained: Trained, json: bool, resume_command: str) -> None:
         if "budget" in facts:
             longer = f"--budget {_twice(facts['budget'])}"
         print(f"validation was still improving; to train for longer: {resume_command} {longer}")
-    if line := useless_line(facts):
-        print(f"warning: {line}")
+    if warning := useless_line(facts):
+        print(f"warning: {warning}")
     print(f"trained in {facts['seconds']:.1f} s, saved in {run}")
     print(f"next: {trained.next_command(run)}")
 
