@@ -142,7 +142,8 @@ def choices(data, names, budgets, gigaflops):
             teraflop = 6e-12 * products * tokens * training.epochs
             yield (
                 f"| {name} | {text} | `{recipe}` | {chosen.model.hidden_size} "
-                f"| {training.epochs:g} | {times:.0f} | {teraflop:.2f} | {training.patience or '–'} |"
+                f"| {training.epochs:g} | {times:.0f} | {teraflop:.2f} "
+                f"| {training.patience or '–'} |"
             )
 
 
