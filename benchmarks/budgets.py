@@ -112,6 +112,14 @@ def table(rows):
         )
 
 
+class Unused(Allowance):
+    """An allowance of which nothing is used, however slow this machine is."""
+
+    @property
+    def left(self):
+        return self.budget.seconds
+
+
 def choices(data, names, budgets, gigaflops):
     """What is chosen for each budget at a constant speed: lines of a table."""
 
@@ -133,7 +141,7 @@ def choices(data, names, budgets, gigaflops):
                 task = task_of(config.kind)
                 lessons[recipe] = task.prepare(task.open(path, config), config, lambda stage: None)
             lesson = lessons[recipe]
-            chosen = sizing.choose_size(lesson, Allowance(budget), lambda part: part).config
+            chosen = sizing.choose_size(lesson, Unused(budget), lambda part: part).config
             training = chosen.training
             part = sizing.with_config(lesson, chosen)
             tokens = part.task.batches(part.train, training.batch_size, 0).tokens_per_epoch
