@@ -160,8 +160,9 @@ def _about_few(valid: Sequence[Any], unit: str) -> list[str]:
     """A note if there are too few validation examples to choose weights or to judge by."""
     if not 0 < len(valid) < _FEWEST_VALIDATED:
         return []
+    few = f"{len(valid)} {unit}" if len(valid) > 1 else f"1 {unit.removesuffix('s')}"
     return [
-        f"only {len(valid)} {unit} to validate on: the result on them says little; give more, as a "
+        f"only {few} to validate on, so the result of validation says little; give more, as a "
         "valid file beside the train file"
     ]
 
