@@ -13,20 +13,27 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from elman.training.history import criterion
 
+_MOST = 0.9  # share of one label in skewed data
+_SKEWED = (
+    "nearly all examples have this label, so judge by macro F1, and try --set "
+    "training.class_weights=balanced"
+)
+
 
 @dataclass(frozen=True)
 class Trivial:
     """A trivial answer: what it does, and its validation result (an error or a perplexity)."""
 
-    what: str  # like "predicts always 'positive'"
+    what: str  # like "always predicts 'positive'"
     value: float
+    advice: str = "it needs more examples or a longer training"
 
 
 def most_frequent_label(train: Iterable[str], valid: Sequence[str]) -> Trivial | None:
@@ -36,7 +43,8 @@ def most_frequent_label(train: Iterable[str], valid: Sequence[str]) -> Trivial |
         return None
     label = counts.most_common(1)[0][0]
     wrong = sum(one != label for one in valid)
-    return Trivial(f"always predicts {label!r}", wrong / len(valid))
+    trivial = Trivial(f"always predicts {label!r}", wrong / len(valid))
+    return replace(trivial, advice=_SKEWED) if counts[label] > _MOST * counts.total() else trivial
 
 
 def most_frequent_tags(
@@ -70,7 +78,8 @@ def comparison(trivial: Trivial, validation: dict[str, Any] | None) -> dict[str,
     for judged_by, value in (validation or {}).items():
         if judged_by != "tokens" and value is not None:
             useless = value >= trivial.value > 0  # nothing is better than no error
-            return {"what": trivial.what, judged_by: trivial.value, "useless": useless}
+            found = {"what": trivial.what, judged_by: trivial.value, "useless": useless}
+            return {**found, "advice": trivial.advice} if useless else found
     return {}
 
 
@@ -84,5 +93,5 @@ def useless_line(facts: dict[str, Any]) -> str | None:
     _, other = criterion(judged_by, found[judged_by])
     return (
         f"this model is of no use yet: on validation its {name} is {own:.4g}, and a program that "
-        f"{found['what']} has {other:.4g}; it needs more examples or a longer training"
+        f"{found['what']} has {other:.4g}; {found['advice']}"
     )
