@@ -1,4 +1,4 @@
-"""Shared by all tests: datasets, one thread, no pictures, small disks."""
+"""Shared by all tests: datasets, one thread, no pictures, short measurements, small disks."""
 
 import os
 import subprocess
@@ -39,11 +39,22 @@ def shakespeare() -> Path:
     return corpus_folder("tinyshakespeare") / "input.txt"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session", autouse=True)
 def without_curves() -> Iterator[None]:
-    """Do not draw training curves, which takes longer than the trainings."""
+    """Do not draw training curves, which takes longer than the trainings.
+
+    `tests/tasks/test_curves.py` tests that trainings draw them.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("elman.tasks.training_run.draw_curves", lambda records, path: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def short_measurements() -> Iterator[None]:
+    """Plan from a few steps, not from those of six seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("elman.tasks.planning._PROBE_SECONDS", 0.01)
         yield
 
 

@@ -56,10 +56,12 @@ def client_of(served: Served, runs: Path) -> Iterator[Callable[..., TestClient]]
         client.__exit__(None, None, None)
 
 
-@pytest.fixture
-def client(client_of: Callable[..., TestClient]) -> TestClient:
-    """A client of the application as it is by default."""
-    return client_of()
+@pytest.fixture(scope="module")
+def client(served: Served, runs: Path) -> Iterator[TestClient]:
+    """A client of the application as it is by default, for all tests of a file."""
+    app = build(served, access=Access(), runs=runs)
+    with TestClient(app, base_url=ADDRESS, raise_server_exceptions=False) as client:
+        yield client
 
 
 @pytest.fixture

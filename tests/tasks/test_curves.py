@@ -9,9 +9,15 @@ import pytest
 from tiny import train_tiny
 
 from elman.errors import ElmanError
+from elman.tasks import training_run
 from elman.tasks.task import load, resume
-from elman.training.history import CURVES
+from elman.training.history import CURVES, draw_curves
 from elman.training.loop import Stopped
+
+
+@pytest.fixture(autouse=True)
+def with_curves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training_run, "draw_curves", draw_curves)
 
 
 def test_the_curves_are_drawn(data: Path, out: Path, stopping: list[int]) -> None:

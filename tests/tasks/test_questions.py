@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -48,6 +49,19 @@ PAIRS = [
 ASKED = [*PAIRS, *(pytest.param(task, "embed", id=f"{task}-embed") for task in WITH_ELMO)]
 
 
+@pytest.fixture(scope="module")
+def clients(folders: Any) -> Iterator[Any]:
+    """A client of the server with the run of a task, started when it is first asked for."""
+    with ExitStack() as started:
+
+        @cache
+        def start(task: str) -> TestClient:
+            app = build(load_served([str(folders(task))]))
+            return started.enter_context(TestClient(app, base_url="http://127.0.0.1:8000"))
+
+        yield start
+
+
 @pytest.fixture
 def asking(folders: Any, task: str, name: str) -> tuple[Any, Question, dict[str, Any]]:
     """A trained model, one of its questions and values for it; a skip if it cannot answer it."""
@@ -61,10 +75,9 @@ def asking(folders: Any, task: str, name: str) -> tuple[Any, Question, dict[str,
 
 
 @pytest.fixture
-def client(folders: Any, task: str) -> Iterator[TestClient]:
-    app = build(load_served([str(folders(task))]))
-    with TestClient(app, base_url="http://127.0.0.1:8000") as client:
-        yield client
+def client(clients: Any, task: str) -> TestClient:
+    started: TestClient = clients(task)
+    return started
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -204,18 +217,14 @@ def test_the_schema_is_that_of_the_request(asking: Any, client: TestClient, name
         assert properties[field_name]["description"] == one.metadata["about"]
 
 
-def test_types_are_strict(folders: Any) -> None:
-    app = build(load_served([str(folders("counting"))]))
-    with TestClient(app, base_url="http://127.0.0.1:8000") as client:
-        for wrong in ({"text": 1}, {"text": "a", "top": "5"}, {"text": "a", "complete": 1}):
-            assert client.post("/v1/suggest", json=wrong).status_code == 400
+def test_types_are_strict(clients: Any) -> None:
+    for wrong in ({"text": 1}, {"text": "a", "top": "5"}, {"text": "a", "complete": 1}):
+        assert clients("counting").post("/v1/suggest", json=wrong).status_code == 400
 
 
-def test_fields_for_the_terminal_are_no_part_of_http(folders: Any) -> None:
-    app = build(load_served([str(folders("counting"))]))
-    with TestClient(app, base_url="http://127.0.0.1:8000") as client:
-        asked = {"prompt": "the", "measure": True, "against": "/etc/passwd"}
-        response = client.post("/v1/generate", json=asked)
+def test_fields_for_the_terminal_are_no_part_of_http(clients: Any) -> None:
+    asked = {"prompt": "the", "measure": True, "against": "/etc/passwd"}
+    response = clients("counting").post("/v1/generate", json=asked)
     assert response.status_code == 400
     assert response.json()["error"]["message"] == "against: no such field"
 

@@ -72,6 +72,7 @@ def test_an_outline_has_shapes_and_draws_nothing() -> None:
 def test_a_plan_measures_with_few_rows_where_steps_are_long(
     data: Path, recipe: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(planning, "_PROBE_SECONDS", 6.0)  # steps are counted over whole epochs
     whole = plan(recipe, data=str(data))
     monkeypatch.setattr(planning, "_PROBE_OPERATIONS", 1)  # as if a step took for ever
     rows: list[int] = []
