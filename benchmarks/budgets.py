@@ -2,12 +2,16 @@
 
     python benchmarks/budgets.py DATA [--budgets 1m 5m] [--only NAME …] [--seeds 0 1 2]
         [--out rows.json]
+    python benchmarks/budgets.py DATA --choices 12 [--budgets 1m 5m 20m 60m] [--only NAME …]
 
 DATA: a folder with the folders sst, ud-english-ewt and ptb. Each training is a command of its own,
 with one thread and no recipe named: `elman train --data … --budget …`. Its wall-clock time and the
 processor time that it got are measured from outside; where they differ, other programs ran too.
 Rows are kept in a file as soon as they are measured, and those that are there are not run again.
 Prints the table of docs/results.md.
+
+With `--choices N`, nothing is trained: the table shows what elman chooses on a machine with N
+billion operations per second (and ten microseconds per token), whatever the load of this one.
 """
 
 import argparse
@@ -21,7 +25,12 @@ import time
 from itertools import product
 from pathlib import Path
 
-from elman.training.budget import Budget
+from elman.recipes import load_recipe
+from elman.tasks import sizing
+from elman.tasks.recipe_choice import choose_recipe
+from elman.tasks.saved_runs import task_of
+from elman.training.budget import Allowance, Budget
+from elman.training.probe import Speed
 
 DATA = {
     "SST-2": ("sst/stsa.binary", "accuracy"),
@@ -103,6 +112,49 @@ def table(rows):
         )
 
 
+class Unused(Allowance):
+    """An allowance of which nothing is used, however slow this machine is."""
+
+    @property
+    def left(self):
+        return self.budget.seconds
+
+
+def choices(data, names, budgets, gigaflops):
+    """What is chosen for each budget at a constant speed: lines of a table."""
+
+    def constant_speed(lesson, seconds):
+        model = lesson.task.fresh_model(lesson.train)
+        per_token = 1e-5 + 6e-9 * model.multiplications(1000) / gigaflops
+        return Speed(1 / per_token, 3 / per_token, steady=True, running=1.0)
+
+    sizing.measure_speed = constant_speed
+    yield "| data | budget | recipe | width | epochs | validations | teraflop | patience |"
+    yield "|---|---:|---|---:|---:|---:|---:|---:|"
+    for name in names:
+        lessons = {}
+        for text in budgets:
+            budget, path = Budget.parse(text), str(data / DATA[name][0])
+            recipe = choose_recipe(path, budget)
+            if recipe not in lessons:
+                config = load_recipe(recipe)
+                task = task_of(config.kind)
+                lessons[recipe] = task.prepare(task.open(path, config), config, lambda stage: None)
+            lesson = lessons[recipe]
+            chosen = sizing.choose_size(lesson, Unused(budget), lambda part: part).config
+            training = chosen.training
+            part = sizing.with_config(lesson, chosen)
+            tokens = part.task.batches(part.train, training.batch_size, 0).tokens_per_epoch
+            products = part.task.fresh_model(part.train).multiplications(1000)
+            times = max(1, training.epochs / training.validate_every)
+            teraflop = 6e-12 * products * tokens * training.epochs
+            yield (
+                f"| {name} | {text} | `{recipe}` | {chosen.model.hidden_size} "
+                f"| {training.epochs:g} | {times:.0f} | {teraflop:.2f} "
+                f"| {training.patience or '–'} |"
+            )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("data", type=Path)
@@ -110,7 +162,12 @@ def main():
     parser.add_argument("--only", nargs="+", default=[*DATA])
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     parser.add_argument("--out", type=Path, default=Path("budgets.json"))
+    parser.add_argument("--choices", type=float, metavar="GIGAFLOPS")
     asked = parser.parse_args()
+    if asked.choices:
+        for line in choices(asked.data, asked.only, asked.budgets, asked.choices):
+            print(line, flush=True)
+        return
     rows = json.loads(asked.out.read_text()) if asked.out.exists() else []
     done = {(row["data"], row["budget"], row.get("seed", 0)) for row in rows}
     with tempfile.TemporaryDirectory() as folder:

@@ -32,6 +32,7 @@ from elman.tasks.recipe_choice import choose_recipe
 from elman.tasks.task import resume
 from elman.tasks.task import train as train_model
 from elman.tasks.trained import Trained
+from elman.tasks.trivial import useless_line
 from elman.training.budget import Budget
 from elman.training.processes import joined
 
@@ -155,6 +156,8 @@ def _print(run: str, trained: Trained, json: bool, resume_command: str) -> None:
         if "budget" in facts:
             longer = f"--budget {_twice(facts['budget'])}"
         print(f"validation was still improving; to train for longer: {resume_command} {longer}")
+    if warning := useless_line(facts):
+        print(f"warning: {warning}")
     print(f"trained in {facts['seconds']:.1f} s, saved in {run}")
     print(f"next: {trained.next_command(run)}")
 

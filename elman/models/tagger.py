@@ -30,6 +30,7 @@ from elman.text.tag_schemes import Entity, find_entities, is_scheme
 from elman.text.task_config import TaggedConfig
 
 _CRITERIA = ("tags", "spans")
+OUTSIDE = "O"  # the tag of words outside of spans
 _UNSEEN = "B-unseen"  # the name of every tag unseen in training: a span that cannot be found
 _TIE = 1e-6
 
@@ -129,9 +130,19 @@ class Tagger(SentenceModel):
         }
 
     @torch.no_grad()
-    def best(self, sentences: Sentences) -> torch.Tensor:
+    def best(self, sentences: Sentences, offset: float = 0.0) -> torch.Tensor:
         """The most probable tags, (B, T)."""
-        return self.output.best(self.score(sentences), sentences.lengths)
+        return self.choose(self.score(sentences), sentences.lengths, offset)
+
+    def choose(
+        self, scores: torch.Tensor, lengths: torch.Tensor, offset: float = 0.0
+    ) -> torch.Tensor:
+        """The best tags (B, T) of scores; `offset`: how much O, outside of spans, is lowered."""
+        if offset and OUTSIDE in self.names:
+            lowered = scores.new_zeros(scores.shape[2])
+            lowered[self.names.index(OUTSIDE)] = offset
+            scores = scores - lowered
+        return self.output.best(scores, lengths)
 
     def score(self, sentences: Sentences) -> torch.Tensor:
         """Scores of the tags before the output, (B, T, K)."""

@@ -30,6 +30,7 @@ from elman.text.example_splits import ORDERED, Splitter
 from elman.text.reader import Document
 
 _SHOWN = 5  # labels in a message
+_FEWEST_VALIDATED = 20  # validation examples that say something
 _KNOWN = {  # of facts on data, and what each counts
     "words": "different words",
     "source_tokens": "source tokens",
@@ -130,6 +131,7 @@ class ExampleTask(GradientTask):
         if known is None:
             task.complete(notes.append, warnings.append)
         unseen = [f"validation: {note}" for note in task.notes(valid)]
+        notes += _about_few(valid, cls.unit)
 
         def facts() -> dict[str, Any]:
             about = {"examples": len(train), "unit": cls.unit, **task.vocabulary()}
@@ -152,6 +154,17 @@ class ExampleTask(GradientTask):
             model = self.build(None)
         model.load_arrays(arrays)
         return model.eval()
+
+
+def _about_few(valid: Sequence[Any], unit: str) -> list[str]:
+    """A note if there are too few validation examples to choose weights or to judge by."""
+    if not 0 < len(valid) < _FEWEST_VALIDATED:
+        return []
+    few = f"{len(valid)} {unit}" if len(valid) > 1 else f"1 {unit.removesuffix('s')}"
+    return [
+        f"only {few} to validate on, so the result of validation says little; give more, as a "
+        "valid file beside the train file"
+    ]
 
 
 @dataclass

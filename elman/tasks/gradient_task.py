@@ -41,6 +41,7 @@ from elman.tasks.sizing import Choice, choose_size, with_config
 from elman.tasks.task import Lesson, Order, Plan, Task, same_corpus
 from elman.tasks.trained import Trained
 from elman.tasks.training_run import TrainingRun
+from elman.tasks.trivial import Trivial
 from elman.text.corpora import Corpus
 from elman.training.checkpoints import first_step_checked, read_state, restore
 from elman.training.data_size import describe_fit, fit_batch_size, fit_schedule
@@ -140,6 +141,10 @@ class GradientTask(Task):
     def calibrate(self, model: Any, valid: Any, facts: dict[str, Any]) -> dict[str, Any]:
         """Facts about the calibration of a trained model on validation; {} if there is none."""
         return {}
+
+    def trivial(self, train: Any, valid: Any) -> Trivial | None:
+        """An answer that needs no model, and its validation result; None if there is none."""
+        return None
 
     def training_lines(self, facts: dict[str, Any]) -> list[str | MeasureTable]:
         training = facts["training"]
@@ -352,6 +357,7 @@ def _training_run(
     run = TrainingRun(trainer, task.config, {task.part: task.kept()}, facts, machine, out)
     if lesson.valid is not None:
         run.calibrate = lambda model: task.calibrate(model, lesson.valid, run.facts)
+        run.trivial = lambda: task.trivial(lesson.train, lesson.valid)
     return run
 
 

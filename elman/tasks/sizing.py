@@ -38,8 +38,8 @@ _EPOCHS_TIMES = 2.0  # the most epochs, relative to those of the recipe
 _FEWEST_STEPS = 3000  # that little data may be trained for, whatever its number of epochs
 _PROBE_SHARE, _PROBE_SECONDS = 0.04, 6.0  # of the budget, for one measurement; at most
 _VALIDATION_SHARE = 0.1  # of the budget, for all validations
-_MOST_VALIDATIONS = 10
-_PATIENCE = 5  # validations without a gain, if there are the most of them
+_VALIDATIONS = 10  # of a training; more if the recipe validates more often, and time allows
+_PATIENCE = 5  # validations without a gain, unless there are fewer validations than above
 _TIMED = ("linear", "cosine", "one-cycle")  # schedules that end with the training
 _FEWEST_VALIDATED = 20  # examples of a shortened validation
 
@@ -101,6 +101,7 @@ class _Sizing:
         self.base = self._changed(self.recipe, {**self._cheaper(), "training.min_steps": 0})
         training, batches = self._fitted()
         self.reference_epochs = training.epochs
+        self.reference_interval = training.validate_every
         self.share = share
         self.tokens = round(batches.tokens_per_epoch / share)
         per_step = training.batch_size * training.window
@@ -178,7 +179,8 @@ class _Sizing:
         """The complete settings for so many epochs."""
         valid = self.lesson.valid
         validated = 0 if valid is None else len(valid)
-        once, times = 0.0, float(_MOST_VALIDATIONS)
+        epochs = min(_rounded(epochs), self.most_epochs)
+        once, times = 0.0, self._most_validations(epochs)
         if speed is not None and self.lesson.valid is not None:
             once = self._validation_tokens(config) / speed.validation_speed / self.share
             allowed = _VALIDATION_SHARE * (self.budget.seconds or 0.0)
@@ -190,7 +192,6 @@ class _Sizing:
                 )
                 once = allowed
             times = max(1.0, min(times, allowed // max(once, 1e-9)))
-        epochs = min(_rounded(epochs), self.most_epochs)
         changes = {"training.epochs": epochs, **self._schedule(times, epochs)}
         changes |= self.lesson.task.regularisation(config, epochs) if not self.fixed_model else {}
         kept = {name: value for name, value in changes.items() if name not in self.allowance.fixed}
@@ -204,13 +205,17 @@ class _Sizing:
             notes=self.notes,
         )
 
+    def _most_validations(self, epochs: float) -> float:
+        """As many as the recipe has in these epochs, so that its patience means the same."""
+        return max(float(_VALIDATIONS), epochs // self.reference_interval)
+
     def _schedule(self, times: float, epochs: float) -> dict[str, Any]:
         """When to validate, and a learning rate that falls to the end of the training."""
         training = self.recipe.training
         # A single validation comes at the end, even if the training gets longer than planned.
         every = epochs / times if times > 1 else _EPOCHS_TIMES * self.most_epochs
         changes: dict[str, Any] = {"training.validate_every": _rounded(every)}
-        if times == _MOST_VALIDATIONS:
+        if times >= _VALIDATIONS:
             changes["training.patience"] = training.patience or _PATIENCE
         else:
             changes["training.patience"] = 0  # too few validations to judge by

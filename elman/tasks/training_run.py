@@ -20,6 +20,7 @@ from elman.runs.folder import explained, fill, update_run
 from elman.runs.lock import Lock
 from elman.tasks.budgeted import Pace
 from elman.tasks.saved_runs import keep_plugins
+from elman.tasks.trivial import Trivial, comparison
 from elman.tasks.word_checkpoints import make_checkpoints
 from elman.training.checkpoints import arrays, checkpoint
 from elman.training.history import CURVES, History, Record, draw_curves, still_improving
@@ -55,8 +56,10 @@ class TrainingRun:
         self.out = out
         self._folder = out if self.processes.rank == 0 else None  # that this process writes to
         self.calibrate: Callable[[Any], dict[str, Any]] = lambda model: {}  # after the last step
+        self.trivial: Callable[[], Trivial | None] = lambda: None  # to compare with
         self.facts["model"] = trainer.model.facts()
-        self.facts.pop("calibration", None)  # of the weights before a run was continued
+        for name in ("calibration", "trivial"):  # of the weights before a run was continued
+            self.facts.pop(name, None)
         keep_plugins(self.facts, config)
         self._lock: Lock | None = None  # of the folder
         self._claim: Claim | None = None  # of a run that is not in its place yet
@@ -136,12 +139,17 @@ class TrainingRun:
         model.load_state_dict(self.trainer.best)
         model.cpu().eval()
         self._update_facts()
-        self._calibrate(model)
+        self._judge(model)
 
-    def _calibrate(self, model: Any) -> None:
-        """Add the calibration of the best weights to the facts of the run."""
-        if found := self.calibrate(model):
-            self.facts["calibration"] = found
+    def _judge(self, model: Any) -> None:
+        """Add the calibration of the best weights, and a trivial answer, to the facts."""
+        trivial = self.trivial()
+        found = {
+            "calibration": self.calibrate(model),
+            "trivial": {} if trivial is None else comparison(trivial, self.facts["validation"]),
+        }
+        if new := {name: value for name, value in found.items() if value}:
+            self.facts |= new
             if self._folder is not None:
                 update_run(self._folder, {"facts.json": self.facts}, self._lock)
 

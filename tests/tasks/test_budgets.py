@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
+from films import draw_texts, write_texts
 from pairs import write_parallel
 from tagged import write_tagged
 from tiny import sentences, write_recipe, write_sentences
 
 from elman.errors import InputError
+from elman.recipes import RunConfig, load_recipe
 from elman.runs.folder import read_run, update_run
 from elman.tasks import planning
 from elman.tasks.budgeted import kept_budget, rest_of
-from elman.tasks.task import Plan, load, plan, resume, train
+from elman.tasks.saved_runs import task_of
+from elman.tasks.sizing import Choice, choose_size, with_config
+from elman.tasks.task import Lesson, Plan, load, plan, resume, train
 from elman.training import loop
+from elman.training.budget import Allowance, Budget
 from elman.training.loop import Stopped
+from elman.training.probe import Speed
 
 pytestmark = pytest.mark.usefixtures("without_curves")
 SCHEDULE = 'epochs = 50\nlearning_rate = 2.0\nschedule = "linear"'
@@ -60,6 +67,56 @@ def test_operations_are_used_up(tmp_path: Path) -> None:
     assert more.teraflop == pytest.approx(0.1, rel=0.02)
     assert _hidden_size(more) > 1.5 * _hidden_size(less)
     assert more.epochs > 1.5 * less.epochs
+
+
+@pytest.mark.parametrize("kind", ["tagger", "classifier", "quick"])
+def test_more_time_never_gives_a_smaller_or_shorter_training(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At a constant speed, up to the longest training that the data can use."""
+    monkeypatch.setattr("elman.tasks.sizing.measure_speed", _constant_speed)
+    lesson = _lesson(kind, tmp_path)
+    choices = [_choice(lesson, seconds) for seconds in (2, 5, 15, 60, 300, 1200, 3600, 36000)]
+    widths = [choice.config.model.hidden_size for choice in choices]
+    operations = [
+        _products(lesson, choice.config) * choice.config.training.epochs for choice in choices
+    ]
+    assert widths == sorted(widths)
+    assert operations == sorted(operations)
+    assert operations[0] < operations[-1]
+    last, recipe = choices[-1].config.training, lesson.task.config.training
+    assert last.epochs == choices[-1].most_epochs
+    assert choices[0].config.training.epochs < last.epochs
+    # It validates at least as often as the recipe in its own epochs.
+    assert last.epochs / last.validate_every >= recipe.epochs / recipe.validate_every
+    if kind != "quick":  # whose text is too short for more than the least width
+        assert widths[0] < widths[-1] == lesson.task.config.model.hidden_size
+
+
+def _lesson(kind: str, place: Path) -> Lesson:
+    if kind == "classifier":
+        data = write_texts(place / "data", train=draw_texts(80, 0), valid=draw_texts(20, 1))
+    else:
+        data = str((write_tagged if kind == "tagger" else write_sentences)(place / "data"))
+    config = load_recipe(kind)
+    task = task_of(config.kind)
+    return task.prepare(task.open(data, config), config, lambda stage: None)
+
+
+def _choice(lesson: Lesson, seconds: float) -> Choice:
+    allowance = Allowance(Budget(seconds=seconds))
+    return choose_size(lesson, allowance, cast("Any", lambda part: part))
+
+
+def _products(lesson: Lesson, config: RunConfig) -> int:
+    found: int = with_config(lesson, config).task.build(lesson.train).multiplications(100)
+    return found
+
+
+def _constant_speed(lesson: Any, seconds: float) -> Speed:
+    """Of a slow machine: 0.4 GFLOP per second, and a tenth of a millisecond per token."""
+    speed = 1 / (1e-4 + 6 * _products(lesson, lesson.task.config) / 4e8)
+    return Speed(speed, 3 * speed, steady=True, running=1.0)
 
 
 def test_the_same_operations_give_the_same_model(data: Path, recipe: str, tmp_path: Path) -> None:

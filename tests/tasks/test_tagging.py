@@ -106,7 +106,7 @@ def test_measures_by_hand(plain: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     guesses = [["B-PER", "O", "B-LOC"], ["B-PER", "O"]]
     numbers = [[plain.task.tags.index(tag) for tag in tags] for tags in guesses]
-    monkeypatch.setattr(ScoredSentences, "best", lambda self: numbers)
+    monkeypatch.setattr(ScoredSentences, "best", lambda self, offset: numbers)
     found = plain.measure(given)
     assert found.tags.accuracy == 4 / 5
     assert (found.unknown_words, found.unknown_accuracy) == (2, 0.5)

@@ -33,6 +33,7 @@ from elman.tasks.classification.several import TrainedMultiLabel
 from elman.tasks.classification.trained import TrainedClassifier
 from elman.tasks.classification.weights import balanced_weights, example_weights, named_weights
 from elman.tasks.sentence_task import SentenceTask, learn_words
+from elman.tasks.trivial import Trivial, most_frequent_label
 from elman.text.example_splits import Splitter
 from elman.text.reader import Document
 from elman.text.splitting import is_typed, split_text
@@ -202,6 +203,12 @@ class Classification(SentenceTask):
     ) -> dict[str, Any]:
         kind = TrainedMultiLabel if self.several else TrainedClassifier
         return kind(self, model, facts).fit_calibration(valid)
+
+    def trivial(self, train: Sequence[Example], valid: Sequence[Example]) -> Trivial | None:
+        if self.several:
+            return None
+        labels = [[example.label for example in labelled(part)] for part in (train, valid)]
+        return most_frequent_label(*labels)
 
     def notes(self, examples: Sequence[Example]) -> list[str]:
         return unseen_notes(self.unseen(examples), "text", "label")

@@ -25,6 +25,7 @@ from elman.tasks.language_modelling.text_task import TextTask
 from elman.tasks.pretrained import vectors_of_tokens
 from elman.tasks.task import Lesson, Told
 from elman.tasks.trained import Trained
+from elman.tasks.trivial import Trivial, token_frequencies
 from elman.text.corpora import Corpus
 from elman.text.raw_words import RawWords
 from elman.text.tokenizer import after_mark, count_ids
@@ -176,6 +177,12 @@ class LanguageModelling(TextTask, GradientTask):
         model = MODELS["ngram"].fit(lesson.train, config, vocabulary_size=size, eos_id=eos_id)
         nats = -float(model.log_probs(lesson.valid).mean())
         return math.exp(nats) if math.isfinite(nats) else None
+
+    def trivial(self, train: np.ndarray, valid: np.ndarray) -> Trivial | None:
+        if self.config.training.learn_after:
+            return None  # only some tokens are judged
+        size = len(self.tokenizer)
+        return token_frequencies(count_ids(train, size), count_ids(valid, size))
 
     def take_over(self, before: Trained, model: Any, warn: Callable[[str], None]) -> list[str]:
         if not isinstance(before.model, NeuralModel):

@@ -34,11 +34,11 @@ class ScoredSentences:
         self._sentences = sentences
         self._scored = [(rows, model.score(batch), batch.lengths) for rows, (batch,) in batches]
 
-    def best(self) -> list[list[int]]:
-        """The most probable tags of every sentence, by number."""
+    def best(self, offset: float = 0.0) -> list[list[int]]:
+        """The most probable tags of every sentence, by number; `offset`: O is lowered by it."""
         found: list[list[int]] = [[] for _ in range(self._sentences)]
         for rows, scores, lengths in self._scored:
-            best = self._model.output.best(scores, lengths).tolist()
+            best = self._model.choose(scores, lengths, offset).tolist()
             for row, tags, length in zip(rows, best, lengths.tolist(), strict=True):
                 found[row] = tags[:length]
         return found

@@ -19,14 +19,16 @@ from elman.batches.sentences import Examples, IndexedSentences, Sentences
 from elman.data_checks import texts
 from elman.errors import InputError
 from elman.evaluation.bootstrap import Measure
-from elman.evaluation.calibration import calibrate, fit_calibration
-from elman.evaluation.measures import Progress, silent, unseen_notes
+from elman.evaluation.calibration import FEWEST, calibrate, fit_calibration
+from elman.evaluation.measures import MeasureTable, Progress, silent, unseen_notes
 from elman.models.tagger import Tagger
 from elman.recipes import RunConfig
 from elman.tasks.sentence_task import SentenceTask, TrainedSentenceTask, learn_words
 from elman.tasks.tagging.measures import TaggingMeasures, measure_tagging, resampled_tagging
 from elman.tasks.tagging.probabilities import ComparedTags, ScoredSentences
 from elman.tasks.tagging.reader import TaggedSentence, Word, read_tagged
+from elman.tasks.tagging.span_offset import fit_offset, offset_lines
+from elman.tasks.trivial import Trivial, most_frequent_tags
 from elman.text.reader import Document
 from elman.text.tag_schemes import (
     check_scheme,
@@ -65,6 +67,14 @@ class TrainedTagger(TrainedSentenceTask):
         """Whether its tags mark spans, like B-PER and I-PER."""
         return is_scheme(self.task.tags)
 
+    @property
+    def offset(self) -> float:
+        """How much O is lowered when tags are chosen, fitted on validation; 0 by default."""
+        return float(self.facts.get("calibration", {}).get("offset", 0.0))
+
+    def summary(self) -> list[str | MeasureTable]:
+        return [*super().summary(), *offset_lines(self.facts)]
+
     def tag(
         self,
         sentences: Iterable[Sequence[Word]],
@@ -80,7 +90,7 @@ class TrainedTagger(TrainedSentenceTask):
         refuse_features(given, self.config.text.features)
         tagged: list[list[str]] = [[] for _ in given]
         for rows, batch in self.in_batches([given], batch_size):
-            best = self.model.best(batch[0]).tolist()
+            best = self.model.best(batch[0], self.offset).tolist()
             for row, numbers in zip(rows, best, strict=True):
                 tags = [self.task.tags[number] for number in numbers[: len(given[row])]]
                 tagged[row] = self._as_written(tags)
@@ -155,21 +165,33 @@ class TrainedTagger(TrainedSentenceTask):
         )
 
     def fit_calibration(self, examples: Sequence[TaggedSentence]) -> dict[str, Any]:
-        """Facts about a temperature fitted on validation examples, or on some of very many."""
+        """Facts about a temperature, and an offset if the run is validated by spans, fitted on
+        validation examples, or on some of very many.
+        """
         if len(examples) > _CALIBRATED:
             chosen = np.linspace(0, len(examples) - 1, _CALIBRATED).astype(int)
             examples = [examples[number] for number in chosen]
-        return fit_calibration(self._compare(examples).predict, len(examples))
-
-    def _compare(self, examples: Sequence[TaggedSentence]) -> ComparedTags:
-        """The correct and the predicted tags, as the files write them."""
         scored = self._score([example.given() for example in examples])
-        best = [[self.task.tags[number] for number in row] for row in scored.best()]
-        right = [example.tags for example in examples]
+        facts = fit_calibration(self._compare(examples, scored).predict, len(examples))
+        if self.model.judged_by != "span_error" or len(examples) < FEWEST:
+            return facts
+        right = [self._correct(example) for example in examples]
+        return facts | fit_offset(lambda offset: self._chosen(scored, offset), right)
+
+    def _chosen(self, scored: ScoredSentences, offset: float) -> list[list[str]]:
+        """The tags with the best scores, as the files write them."""
+        best = [[self.task.tags[number] for number in row] for row in scored.best(offset)]
+        return [self._as_written(tags) for tags in best]
+
+    def _compare(
+        self, examples: Sequence[TaggedSentence], scored: ScoredSentences | None = None
+    ) -> ComparedTags:
+        """The correct and the predicted tags, as the files write them."""
+        scored = scored or self._score([example.given() for example in examples])
         return ComparedTags(
             scored,
-            right=[self._as_written(tags) if is_scheme(tags) else tags for tags in right],
-            guessed=[self._as_written(tags) for tags in best],
+            right=[self._correct(example) for example in examples],
+            guessed=self._chosen(scored, self.offset),
             numbers=self.task.numbers(examples),
             marginals=[self.as_marginal(tag) for tag in self.task.tags],
             as_marginal=self.as_marginal,
@@ -303,6 +325,13 @@ class Tagging(SentenceTask):
     ) -> dict[str, Any]:
         return TrainedTagger(self, model, facts).fit_calibration(valid)
 
+    def trivial(
+        self, train: Sequence[TaggedSentence], valid: Sequence[TaggedSentence]
+    ) -> Trivial | None:
+        if self.config.model.validate_by == "spans" and is_scheme(self.tags):
+            return Trivial("finds no span", 1.0)
+        return most_frequent_tags(_words_and_tags(train), _words_and_tags(valid))
+
     def notes(self, examples: Sequence[TaggedSentence]) -> list[str]:
         written = [tag for example in examples for tag in _as_learned(example.tags, self.config)]
         unseen = Counter(tag for tag in written if tag not in self._numbers)
@@ -348,6 +377,10 @@ class Tagging(SentenceTask):
         cuts = TreebankCuts.from_data(data["cuts"]) if "cuts" in data else None
         words, tags = WordList.from_data(data["words"]), texts(data["tags"], "tags")
         return cls(config, words, tags, features, cuts)
+
+
+def _words_and_tags(sentences: Sequence[TaggedSentence]) -> list[tuple[str, str]]:
+    return [pair for one in sentences for pair in zip(one.words, one.tags, strict=True)]
 
 
 def _ranked(names: Sequence[str], probabilities: np.ndarray) -> dict[str, float]:

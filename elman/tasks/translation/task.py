@@ -32,8 +32,10 @@ from elman.tasks.translation.sides import (
     vocabulary_to_copy_into,
 )
 from elman.tasks.translation.trained import TrainedTranslator
+from elman.tasks.trivial import Trivial, token_frequencies
 from elman.text.corpora import Corpus
 from elman.text.reader import Document
+from elman.text.tokenizer import count_ids
 from elman.text.words import Words
 
 
@@ -210,6 +212,14 @@ class Translation(ExampleTask):
         if self.source is not None and not self.config.text.shared:
             source = torch.from_numpy(self.source.counts)
         return EncoderDecoder(self.config.model, material, source)
+
+    def trivial(self, train: Sequence[Pair], valid: Sequence[Pair]) -> Trivial | None:
+        if self._copied is not None:
+            return None  # copied words have no frequency
+        target = self.target
+        text = "".join(f"{pair.target}\n" for pair in self.learned(valid))
+        ids = target.tokenizer.encode(text)
+        return token_frequencies(target.counts, count_ids(ids, len(target.counts)))
 
     def take_over(self, before: Trained, model: Any, warn: Callable[[str], None]) -> list[str]:
         if not isinstance(before.task, Translation):
