@@ -232,6 +232,13 @@ def test_tokenizers_give_the_same_ids(name: str, lowercase: bool, show: Callable
         assert ids == tokenizer.encode_typed(text).tolist(), text
 
 
+def test_elided_words_give_the_same_ids(show: Callable[..., Any]) -> None:
+    text = "l'ami qu’il Aujourd'hui n'a aujourd’hui L'AMI 'l' l' d'_x"
+    tokenizer = _tokenizer("raw-words", f"{text}\n" * 3, elisions=True)
+    page = show(_count_model(tokenizer, order=2))
+    assert page.evaluate("t => elman.encode(t)", text) == tokenizer.encode_typed(text).tolist()
+
+
 @pytest.mark.parametrize("form", ["none", "nfc+quotes"])
 @pytest.mark.parametrize("quotes", ["''\"\"", "‘’“”"])
 def test_normalised_text_gives_the_same_ids(
@@ -433,6 +440,53 @@ def test_typing_and_choosing(show: Callable[..., Any]) -> None:
     assert page.locator("#tokens .token").count() == 2
     assert "2 words" in page.text_content("#total")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_word_shows_what_was_expected(show: Callable[..., Any]) -> None:
+    trained = _count_model()
+    page = show(trained)
+    page.fill("#text", "the dog .\nthe cat sees")
+    assert "6 words and 1 line end" in page.text_content("#total")
+    word = page.locator("#tokens button").nth(5)  # after the line end: `cat`
+    word.click()
+    shown = page.text_content("#details")
+    own = trained.surprisal("the dog .\nthe cat sees")[5]
+    assert shown.startswith(f"cat: {own.surprisal:.2f} bits")
+    for suggestion in trained.suggest("the"):
+        assert suggestion.token in shown
+    word.click()
+    assert page.text_content("#details") == ""
+
+
+def test_with_the_keyboard_only(show: Callable[..., Any]) -> None:
+    page = show(_count_model())
+    page.keyboard.type("the ca")  # the text has the focus
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.input_value("#text") == "the cat "
+    page.keyboard.type("sees")
+    assert page.input_value("#text") == "the cat sees"
+
+
+def test_text_from_right_to_left(show: Callable[..., Any]) -> None:
+    page = show(_count_model())
+    page.fill("#text", "\u05d4\u05d9\u05dc\u05d3 \u05d4\u05d5\u05dc\u05da")
+    assert page.get_attribute("#tokens", "dir") == "rtl"
+    boxes = [page.locator("#tokens button").nth(n).bounding_box()["x"] for n in (0, 1)]
+    assert boxes[0] > boxes[1]
+    page.fill("#text", "the cat")
+    assert page.get_attribute("#tokens", "dir") == "ltr"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_phone(scheme: str, show: Callable[..., Any]) -> None:
+    page = show(_count_model(), viewport={"width": 390, "height": 844}, color_scheme=scheme)
+    page.fill("#text", f"the cat sees {'antidis' * 20} a\nb {'x' * 300}")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    heights = page.evaluate(
+        "[...document.querySelectorAll('button')].map(e => e.getBoundingClientRect().height)"
+    )
+    assert min(heights) >= 44  # what fingers need
 
 
 def test_runs_that_a_page_cannot_hold(tmp_path: Path) -> None:

@@ -33,7 +33,8 @@ const Tokenizers = (() => {
   };
   const rawWords = (data) => {
     const ids = index(data.words), letter = "[\\p{L}\\p{Nl}\\p{No}]", space = `[${SPACE.replace("\\t-\\r", "\\t\\v-\\r")}]`;
-    const pieces = new RegExp(`\\n| ?${letter}+(?:['’]${letter}+)*| ?\\p{Nd}+| ?(?:[^\\p{L}\\p{N}_${SPACE}]|_)|${space}+(?= [^${SPACE}])|${space}+`, "gu");
+    const elided = data.elisions ? `| ?(?!aujourd['’]hui)${letter}+['’](?=${letter})` : "";
+    const pieces = new RegExp(`\\n${elided}| ?${letter}+(?:['’]${letter}+)*| ?\\p{Nd}+| ?(?:[^\\p{L}\\p{N}_${SPACE}]|_)|${space}+(?= [^${SPACE}])|${space}+`, data.elisions ? "giu" : "gu");
     const line = (s) => {
       if (!s) return [];
       return [...` ${s}`.matchAll(pieces)].flatMap((match) => {

@@ -12,13 +12,18 @@ const elman = (() => {
     if (content !== undefined) made.textContent = content;
     return made;
   };
+  const numberElement = (className, content) => {
+    const made = element("span", className, content);
+    made.dir = "ltr";
+    return made;
+  };
   const wordElement = (word) => {
     const made = element("bdi", "word", word);
     made.dir = "auto";
     return made;
   };
   const colour = (bits) => `hsl(${Math.max(0, 130 - 9 * bits)} 70% var(--tint))`;
-  const percent = (p) => (p < 0.001 ? "< 0.1 %" : `${(100 * p).toFixed(p < 0.1 ? 1 : 0)} %`);
+  const percent = (p) => (p < 0.001 ? "<\u00a00.1\u00a0%" : `${(100 * p).toFixed(p < 0.1 ? 1 : 0)}\u00a0%`);
   const odds = (bits) => (bits < 10 ? percent(2 ** -bits) : `1 in ${Math.round(2 ** Math.min(bits, 1000)).toLocaleString("en", { notation: "compact" })}`);
 
   const counted = (count, name) => `${count} ${name}${count === 1 ? "" : "s"}`;
@@ -35,7 +40,7 @@ const elman = (() => {
     const complete = /\S$/.test(box.value), found = session.suggest(box.value, { top: 5, complete });
     $("suggestions").replaceChildren(...found.map(({ token, probability }) => {
       const chip = element("button", "chip");
-      chip.append(wordElement(token), element("span", "share", percent(probability)));
+      chip.append(wordElement(token), numberElement("share", percent(probability)));
       chip.addEventListener("click", () => insert(token, complete));
       return chip;
     }));
@@ -45,12 +50,12 @@ const elman = (() => {
   const drawDetails = (word) => {
     const before = box.value.slice(0, word.start), line = before.slice(before.lastIndexOf("\n") + 1);
     const expected = session.suggest(line, { top: 5 });
-    const known = word.unknown ? " · not in the vocabulary" : "";
-    const parts = word.tokens > 1 ? ` · ${word.tokens} tokens, whose sum is ${word.uncorrected.toFixed(2)} bits` : "";
+    const known = word.unknown ? ". Not in the vocabulary." : "";
+    const parts = word.tokens > 1 ? `, in ${word.tokens} tokens` : "";
     const head = element("p", "fact");
-    head.append(wordElement(word.word === "\n" ? "line end" : word.word), ` · ${word.surprisal.toFixed(2)} bits · ${odds(word.surprisal)}${known}${parts}`);
+    head.append(wordElement(word.word === "\n" ? "line end" : word.word), `: ${word.surprisal.toFixed(2)} bits, probability ${odds(word.surprisal)}${parts}${known}`);
     const list = element("p", "fact", "Most probable here: ");
-    expected.forEach(({ token, probability }, n) => list.append(n ? ", " : "", wordElement(token), ` ${percent(probability)}`));
+    expected.forEach(({ token, probability }, n) => list.append(n ? ", " : "", wordElement(token), `\u00a0${percent(probability)}`));
     $("details").replaceChildren(head, list);
   };
   const choose = (word) => {
@@ -66,7 +71,7 @@ const elman = (() => {
       one.style.background = colour(word.surprisal);
       one.dataset.start = word.start;
       one.setAttribute("aria-pressed", "false");
-      one.append(wordElement(word.word === "\n" ? "↵" : word.word), element("span", "bits", word.surprisal.toFixed(1)));
+      one.append(wordElement(word.word === "\n" ? "↵" : word.word), numberElement("bits", word.surprisal.toFixed(1)));
       if (word.unknown) one.classList.add("unknown");
       one.addEventListener("click", () => choose(word));
       shown.push(one);
@@ -80,11 +85,15 @@ const elman = (() => {
     $("total").textContent = words.length ? `${counts} · ${bits.toFixed(1)} bits · ${mean} on average` : "";
     $("results").hidden = !words.length;
   };
-  const draw = () => { drawSuggestions(); drawSurprisal(); };
+  const draw = () => {
+    drawSuggestions();
+    drawSurprisal();
+    $("tokens").dir = $("suggestions").dir = getComputedStyle(box).direction; // that of the text
+  };
 
   document.title = session.title;
   $("title").textContent = session.title;
-  $("about").textContent = session.about;
+  $("about").textContent = session.about[0].toUpperCase() + session.about.slice(1);
   box.addEventListener("input", draw);
   draw();
   document.documentElement.dataset.ready = String(Math.round(performance.now()));

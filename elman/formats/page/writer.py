@@ -60,7 +60,7 @@ def write(run: Any, path: Path) -> Exported:
     return Exported(
         f"a {'module' if is_module else 'page'} with {data['about']}",
         {"family": model["family"], "bytes": len(written.encode())},
-        _notes(len(written), model),
+        _notes(len(written), model, run.name, path),
     )
 
 
@@ -208,11 +208,19 @@ def _about(run: Any) -> str:
     return f"a neural model ({name}): {described['parameters']:,} parameters in 8 bits, {words}"
 
 
-def _notes(size: int, model: dict[str, Any]) -> tuple[str, ...]:
+def _notes(size: int, model: dict[str, Any], name: str, path: Path) -> tuple[str, ...]:
+    """A remark on files that are slow to load, with the commands that help."""
     if size < _LARGE:
         return ()
-    advice = ": elman arpa prune RUN makes it smaller" if model["family"] == "ngram" else ""
-    return (f"the file has {size / 1e6:.0f} MB, which phones load slowly{advice}",)
+    slow = f"the file has {size / 1e6:.0f} MB, which phones load slowly"
+    if model["family"] != "ngram":
+        return (slow,)
+    commands = (
+        f"elman arpa prune {name} --keep 200000 --out small.arpa",
+        "elman import small.arpa --out small",
+        f"elman export small --to page {path}",
+    )
+    return ("; ".join([f"{slow}. For a smaller file: {commands[0]}", *commands[1:]]),)
 
 
 @cache
