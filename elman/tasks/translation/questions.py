@@ -144,6 +144,9 @@ class Translations(Answer):
     def notes(self) -> list[str]:
         return self.remarks
 
+    def _repr_html_(self) -> str:
+        return super()._repr_html_() + "".join(one._repr_html_() for one in self.maps)
+
 
 def translate(trained: TrainedTranslator, request: Translate, progress: Progress) -> Translations:
     """Write an output for every source."""
