@@ -92,13 +92,13 @@ def _is_number(value: Any) -> bool:
 
 
 def _digits(numbers: Sequence[float]) -> int | None:
-    """Decimals that suit a whole column; None if its values differ too much in size."""
+    """Decimals that suit a whole column; None with whole numbers, or if sizes differ too much."""
     sizes = [abs(value) for value in numbers if value and math.isfinite(value)]
-    if not sizes or all(isinstance(value, int) for value in numbers):
+    if not sizes or any(isinstance(value, int) for value in numbers):
         return None
     if min(sizes) < _SMALL_SHARE * max(sizes) and min(sizes) < _SMALL:
         return None
-    return max(0, min(_PRECISION - math.ceil(math.log10(max(sizes))), _PRECISION))
+    return max(2, min(_PRECISION - math.ceil(math.log10(max(sizes))), _PRECISION))
 
 
 def _shown(value: Any, digits: int | None = None) -> str:

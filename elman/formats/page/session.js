@@ -1,3 +1,10 @@
+// The logarithm of the probability of some tokens together.
+const logMass = (ids, logProbs) => {
+  let sum = 0;
+  for (const id of ids) sum += Math.exp(logProbs[id]);
+  return Math.log(sum);
+};
+
 // What a model has read: its states and the numbers of each token. Reading on costs one step.
 const Trail = (model, fresh, begins) => {
   const KEPT = 8; // whole distributions are large: only the last few stay
@@ -28,17 +35,12 @@ const Trail = (model, fresh, begins) => {
     }
     return found;
   };
-  const mass = (logProbs) => {
-    let sum = 0;
-    for (const id of begins) sum += Math.exp(logProbs[id]);
-    return Math.log(sum);
-  };
   return {
     advance, predicted,
     state: (n) => states[n],
     logProb: (n) => (scores[n] ??= predicted(n)[read[n]]),
     // The log probability that a new word or the line end comes at this place.
-    boundary: (n) => (edges[n] ??= mass(predicted(n))),
+    boundary: (n) => (edges[n] ??= logMass(begins, predicted(n))),
   };
 };
 
@@ -109,46 +111,54 @@ const Session = (model, tokenizer) => {
     return ranked(found, top);
   };
 
-  let pieces = null;
   const certain = (s) => { let end = s.length; while (end && s[end - 1] === HALF) end--; return s.slice(0, end); };
   const mayBegin = (piece, rest) => {
     const whole = piece.split(HALF)[0];
     return piece.startsWith(rest) || (piece !== "" && rest.startsWith(whole));
   };
+  let pieces = null, fitting = new Map();
+  // The tokens that continue the rest of a typed beginning; after it, all tokens within a word.
+  const fits = (rest) => {
+    if (!fitting.has(rest)) {
+      pieces ??= data.tokens.map((_, id) => tokenizer.decode([id]));
+      if (fitting.size > 500) fitting = new Map();
+      const ids = [...pieces.keys()].filter((id) => id !== data.eosId && id !== data.unknownId);
+      fitting.set(rest, ids.filter((id) => (rest ? mayBegin(pieces[id], rest) : !beginsWord[id])));
+    }
+    return fitting.get(rest);
+  };
+  // Add to the best few, which stay sorted; of equals, the first stays in front.
+  const keep = (best, logProb, one, id) => {
+    if (logProb === -Infinity || (best.length === BEAM && logProb <= best[BEAM - 1].logProb)) return;
+    let at = best.length;
+    while (at && best[at - 1].logProb < logProb) at--;
+    best.splice(at, 0, { one, id, logProb });
+    if (best.length > BEAM) best.pop();
+  };
+  const extended = ({ one, id, logProb }, wanted) => {
+    const ids = [...one.ids, id], text = tokenizer.decode(ids), sure = certain(text);
+    const agrees = (sure.startsWith(wanted) || wanted.startsWith(sure)) && !sure.includes(HALF);
+    return agrees ? [{ ids, text, logProb, before: one.state, id }] : [];
+  };
   const spelledWords = (text, begun, top) => {
-    pieces ??= data.tokens.map((_, id) => {
-      const piece = tokenizer.decode([id]);
-      return { piece, starts: !!beginsWord[id], usable: id !== data.eosId && id !== data.unknownId };
-    });
     const wanted = (text && !text.endsWith("\n") ? " " : "") + begun;
     const ids = tokenizer.encode(text).map((t) => t.id);
     stream.advance(ids);
     let live = [{ ids: [], text: "", logProb: 0, state: stream.state(ids.length), from: stream.predicted(ids.length) }];
     const found = new Map();
     for (let n = 0; n < LONGEST && live.length; n++) {
-      const next = [];
+      const best = [];
       for (const one of live) {
         const logProbs = one.from ?? model.predict(one.state);
-        let ends = 0;
-        const rest = wanted.slice(certain(one.text).length);
-        pieces.forEach(({ piece, starts, usable }, id) => {
-          if (starts) ends += Math.exp(logProbs[id]);
-          if (usable && (rest ? mayBegin(piece, rest) : !starts)) next.push({ one, id, logProb: one.logProb + logProbs[id] });
-        });
-        const spelled = one.text.replace(AROUND, "");
-        if (one.text.startsWith(wanted) && one.text !== wanted && !one.text.includes(HALF))
-          found.set(spelled, (found.get(spelled) || 0) + Math.exp(one.logProb) * ends);
+        if (one.text.startsWith(wanted) && one.text !== wanted && !one.text.includes(HALF)) {
+          const spelled = one.text.replace(AROUND, "");
+          found.set(spelled, (found.get(spelled) || 0) + Math.exp(one.logProb + logMass(begins, logProbs)));
+        }
+        for (const id of fits(wanted.slice(certain(one.text).length))) keep(best, one.logProb + logProbs[id], one, id);
       }
-      next.sort((a, b) => b.logProb - a.logProb);
-      live = [];
-      for (const { one, id, logProb } of next.slice(0, BEAM)) {
-        if (logProb === -Infinity) break;
-        const longer = [...one.ids, id], text = tokenizer.decode(longer), sure = certain(text);
-        if ((sure.startsWith(wanted) || wanted.startsWith(sure)) && !sure.includes(HALF))
-          live.push({ ids: longer, text, logProb, before: one.state, id });
-      }
-      const best = [...found.values()].sort((a, b) => b - a).slice(0, top);
-      if (best.length === top && (!live.length || Math.exp(live[0].logProb) < best.at(-1))) break;
+      live = best.flatMap((one) => extended(one, wanted));
+      const probable = [...found.values()].sort((a, b) => b - a).slice(0, top);
+      if (probable.length === top && (!live.length || Math.exp(live[0].logProb) < probable.at(-1))) break;
       for (const one of live) one.state = model.read(one.id, one.before);
     }
     return ranked(found, top);
