@@ -43,7 +43,7 @@ _LOG_PROBS = """text => {
     out += String.fromCharCode(...bytes.subarray(i, i + 8192));
   return btoa(out);
 }"""
-# Each key as a person presses it: suggestions and surprisal are drawn before the next one.
+# Each key as a person presses it: surprisal, and suggestions of whole words, are drawn at once.
 _KEYS = """() => {
   const box = document.getElementById("text"), times = [];
   for (const key of "the company said it would sell its shares ") {
@@ -53,6 +53,12 @@ _KEYS = """() => {
     times.push(performance.now() - began);
   }
   return times.sort((a, b) => a - b);
+}"""
+# Suggestions of spelled words come after a pause.
+_SUGGESTIONS = """() => {
+  const began = performance.now(), texts = ["the ", "the com", "it said ", "in new y"];
+  for (const text of texts) elman.suggest(text, {complete: true});
+  return (performance.now() - began) / texts.length;
 }"""
 _STEP = """() => {
   const began = performance.now();
@@ -153,11 +159,13 @@ def main() -> None:
         page.goto(f"file://{path}")
         page.wait_for_selector(".chip")
         keys, step = page.evaluate(_KEYS), page.evaluate(_STEP)
+        suggested = page.evaluate(_SUGGESTIONS)
         print(
             f"{path.stat().st_size / 1e6:.1f} MB; first suggestions after {loads[0]:.2f} s (best of"
             f" {_LOADS}; median {loads[_LOADS // 2]:.2f}, worst {loads[-1]:.2f}; processors:"
             f" {processors[0]:.2f}, median {processors[_LOADS // 2]:.2f}); a key: median"
-            f" {keys[len(keys) // 2]:.1f} ms, worst {keys[-1]:.1f}; a step: {step:.1f} ms",
+            f" {keys[len(keys) // 2]:.1f} ms, worst {keys[-1]:.1f}; suggestions:"
+            f" {suggested:.1f} ms; a step: {step:.1f} ms",
             flush=True,
         )
         if not given.speed:

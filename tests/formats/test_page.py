@@ -442,6 +442,18 @@ def test_typing_and_choosing(show: Callable[..., Any]) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_spelled_words_wait_for_a_pause(show: Callable[..., Any]) -> None:
+    page = show(_count_model(_tokenizer("characters")))
+    page.evaluate("document.getElementById('text').value = 'the ca'")
+    typed = "document.getElementById('text').dispatchEvent(new Event('input'))"
+    is_inert = "document.getElementById('suggestions').inert"
+    assert page.evaluate(f"{typed}, {is_inert}")  # old suggestions cannot be chosen
+    page.wait_for_selector("#suggestions:not([inert]) .chip")
+    assert page.locator(".chip .word").first.text_content() == "cat"
+    page.locator(".chip").first.click()
+    assert page.input_value("#text") == "the cat "
+
+
 def test_a_word_shows_what_was_expected(show: Callable[..., Any]) -> None:
     trained = _count_model()
     page = show(trained)

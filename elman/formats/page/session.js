@@ -178,5 +178,5 @@ const Session = (model, tokenizer) => {
     stream.advance(ids);
     return stream.predicted(ids.length);
   };
-  return { suggest, surprisal, logProbs, encode: (text) => tokenizer.encode(tokenizer.normalise(text)).map((t) => t.id) };
+  return { spells: !tokenizer.words, suggest, surprisal, logProbs, encode: (text) => tokenizer.encode(tokenizer.normalise(text)).map((t) => t.id) };
 };

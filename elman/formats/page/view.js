@@ -3,6 +3,8 @@ const elman = (() => {
   const $ = (id) => document.getElementById(id);
   const session = Elman.load(JSON.parse($("model").textContent), $("weights").textContent);
   const box = $("text");
+  const PAUSE = 150; // milliseconds
+  let waiting = 0;
   let chosen = null; // the start of the word whose details are shown
 
   const element = (name, className, content) => {
@@ -44,6 +46,7 @@ const elman = (() => {
       chip.addEventListener("click", () => insert(token, complete));
       return chip;
     }));
+    $("suggestions").inert = false;
   };
 
   // The expectation before a word: its line is read from the start, as for its surprisal.
@@ -85,8 +88,12 @@ const elman = (() => {
     $("total").textContent = words.length ? `${counts} · ${bits.toFixed(1)} bits · ${mean} on average` : "";
     $("results").hidden = !words.length;
   };
+  // Spelling words takes a while: it waits for a pause, so that typing stays fluent.
   const draw = () => {
-    drawSuggestions();
+    clearTimeout(waiting);
+    $("suggestions").inert = session.spells;
+    if (session.spells) waiting = setTimeout(drawSuggestions, PAUSE);
+    else drawSuggestions();
     drawSurprisal();
     $("tokens").dir = $("suggestions").dir = getComputedStyle(box).direction; // that of the text
   };
