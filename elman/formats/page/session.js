@@ -49,7 +49,8 @@ const Session = (model, tokenizer) => {
   const { data } = tokenizer, BEAM = 48, LONGEST = 24, HALF = "\ufffd", NONE = -1;
   const beginsWord = data.beginsWord && Uint8Array.from(data.beginsWord, Number);
   const begins = beginsWord && [...beginsWord.keys()].filter((id) => beginsWord[id]);
-  const stream = Trail(model, NONE, begins), lines = Trail(model, data.eosId, begins);
+  const stream = Trail(model, NONE, begins);
+  let lines = null; // the trail of texts with several lines
   const isByte = (token) => /^<0x..>$/.test(token);
   // Words and line ends; a text of spaces only is one.
   const places = (text) => {
@@ -75,7 +76,7 @@ const Session = (model, tokenizer) => {
   const surprisal = (text, { reset = "line" } = {}) => {
     const { tokens, words } = grouped(text);
     // Until the first line end, both trails are the same: one is enough.
-    const trail = reset === "line" && tokens.includes(data.eosId) ? lines : stream;
+    const trail = reset === "line" && tokens.includes(data.eosId) ? (lines ??= Trail(model, data.eosId, begins)) : stream;
     trail.advance(tokens);
     const edge = (n) => {
       const isInside = begins && n && tokens[n - 1] !== data.eosId;
