@@ -17,6 +17,11 @@ from typing import Any, NamedTuple
 from elman.extras import import_extra
 
 _MOST_ROWS = 200  # shown in a notebook; `to_frame` has all of them
+_MOST_COLUMNS = 5  # of a table with one row
+_LONGEST = 400  # characters of a cell
+_PRECISION = 4  # digits of the largest number of a column
+_SMALL, _SMALL_SHARE = 1e-3, 1e-3  # below both, a number would be shown as zero
+_COLOURS = ("#3b5bdb", "#e8590c", "#2b8a3e", "#9c36b5")
 _CELL = "padding:.15rem .6rem;text-align:"
 
 
@@ -53,29 +58,68 @@ def make_frame(table: Table) -> Any:
 
 
 def table_html(table: Table, caption: str = "") -> str:
-    """A table as HTML; numbers are aligned right, and long tables are cut with a note."""
-    head = "".join(f'<th style="{_CELL}left">{escape(str(name))}</th>' for name in table.header)
-    body = "".join(
-        "<tr>" + "".join(map(_cell_html, row)) + "</tr>" for row in table.rows[:_MOST_ROWS]
-    )
+    """A table as HTML; columns of numbers are aligned right, long tables are cut with a note.
+
+    A table of one row and many columns is turned, so that it fits on the screen.
+    """
+    if len(table.rows) == 1 and len(table.header) > _MOST_COLUMNS:
+        table = Table(["", "value"], [*zip(table.header, table.rows[0], strict=True)])
+    rows = table.rows[:_MOST_ROWS]
+    columns = [_column_html(name, [row[n] for row in rows]) for n, name in enumerate(table.header)]
+    head, *body = ["<tr>" + "".join(cells) + "</tr>" for cells in zip(*columns, strict=True)]
     above = f"<p>{escape(caption)}</p>" if caption else ""
     left_out = len(table.rows) - _MOST_ROWS
     below = f"<p>{left_out:,} more rows: to_frame() has all of them</p>" if left_out > 0 else ""
-    inner = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+    inner = f"<thead>{head}</thead><tbody>{''.join(body)}</tbody>"
     return f"<div>{above}<table>{inner}</table>{below}</div>"
 
 
-def _cell_html(value: Any) -> str:
+def _column_html(name: str, values: Sequence[Any]) -> list[str]:
+    """The cells of a column: its name, then its values."""
+    numbers = [value for value in values if _is_number(value)]
+    is_numeric = all(value is None or _is_number(value) for value in values)
+    style = f"{_CELL}{'right' if is_numeric and numbers else 'left'};vertical-align:top"
+    digits = _digits(numbers) if is_numeric else None
+    cells = [f'<td style="{style}">{escape(_shown(value, digits))}</td>' for value in values]
+    return [f'<th style="{style}">{escape(str(name))}</th>', *cells]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _digits(numbers: Sequence[float]) -> int | None:
+    """Decimals that suit a whole column; None with whole numbers, or if sizes differ too much."""
+    sizes = [abs(value) for value in numbers if value and math.isfinite(value)]
+    if not sizes or any(isinstance(value, int) for value in numbers):
+        return None
+    if min(sizes) < _SMALL_SHARE * max(sizes) and min(sizes) < _SMALL:
+        return None
+    return max(2, min(_PRECISION - math.ceil(math.log10(max(sizes))), _PRECISION))
+
+
+def _shown(value: Any, digits: int | None = None) -> str:
+    """A value in a few characters."""
     if value is None:
-        text, side = "–", "right"
-    elif isinstance(value, bool | str):
-        text, side = str(value), "left"
-    elif isinstance(value, float):
-        text = f"{value:,.4g}" if abs(value) < 10 or not math.isfinite(value) else f"{value:,.2f}"
-        side = "right"
+        return "–"
+    if isinstance(value, float):
+        if digits is not None and math.isfinite(value):
+            return f"{value:,.{digits}f}"
+        is_large = abs(value) >= 10 and math.isfinite(value)
+        return f"{value:,.2f}" if is_large else f"{value:,.4g}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    if isinstance(value, Mapping):
+        text = "; ".join(f"{name}: {_shown(part)}" for name, part in value.items())
+    elif isinstance(value, list | tuple):
+        is_text = all(isinstance(part, str) for part in value)
+        text = (" " if is_text else ", ").join(
+            f"({_shown(part)})" if isinstance(part, list | tuple) else _shown(part)
+            for part in value
+        )
     else:
-        text, side = f"{value:,}" if isinstance(value, int) else str(value), "right"
-    return f'<td style="{_CELL}{side}">{escape(text)}</td>'
+        text = str(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
 
 
 def records_table(records: Sequence[dict[str, Any]]) -> Table:
@@ -98,8 +142,8 @@ def shaded_html(words: Sequence[tuple[str, float, str]], most: float) -> str:
     return f'<div style="line-height:2">{" ".join(parts)}</div>'
 
 
-def curve_html(lines: Mapping[str, Sequence[tuple[float, float]]]) -> str:
-    """Curves as a small SVG with a legend; values are shown on a logarithmic axis."""
+def curve_html(lines: Mapping[str, Sequence[tuple[float, float]]], across: str = "epoch") -> str:
+    """Curves as a small SVG with axes and a legend; values are shown on a logarithmic axis."""
     drawn = {
         name: [(x, math.log(y)) for x, y in points if y > 0 and math.isfinite(y)]
         for name, points in lines.items()
@@ -108,22 +152,33 @@ def curve_html(lines: Mapping[str, Sequence[tuple[float, float]]]) -> str:
     if len(every) < 2:
         return ""
     (left, right), (low, high) = ((min(v), max(v)) for v in zip(*every, strict=True))
-    across, up = (right - left) or 1.0, (high - low) or 1.0
-    colours = ["#3b5bdb", "#e8590c", "#2b8a3e", "#9c36b5"]
-    parts, legend = [], []
+    wide, tall = (right - left) or 1.0, (high - low) or 1.0
+    curves, legend = [], []
     for number, (name, points) in enumerate(drawn.items()):
-        colour = colours[number % len(colours)]
+        colour = _COLOURS[number % len(_COLOURS)]
         places = " ".join(
-            f"{10 + 380 * (x - left) / across:.1f},{150 - 140 * (y - low) / up:.1f}"
+            f"{60 + 400 * (x - left) / wide:.1f},{150 - 140 * (y - low) / tall:.1f}"
             for x, y in points
         )
-        parts.append(
+        curves.append(
             f'<polyline points="{places}" fill="none" stroke="{colour}" stroke-width="1.5"/>'
         )
-        legend.append(f'<span style="color:{colour}">{escape(name)}</span>')
-    bounds = f"{math.exp(low):,.4g} … {math.exp(high):,.4g}"
-    svg = f'<svg width="400" height="160" viewBox="0 0 400 160" role="img">{"".join(parts)}</svg>'
-    return f"<div>{svg}<div>{' · '.join(legend)} · {bounds}</div></div>"
+        legend.append(f'<span style="color:{colour}">{escape(name.replace("_", " "))}</span>')
+    axes = '<path d="M60,5 V155 H465" fill="none" stroke="currentColor" stroke-opacity=".4"/>'
+    labels = [
+        (52, 16, "end", _shown(math.exp(high))),
+        (52, 154, "end", _shown(math.exp(low))),
+        (60, 172, "start", f"{across} {_shown(left)}"),
+        (465, 172, "end", _shown(right)),
+    ]
+    texts = "".join(
+        f'<text x="{x}" y="{y}" text-anchor="{side}" font-size="12" fill="currentColor">'
+        f"{escape(text)}</text>"
+        for x, y, side, text in labels
+    )
+    inner = f"{axes}{''.join(curves)}{texts}"
+    svg = f'<svg width="480" height="180" viewBox="0 0 480 180" role="img">{inner}</svg>'
+    return f"<div>{svg}<div>{' · '.join(legend)} (logarithmic)</div></div>"
 
 
 # Progress -----------------------------------------------------------------------------------------

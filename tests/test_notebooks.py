@@ -1,6 +1,8 @@
 """Results in notebooks: HTML in which everything is escaped, data frames, progress bars."""
 
+import re
 import sys
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,6 +24,9 @@ from elman.notebooks import (
     make_frame,
     table_html,
 )
+from elman.tasks.language_modelling.count_models import merge_models, prune_model
+from elman.tasks.translation.questions import Translations
+from elman.tasks.translation.trained import Written
 from elman.training.history import Records, read_history
 from elman.training.machine import Machine
 
@@ -66,6 +71,57 @@ def test_tables_escape_everything() -> None:
     assert "1,234,567" in shown.content
 
 
+def _cells(html: str) -> list[str]:
+    return re.findall(r"<td[^>]*>(.*?)</td>", html)
+
+
+def test_a_column_of_numbers_has_the_same_decimals() -> None:
+    html = table_html(Table(["a", "b", "c"], [["x", 0.5, 1e-9], ["y", 0.0771, 12.0]]))
+    assert _cells(html) == ["x", "0.5000", "1e-09", "y", "0.0771", "12.00"]
+    assert html.count("text-align:left") == 3  # the first column with its name
+    measures = table_html(Table(["m", "value"], [["perplexity", 5.534], ["tokens", 7285]]))
+    assert _cells(measures) == ["perplexity", "5.534", "tokens", "7,285"]
+    mixed = table_html(Table(["", "value"], [["cell", "lstm"], ["size", 1200]]))
+    assert "text-align:right" not in mixed
+    assert _cells(mixed) == ["cell", "lstm", "size", "1,200"]
+
+
+def test_nested_values_are_short() -> None:
+    rows = [[["a", HOSTILE], [[0.123456789, 2], [3]], {"k": 1.23456}, "x" * 999]]
+    cells = _cells(table_html(Table(["a", "b", "c", "d"], rows)))
+    assert cells[1:3] == ["(0.1235, 2), (3)", "k: 1.235"]
+    assert cells[0] == f"a {escape(HOSTILE)}"
+    assert len(cells[3]) < 410
+
+
+def test_one_wide_row_is_turned() -> None:
+    names = [f"n{number}" for number in range(9)]
+    shown = _Parser(table_html(Table(names, [[*range(9)]])))
+    assert shown.elements.count("tr") == 10
+    assert shown.elements.count("td") == 18
+
+
+def test_merges_prunings_and_plans(place: Path) -> None:
+    words, data = str(place / "words"), str(place / "data")
+    merged = merge_models([words, words], place / "both.arpa", data=data)
+    frame = merged.to_frame()
+    assert list(frame["model"]) == [words, words, "merged"]
+    assert frame["perplexity"][2] == merged.perplexity
+    pruned = prune_model(words, place / "small.arpa", keep=10, data=data)
+    frame = pruned.to_frame()
+    assert list(frame["order"])[-2:] == ["all", "perplexity"]
+    assert list(frame["after"])[-2:] == [sum(pruned.ngrams), pruned.perplexity]
+    assert "perplexity" in _Parser(pruned._repr_html_()).content
+    cost = elman.plan("ngram", data=data)
+    assert dict(cost.to_frame().values.tolist())["tokens"] == cost.tokens
+
+
+def test_a_saved_count_model_has_the_name_of_its_folder(place: Path, tmp_path: Path) -> None:
+    run = elman.train("ngram", data=str(place / "data"), out=tmp_path / "kn")
+    assert run.name == str(tmp_path / "kn")
+    assert str(tmp_path / "kn") in _Parser(run._repr_html_()).content
+
+
 def test_long_tables_say_what_is_missing() -> None:
     shown = _Parser(table_html(Table(["n"], [[n] for n in range(250)])))
     assert shown.elements.count("tr") == 201
@@ -89,6 +145,20 @@ def test_attention() -> None:
     assert shown.elements.count("td") == 6
     assert list(found.to_frame().columns) == ["", HOSTILE, "b"]
     assert found.to_frame().shape == (3, 3)
+
+
+def test_translations_show_their_maps() -> None:
+    seen = AttentionMap(("a",), ("x", "y"), np.ones((2, 1)))
+    found = [[Written("x y", -1.5, -0.75), Written("x", -2.0, -1.0)]]
+    one = Translations([HOSTILE], found, several=False, maps=[seen])
+    assert list(one.to_frame().columns) == ["source", "text", "log_prob", "score"]
+    assert list(one.to_frame()["text"]) == ["x y"]
+    shown = _Parser(one._repr_html_())
+    assert shown.elements.count("table") == 2
+    assert "script" not in shown.elements
+    several = Translations([HOSTILE], found, several=True).to_frame()
+    assert list(several["rank"]) == [1, 2]
+    assert list(several["text"]) == ["x y", "x"]
 
 
 def test_histories(place: Path) -> None:

@@ -42,11 +42,8 @@ def merge(
     if json:
         print_json(merged.to_data())
         return
-    measured = merged.perplexities or [None] * len(models)
-    rows = [[*row] for row in zip(models, merged.weights, measured, strict=True)]
-    if merged.perplexity is not None:
-        rows.append(["merged", None, merged.perplexity])
-    print_table(["model", "weight", "perplexity"], rows)
+    table = merged.as_table()
+    print_table(table.header, table.rows)
     counts = " + ".join(f"{count:,}" for count in merged.ngrams)
     print(f"wrote {out}: {counts} n-grams")
 

@@ -1,7 +1,5 @@
 """`elman arpa prune`: make a count model smaller."""
 
-from typing import Any
-
 from elman.cli.arguments import ArpaFile, InputFile, Json, Overwrite, WholeNumber
 from elman.cli.output import note, print_json, print_table, stages
 from elman.tasks.language_modelling.count_models import prune_model
@@ -58,13 +56,7 @@ def prune(
     if json:
         print_json(pruned.to_data())
         return
-    after = pruned.ngrams + [0] * (len(pruned.ngrams_before) - len(pruned.ngrams))
-    rows: list[list[Any]] = [
-        [*row] for row in zip(range(1, 99), pruned.ngrams_before, after, strict=False)
-    ]
-    rows.append(["all", sum(pruned.ngrams_before), sum(after)])
-    if pruned.tokens is not None:
-        rows.append(["perplexity", pruned.perplexity_before, pruned.perplexity])
-    print_table(["order", "before", "after"], rows)
+    table = pruned.as_table()
+    print_table(table.header, table.rows)
     limit = "" if pruned.threshold is None else f", threshold {pruned.threshold:.3g}"
     print(f"wrote {out}{limit}")

@@ -60,7 +60,7 @@ class AttentionMap(Tabular):
         rows = []
         for word, weights in zip(self.target, self.weights, strict=True):
             cells = "".join(
-                f'<td style="background:rgba(59,91,219,{float(weight):.3f})" '
+                f'<td style="min-width:1.6rem;background:rgba(59,91,219,{float(weight):.3f})" '
                 f'title="{float(weight):.3f}">&nbsp;</td>'
                 for weight in weights
             )

@@ -23,6 +23,7 @@ from typing_extensions import TypeVar  # with a default
 from elman.counts.resources import Resources
 from elman.errors import InputError
 from elman.evaluation.measures import MeasureTable
+from elman.notebooks import Table, Tabular
 from elman.recipes import RunConfig, load_recipe
 from elman.runs.claim import refuse_existing
 from elman.runs.folder import read_run
@@ -49,7 +50,7 @@ _PARTS = ("config.json", "tokenizer.json", "vocabulary.json", "facts.json", "wei
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Tabular):
     """The cost of a training on this machine."""
 
     recipe: str
@@ -73,6 +74,11 @@ class Plan:
     unit: str = "tokens"  # what `tokens` counts: also words, texts, questions
     engine: str = ""  # that counts, for a count model
     work_megabytes: float = 0.0  # of disk while counting
+
+    def as_table(self) -> Table:
+        """One row per figure; those that this model lacks are left out."""
+        figures = [[name, value] for name, value in vars(self).items() if value not in (None, "")]
+        return Table(["plan", "value"], [row for row in figures if not isinstance(row[1], list)])
 
 
 @dataclass

@@ -151,7 +151,7 @@ class Trained(Tabular):
     def as_table(self) -> Table:
         """The description of the model, for notebooks and data frames."""
         described = {**self.describe_model(), **(self.facts.get("validation") or {})}
-        rows = [[name, _short(value)] for name, value in described.items() if name != "models"]
+        rows = [[name, value] for name, value in described.items() if name != "models"]
         return Table(["", "value"], rows)
 
     def table_caption(self) -> str:
@@ -184,10 +184,3 @@ class Trained(Tabular):
     def next_command(self, run: str) -> str:
         """A command to try next with the run."""
         return f"elman evaluate {run} --data {self.facts['data']['name']}"
-
-
-def _short(value: Any) -> Any:
-    """A value in a cell: numbers as they are, lists in one line."""
-    if isinstance(value, list | tuple):
-        return ", ".join(map(str, value))
-    return value if isinstance(value, int | float | str | None) else str(value)

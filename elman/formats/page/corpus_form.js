@@ -1,6 +1,8 @@
 // Splits typed text like the training text; the same rules as text/corpus_form.py.
+const SPACE = "\\t-\\r\\x1c- \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"; // as in Python
+const WORDS = new RegExp(`\\n|[^${SPACE}]+`, "g"), LAST = new RegExp(`[^${SPACE}]*$`), AROUND = new RegExp(`^[${SPACE}]+|[${SPACE}]+$`, "g");
 const CorpusForm = (() => {
-  const UNKNOWN = "<unk>", APOSTROPHES = "'’";
+  const UNKNOWN = "<unk>", WORD = "[\\p{L}\\p{N}_]", APOSTROPHES = "'’";
   const SENTENCE_MARKS = [..."." + ",;:!?\"()", "``", "''"];
   const OTHER_NAMES = {
     '"': [["``", "''"], ["“", "”"]], "(": [["-lrb-", "-lrb-"], ["-LRB-", "-LRB-"]],
@@ -8,7 +10,9 @@ const CorpusForm = (() => {
     "]": [["-rsb-", "-rsb-"], ["-RSB-", "-RSB-"]],
   };
   const ALNUM = /[\p{L}\p{N}]/u, NUMBER = /^\p{Nd}[\p{Nd}.,\/:-]*$/u, UPPER = /\p{Lu}/u;
-  const INNER = /(?<=[\p{L}\p{N}_])[^\p{L}\p{N}_\s](?=[\p{L}\p{N}_])/gu;
+  const INNER = new RegExp(`(?<=${WORD})[^\\p{L}\\p{N}_${SPACE}](?=${WORD})`, "gu");
+  const CUTS = new RegExp(`${INNER.source}|(?<=${WORD}\\.)[-\\/](?=${WORD})`, "gu");
+  const CHUNK = new RegExp(`<unk>|(?:(?!<unk>)[^${SPACE}])+`, "g");
   const isAlnum = (c) => ALNUM.test(c);
   const isMark = (word) => !isAlnum(word);
   const isMarkedWord = (word) => !isMark(word) && !("<-".includes(word[0]) && ">-".includes(word.at(-1)));
@@ -90,8 +94,7 @@ const CorpusForm = (() => {
           if (knows(right) || (knows(left) && APOSTROPHES.includes(left.at(-1))))
             return [...wordOf(chunk, first, first + cut), ...wordOf(chunk, first + cut, last)];
         }
-        const marks = /(?<=[\p{L}\p{N}_])[^\p{L}\p{N}_\s](?=[\p{L}\p{N}_])|(?<=[\p{L}\p{N}_]\.)[-\/](?=[\p{L}\p{N}_])/gu;
-        for (const match of word.matchAll(marks)) {
+        for (const match of word.matchAll(CUTS)) {
           const found = innerMark(match[0], word, match.index);
           if (!found) continue;
           const start = first + match.index, end = start + match[0].length;
@@ -127,7 +130,7 @@ const CorpusForm = (() => {
     };
     // The tokens of a line, each with its place: [token, start, end].
     return (line) => {
-      const chunks = [...line.matchAll(/<unk>|(?:(?!<unk>)\S)+/g)];
+      const chunks = [...line.matchAll(CHUNK)];
       if (isTokenized(chunks.map((c) => c[0])))
         return chunks.map((c) => [cased(c[0]), c.index, c.index + c[0].length]);
       return chunks.flatMap((c, n) =>

@@ -155,6 +155,7 @@ const Program = (() => {
     lerp: (a, b, w) => each((x, y, t) => x + t * (y - x), a, b, w),
     addcmul: (a, b, c) => each((x, y, z) => x + y * z, a, b, c),
     mm: (x, matrix) => multiply(x, matrix), addmm: (bias, x, matrix) => multiply(x, matrix, bias),
+    bmm: (x, y) => ops.stack(ops.unbind(x).map((part, n) => multiply(part, ops.select(y, 0, n)))),
     same: (x) => x,
     view: (x, shape) => {
       x = floats(x);
@@ -205,6 +206,14 @@ const Program = (() => {
       const length = Math.max(0, Math.ceil((last - first) / step));
       const shape = x.shape.map((m, i) => (i === at ? length : m));
       return gathered(x, shape, steps.map((s, i) => (i === at ? s * step : s)), first * steps[at]);
+    },
+    // Windows along an axis; the places within a window are a new last axis.
+    unfold: (x, axis, length, step) => {
+      x = floats(x);
+      const at = wrap(axis, x.shape.length), steps = strides(x.shape);
+      const shape = x.shape.map((n, i) => (i === at ? Math.floor((n - length) / step) + 1 : n));
+      const apart = steps.map((s, i) => (i === at ? s * step : s));
+      return gathered(x, [...shape, length], [...apart, steps[at]], 0);
     },
     select: (x, axis, number) => {
       const at = wrap(axis, x.shape.length);

@@ -43,7 +43,7 @@ OPERATIONS = {
     "_softmax": "softmax", "logsumexp": "logSumExp", "embedding": "embedding", "sum": "sum",
     "mean": "mean", "native_layer_norm": "layerNorm", "new_zeros": "zeros", "new_empty": "zeros",
     "zeros_like": "zeros", "slice_scatter": "sliceScatter", "copy": "copy", "index": "index",
-    "index_put": "indexPut",
+    "index_put": "indexPut", "unfold": "unfold", "bmm": "bmm",
 }  # fmt: skip
 _WITHOUT_EFFECT = {"dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking"}
 _STEPS = 12  # ids on which a traced program is compared with its model

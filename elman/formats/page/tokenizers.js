@@ -1,10 +1,10 @@
 // Text to tokens with their places, for every tokenizer of elman: {id, start, end}.
 const Tokenizers = (() => {
-  const utf8 = new TextEncoder(), text = new TextDecoder();
+  const utf8 = new TextEncoder(), text = new TextDecoder("utf-8", { ignoreBOM: true });
   const lower = (s) => s.split("İ").map((part) => part.toLowerCase()).join("İ");
-  const curl = (s) => s
-    .replace(/(?<![^\s(\[{—–-])'(?=[\p{L}\p{N}_])/gu, "‘").replace(/'/g, "’")
-    .replace(/(?<![^\s(\[{—–-])"/g, "“").replace(/"/g, "”");
+  const opens = `(?<![^${SPACE}(\\[{—–-])`;
+  const single = new RegExp(`${opens}'(?=[\\p{L}\\p{N}_])`, "gu"), double = new RegExp(`${opens}"`, "gu");
+  const curl = (s) => s.replace(single, "‘").replace(/'/g, "’").replace(double, "“").replace(/"/g, "”");
   const normaliser = (data) => (s) => {
     if (data.form !== "none") s = s.normalize("NFC");
     if (data.form === "nfc+quotes") {
@@ -27,13 +27,18 @@ const Tokenizers = (() => {
 
   const words = (data) => {
     const ids = index(data.tokens), unknown = data.unknownId;
-    const form = CorpusForm(data.tokens.filter((t) => t !== "<eos>" && t !== "<unk>"));
-    const line = (s) => form(s).map(([token, start, end]) => ({ id: ids.get(token) ?? unknown, start, end }));
+    let form = null; // learned from the vocabulary with the first text: the page opens faster
+    const line = (s) => {
+      if (!s) return [];
+      form ??= CorpusForm(data.tokens.filter((t) => t !== "<eos>" && t !== "<unk>"));
+      return form(s).map(([token, start, end]) => ({ id: ids.get(token) ?? unknown, start, end }));
+    };
     return { encode: (s) => byLine(s, line, data.eosId), words: true };
   };
   const rawWords = (data) => {
-    const ids = index(data.words), letter = "[\\p{L}\\p{Nl}\\p{No}]", space = "[^\\S\\n]";
-    const pieces = new RegExp(`\\n| ?${letter}+(?:['’]${letter}+)*| ?\\p{Nd}+| ?(?:[^\\p{L}\\p{N}_\\s]|_)|${space}+(?= \\S)|${space}+`, "gu");
+    const ids = index(data.words), letter = "[\\p{L}\\p{Nl}\\p{No}]", space = `[${SPACE.replace("\\t-\\r", "\\t\\v-\\r")}]`;
+    const elided = data.elisions ? `| ?(?!aujourd['’]hui)${letter}+['’](?=${letter})` : "";
+    const pieces = new RegExp(`\\n${elided}| ?${letter}+(?:['’]${letter}+)*| ?\\p{Nd}+| ?(?:[^\\p{L}\\p{N}_${SPACE}]|_)|${space}+(?= [^${SPACE}])|${space}+`, data.elisions ? "giu" : "gu");
     const line = (s) => {
       if (!s) return [];
       return [...` ${s}`.matchAll(pieces)].flatMap((match) => {
@@ -79,7 +84,8 @@ const Tokenizers = (() => {
   const bpe = (data) => {
     const names = byteNames(), bytesOf = index(names), ids = new Map(Object.entries(data.model.vocab));
     const ranks = new Map(data.model.merges.map((m, n) => [Array.isArray(m) ? m.join(" ") : m, n]));
-    const pieces = /'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+/gu;
+    const space = "\\p{White_Space}", pieces = new RegExp(
+      `'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^${space}\\p{L}\\p{N}]+|${space}+(?!\\P{White_Space})|${space}+`, "gu");
     const remembered = new Map();
     const merge = (word) => {
       if (remembered.has(word)) return remembered.get(word);

@@ -1,36 +1,35 @@
-// The page: reads the model from the document, then draws suggestions and surprisal while typing.
+// The page: draws suggestions and surprisal while typing; a tap on a word shows what was expected.
 const elman = (() => {
   const $ = (id) => document.getElementById(id);
-  const began = performance.now();
-  const data = JSON.parse($("model").textContent);
+  const session = Elman.load(JSON.parse($("model").textContent), $("weights").textContent);
+  const box = $("text");
+  const PAUSE = 150; // milliseconds
+  let waiting = 0;
+  let chosen = null; // the start of the word whose details are shown
 
-  const decode = (base64) => {
-    if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64);
-    const packed = atob(base64), out = new Uint8Array(packed.length);
-    for (let i = 0; i < packed.length; i++) out[i] = packed.charCodeAt(i);
-    return out;
-  };
-  const bytes = decode($("weights").textContent);
-  const kinds = { int8: Int8Array, uint16: Uint16Array, uint32: Uint32Array, float32: Float32Array };
-  const take = (kind, place, count) => new kinds[kind](bytes.buffer, place, count);
-  const constants = data.constants.map(({ kind, shape, place, scales }) => ({
-    shape, isMatrix: shape.length === 2,
-    data: take(kind, place, shape.reduce((a, b) => a * b, 1)),
-    ...(scales === null ? {} : { scales: take("float32", scales, shape[0]) }),
-  }));
-  const states = (data.model.begin || []).map((n) => ({ shape: constants[n].shape, data: constants[n].data }));
-  const family = data.model.family === "ngram" ? NGram : Program;
-  const model = family.model({ ...data.model, begin: states }, constants);
-  const session = Session(model, Tokenizers.make(data.tokenizer));
-
-  const box = $("text"), colour = (bits) => `hsl(${Math.max(0, 130 - 9 * bits)} 70% var(--tint))`;
   const element = (name, className, content) => {
     const made = document.createElement(name);
     made.className = className;
+    if (name === "button") made.type = "button";
     if (content !== undefined) made.textContent = content;
     return made;
   };
-  const percent = (p) => (p < 0.001 ? "< 0.1 %" : `${(100 * p).toFixed(p < 0.1 ? 1 : 0)} %`);
+  const numberElement = (className, content) => {
+    const made = element("span", className, content);
+    made.dir = "ltr";
+    return made;
+  };
+  const wordElement = (word) => {
+    const made = element("bdi", "word", word);
+    made.dir = "auto";
+    return made;
+  };
+  const colour = (bits) => `hsl(${Math.max(0, 130 - 9 * bits)} 70% var(--tint))`;
+  const percent = (p) => (p < 0.001 ? "<\u00a00.1\u00a0%" : `${(100 * p).toFixed(p < 0.1 ? 1 : 0)}\u00a0%`);
+  const odds = (bits) => (bits < 10 ? percent(2 ** -bits) : `1 in ${Math.round(2 ** Math.min(bits, 1000)).toLocaleString("en", { notation: "compact" })}`);
+
+  const counted = (count, name) => `${count} ${name}${count === 1 ? "" : "s"}`;
+
   const insert = (word, complete) => {
     const text = box.value.replace(/ +$/, ""), begun = complete ? text.match(/\S*$/)[0] : "";
     const stem = text.slice(0, text.length - begun.length);
@@ -43,37 +42,67 @@ const elman = (() => {
     const complete = /\S$/.test(box.value), found = session.suggest(box.value, { top: 5, complete });
     $("suggestions").replaceChildren(...found.map(({ token, probability }) => {
       const chip = element("button", "chip");
-      chip.type = "button";
-      chip.append(element("span", "word", token), element("span", "share", percent(probability)));
+      chip.append(wordElement(token), numberElement("share", percent(probability)));
       chip.addEventListener("click", () => insert(token, complete));
       return chip;
     }));
+    $("suggestions").inert = false;
+  };
+
+  // The expectation before a word: its line is read from the start, as for its surprisal.
+  const drawDetails = (word) => {
+    const before = box.value.slice(0, word.start), line = before.slice(before.lastIndexOf("\n") + 1);
+    const expected = session.suggest(line, { top: 5 });
+    const known = word.unknown ? ". Not in the vocabulary." : "";
+    const parts = word.tokens > 1 ? `, in ${word.tokens} tokens` : "";
+    const head = element("p", "fact");
+    head.append(wordElement(word.word === "\n" ? "line end" : word.word), `: ${word.surprisal.toFixed(2)} bits, probability ${odds(word.surprisal)}${parts}${known}`);
+    const list = element("p", "fact", "Most probable here: ");
+    expected.forEach(({ token, probability }, n) => list.append(n ? ", " : "", wordElement(token), `\u00a0${percent(probability)}`));
+    $("details").replaceChildren(head, list);
+  };
+  const choose = (word) => {
+    chosen = chosen === word?.start ? null : (word?.start ?? null);
+    for (const one of $("tokens").querySelectorAll("button")) one.setAttribute("aria-pressed", String(Number(one.dataset.start) === chosen && chosen !== null));
+    if (chosen === null) $("details").replaceChildren();
+    else drawDetails(word);
   };
   const drawSurprisal = () => {
-    const { words } = session.surprisal(box.value), shown = [];
-    let bits = 0;
+    const { words, bits } = session.surprisal(box.value), shown = [];
     for (const word of words) {
-      bits += word.surprisal;
-      const one = element("span", "token");
+      const one = element("button", "token");
       one.style.background = colour(word.surprisal);
-      one.title = word.unknown ? "not in the vocabulary" : `${word.surprisal.toFixed(2)} bits`;
-      one.append(element("span", "word", word.word === "\n" ? "↵" : word.word), element("span", "bits", word.surprisal.toFixed(1)));
+      one.dataset.start = word.start;
+      one.setAttribute("aria-pressed", "false");
+      one.append(wordElement(word.word === "\n" ? "↵" : word.word), numberElement("bits", word.surprisal.toFixed(1)));
       if (word.unknown) one.classList.add("unknown");
+      one.addEventListener("click", () => choose(word));
       shown.push(one);
       if (word.word === "\n") shown.push(element("span", "break"));
     }
     $("tokens").replaceChildren(...shown);
-    const mean = words.length ? bits / words.length : 0;
-    $("total").textContent = words.length
-      ? `${words.length} words · ${bits.toFixed(1)} bits · ${mean.toFixed(2)} bits per word` : "";
+    choose(null);
+    const ends = words.filter(({ word }) => word === "\n").length;
+    const counts = counted(words.length - ends, "word") + (ends ? ` and ${counted(ends, "line end")}` : "");
+    const mean = (bits / words.length).toFixed(2);
+    $("total").textContent = words.length ? `${counts} · ${bits.toFixed(1)} bits · ${mean} on average` : "";
+    $("results").hidden = !words.length;
   };
-  const draw = () => { drawSuggestions(); drawSurprisal(); };
+  // Spelling words takes a while: it waits for a pause, so that typing stays fluent.
+  const draw = () => {
+    clearTimeout(waiting);
+    $("suggestions").inert = session.spells;
+    if (session.spells) waiting = setTimeout(drawSuggestions, PAUSE);
+    else drawSuggestions();
+    drawSurprisal();
+    $("tokens").dir = $("suggestions").dir = getComputedStyle(box).direction; // that of the text
+  };
 
-  document.title = data.title;
-  $("title").textContent = data.title;
-  $("about").textContent = data.about;
+  document.title = session.title;
+  $("title").textContent = session.title;
+  $("about").textContent = session.about[0].toUpperCase() + session.about.slice(1);
   box.addEventListener("input", draw);
   draw();
-  document.documentElement.dataset.ready = String(Math.round(performance.now() - began));
+  document.documentElement.dataset.ready = String(Math.round(performance.now()));
   return session;
 })();

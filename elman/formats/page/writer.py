@@ -2,7 +2,8 @@
 
 The file has three parts: the model and tokenizer as JSON, the weights as base64, and the runtime.
 Strings of the run are data in the JSON part only; `<`, `>`, `&` and the line separators of
-JavaScript are escaped there, so no token can end the script or begin another one.
+JavaScript are escaped there, so no token can end the script or begin another one. A file that ends
+in `.js` or `.mjs` gets the same three parts as a module, without the page around them.
 """
 
 from __future__ import annotations
@@ -27,9 +28,12 @@ from elman.models.neural import NeuralModel
 from elman.models.ngram import NGram
 from elman.text.tokenizer import Tokenizer
 
-_SCRIPTS = ("program.js", "ngram.js", "corpus_form.js", "tokenizers.js", "session.js", "view.js")
+_RUNTIME = ("program.js", "ngram.js", "corpus_form.js", "tokenizers.js", "session.js", "runtime.js")
+_MODULES = (".js", ".mjs")
 _TOKENIZERS = ("words", "raw-words", "characters", "bytes", "bpe", "unigram")
-_UNSAFE = {ord(mark): f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"}
+_UNSAFE = {
+    mark: f"\\u{mark:04x}" for mark in (*map(ord, "<>&\u2028\u2029"), *range(0xD800, 0xE000))
+}  # the last ones: halves of characters, which UTF-8 cannot write
 _LARGE = 20_000_000  # bytes of a page that phones load slowly
 
 
@@ -46,16 +50,30 @@ def write(run: Any, path: Path) -> Exported:
         "tokenizer": tokenizer_data(run.tokenizer),
         "constants": arrays.entries,
     }
-    parts = _parts() | {"model": embedded_json(data), "weights": arrays.text()}
-    page = Template(_asset("view.html")).substitute(parts)
+    is_module = path.suffix in _MODULES
+    written = (_module if is_module else _page)(embedded_json(data), arrays.text())
     try:
         with replacing(path) as temporary:
-            temporary.write_text(page, encoding="utf-8")
+            temporary.write_text(written, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
     return Exported(
-        f"a page with {data['about']}", {"family": model["family"]}, _notes(len(page), model)
+        f"a {'module' if is_module else 'page'} with {data['about']}",
+        {"family": model["family"], "bytes": len(written.encode())},
+        _notes(len(written), model, run.name, path),
     )
+
+
+def _page(model: str, weights: str) -> str:
+    script = "\n".join(map(_asset, (*_RUNTIME, "view.js")))
+    parts = {"css": _asset("view.css"), "script": script, "model": model, "weights": weights}
+    return Template(_asset("view.html")).substitute(parts)
+
+
+def _module(model: str, weights: str) -> str:
+    """JSON is parsed from a string: as a literal, a key `__proto__` would be lost."""
+    data = [f"const DATA = {embedded_json(model)};", f'const WEIGHTS = "{weights}";']
+    return "\n".join([*map(_asset, _RUNTIME), *data, _asset("module.js")])
 
 
 def embedded_json(data: Any) -> str:
@@ -78,7 +96,13 @@ def tokenizer_data(tokenizer: Tokenizer) -> dict[str, Any]:
         "spaceBeforeWords": tokenizer.space_before_words,
         "form": tokenizer.normaliser.form,
         "typographic": tokenizer.normaliser.typographic,
+        "beginsWord": _flags(tokenizer.begins_word),
     }
+
+
+def _flags(begins: np.ndarray | None) -> str | None:
+    """Which tokens begin a word, as a 0 or 1 for each; None: all of them."""
+    return None if begins is None else "".join("01"[each] for each in begins.tolist())
 
 
 class _Arrays:
@@ -184,17 +208,21 @@ def _about(run: Any) -> str:
     return f"a neural model ({name}): {described['parameters']:,} parameters in 8 bits, {words}"
 
 
-def _notes(size: int, model: dict[str, Any]) -> tuple[str, ...]:
+def _notes(size: int, model: dict[str, Any], name: str, path: Path) -> tuple[str, ...]:
+    """A remark on files that are slow to load, with the commands that help."""
     if size < _LARGE:
         return ()
-    advice = "; elman arpa prune makes n-gram models smaller" if model["family"] == "ngram" else ""
-    return (f"the page has {size / 1e6:.0f} MB, which phones load slowly{advice}",)
+    slow = f"the file has {size / 1e6:.0f} MB, which phones load slowly"
+    if model["family"] != "ngram":
+        return (slow,)
+    commands = (
+        f"elman arpa prune {name} --keep 200000 --out small.arpa",
+        "elman import small.arpa --out small",
+        f"elman export small --to page {path}",
+    )
+    return ("; ".join([f"{slow}. For a smaller file: {commands[0]}", *commands[1:]]),)
 
 
 @cache
 def _asset(name: str) -> str:
     return (files("elman.formats.page") / name).read_text(encoding="utf-8")
-
-
-def _parts() -> dict[str, str]:
-    return {"css": _asset("view.css"), "script": "\n".join(map(_asset, _SCRIPTS))}

@@ -19,6 +19,7 @@ from elman.figures.files import check_file
 from elman.formats.arpa_reader import read_arpa
 from elman.formats.arpa_writer import check_exportable, write_arpa
 from elman.models.ngram import NGram
+from elman.notebooks import Table, Tabular
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.task import load
 from elman.text.corpora import open_corpus
@@ -45,10 +46,11 @@ class OpenedModel:
 
 
 @dataclass(frozen=True)
-class Merged:
+class Merged(Tabular):
     """The result of a merge."""
 
     file: str
+    models: list[str]
     weights: list[float]
     perplexities: list[float | None]  # of each model on the text; none without a text
     perplexity: float | None  # of the merged model on the text
@@ -60,9 +62,17 @@ class Merged:
     def to_data(self) -> dict[str, Any]:
         return asdict(self)
 
+    def as_table(self) -> Table:
+        """One row per model, and one for all of them if a text was given."""
+        measured = self.perplexities or [None] * len(self.models)
+        rows = [[*row] for row in zip(self.models, self.weights, measured, strict=True)]
+        if self.perplexity is not None:
+            rows.append(["merged", None, self.perplexity])
+        return Table(["model", "weight", "perplexity"], rows)
+
 
 @dataclass(frozen=True)
-class Pruned:
+class Pruned(Tabular):
     """The result of a pruning."""
 
     file: str
@@ -76,6 +86,17 @@ class Pruned:
 
     def to_data(self) -> dict[str, Any]:
         return asdict(self)
+
+    def as_table(self) -> Table:
+        """One row per order, the sum, and the perplexity if a text was given."""
+        after = self.ngrams + [0] * (len(self.ngrams_before) - len(self.ngrams))
+        rows: list[list[Any]] = [
+            [*row] for row in zip(range(1, 99), self.ngrams_before, after, strict=False)
+        ]
+        rows.append(["all", sum(self.ngrams_before), sum(after)])
+        if self.tokens is not None:
+            rows.append(["perplexity", self.perplexity_before, self.perplexity])
+        return Table(["order", "before", "after"], rows)
 
 
 def open_count_model(path: str | Path) -> OpenedModel:
@@ -134,6 +155,7 @@ def merge_models(
     write_arpa(place, merged.tables, merged.tokens)
     return Merged(
         file=str(out),
+        models=[*map(str, models)],
         weights=[*weights],
         perplexities=perplexities,
         perplexity=None if ids is None else _perplexity(merged.score_text(tokens, ids)),

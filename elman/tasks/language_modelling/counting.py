@@ -95,7 +95,7 @@ class Counting(TextTask):
                 with explained(order.out, contents):
                     fill(claim.folder, contents)
                     claim.publish()
-        return trained
+        return trained.named(str(order.out))
 
     @classmethod
     def _count(

@@ -34,6 +34,7 @@ from elman.evaluation.pair_accuracy import (
 from elman.evaluation.pairs import DIFFERENCE, SENTENCE, JudgedPair, judge_pairs
 from elman.evaluation.proportions import PairedTest, compare_right
 from elman.evaluation.suites import JudgedItem, judge_suite
+from elman.notebooks import Table, Tabular, records_table
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.text.minimal_pairs import (
     MinimalPair,
@@ -87,7 +88,7 @@ class Materials:
 
 
 @dataclass(frozen=True)
-class PairScores:
+class PairScores(Tabular):
     """The scores of one model."""
 
     run: str
@@ -104,6 +105,23 @@ class PairScores:
     def paradigm_interval(self) -> tuple[float, float] | None:
         """The 95 % interval of the mean over paradigms: items vary, paradigms are given."""
         return mean_interval([s for s in self.by_paradigm if s.name in self.in_mean])
+
+    def as_table(self) -> Table:
+        """One row per paradigm, field, term and number of attractors, then all together."""
+        groups = {
+            "paradigm": self.by_paradigm,
+            "field": self.by_field,
+            "term": self.by_term,
+            "attractors": self.by_attractors,
+            "all": [self.overall],
+        }
+        return records_table(
+            [{"group": group} | one.to_data() for group, some in groups.items() for one in some]
+        )
+
+    def table_caption(self) -> str:
+        """The run."""
+        return self.run
 
     def to_data(self, *, items: bool = False) -> dict[str, Any]:
         """Plain data; with `items`, every pair or prediction too."""

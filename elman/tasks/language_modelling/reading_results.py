@@ -11,6 +11,7 @@ from typing import Any
 
 from elman.errors import InputError
 from elman.evaluation.bootstrap import DRAWS
+from elman.notebooks import Table, Tabular
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +95,7 @@ class ReadingDifference:
 
 
 @dataclass(frozen=True)
-class ReadingStudy:
+class ReadingStudy(Tabular):
     """All results for a table, and the rows behind them."""
 
     table: str
@@ -109,6 +110,15 @@ class ReadingStudy:
     protocol: dict[str, Any]
     notes: list[str]
     columns: dict[str, list[Any]] = field(repr=False)  # of the used rows, for the R script
+
+    def as_table(self) -> Table:
+        """One row per run and set of predictors: the gain in log likelihood and its interval."""
+        names = ["run", "predictors", "delta", "low", "high", "fitted_delta"]
+        return Table(names, [[getattr(one, name) for name in names] for one in self.results])
+
+    def table_caption(self) -> str:
+        """The number of rows used."""
+        return f"{self.used:,} of {self.rows:,} rows; delta: log likelihood in nats per row"
 
     def to_data(self) -> dict[str, Any]:
         """Plain data, without the columns."""

@@ -9,6 +9,7 @@ import numpy as np
 from elman.errors import InputError
 from elman.evaluation.attention_map import AttentionMap
 from elman.evaluation.measures import Progress
+from elman.notebooks import Table, records_table
 from elman.tasks.question import (
     TEXTS,
     Answer,
@@ -143,6 +144,20 @@ class Translations(Answer):
 
     def notes(self) -> list[str]:
         return self.remarks
+
+    def as_table(self) -> Table:
+        """One row per output, with its rank if there are several for each source."""
+        records = []
+        for source, texts in zip(self.sources, self.found, strict=True):
+            for rank, one in enumerate(texts if self.several else texts[:1], 1):
+                place = {"source": source if isinstance(source, str) else None}
+                ranked = {"rank": rank} if self.several else {}
+                written = {"text": one.text, "log_prob": one.log_prob, "score": one.score}
+                records.append(place | ranked | written)
+        return records_table(records)
+
+    def _repr_html_(self) -> str:
+        return super()._repr_html_() + "".join(one._repr_html_() for one in self.maps)
 
 
 def translate(trained: TrainedTranslator, request: Translate, progress: Progress) -> Translations:
