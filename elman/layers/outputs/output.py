@@ -16,8 +16,10 @@ tied weights, every call receives the table of word vectors; otherwise the layer
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -36,6 +38,7 @@ class Output(nn.Module, ABC):
 
     about: ClassVar[str]
     can_be_tied: ClassVar[bool] = True
+    preparing_operations: float = 0.0  # before the first step of a training
 
     def __init__(self, size: int, counts: torch.Tensor, *, embedding_size: int, tied: bool) -> None:
         """`hidden_size`: size of hidden vectors; `counts` (V,): words in the training text."""
@@ -46,6 +49,16 @@ class Output(nn.Module, ABC):
             )
         self.vocabulary_size = len(counts)
         self.size = embedding_size if tied else size  # size of a row of its matrix
+
+    def count_text(self, ids: np.ndarray, eos_id: int) -> None:  # noqa: B027  # most do not
+        """Learn from the ids of the training text before the training; once, in a new model."""
+
+    def make_room(self, shapes: Mapping[str, tuple[int, ...]]) -> None:  # noqa: B027
+        """Prepare for arrays of these shapes, whose sizes depend on the training text."""
+
+    def follow(self, progress: float) -> bool:
+        """Follow the progress of a training, from 0 to 1; whether that changes its operations."""
+        return False
 
     def begin(self, batch_size: int) -> State:
         """The initial memory; most outputs have none."""
