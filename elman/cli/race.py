@@ -1,7 +1,15 @@
 """`elman study race`: the lowest perplexity for a budget of operations."""
 
-from elman.cli.arguments import Columns, Data, Device, Json, Settings, Threads, WholeNumber
-from elman.cli.arguments import with_data_flags
+from elman.cli.arguments import (
+    Columns,
+    Data,
+    Device,
+    Json,
+    Settings,
+    Threads,
+    WholeNumber,
+    with_data_flags,
+)
 from elman.cli.output import note, print_json, print_table, watched
 from elman.errors import InputError
 from elman.experiments.race import LINES, table

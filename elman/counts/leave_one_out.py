@@ -134,7 +134,10 @@ class LeaveOneOut:
         self.eos_id = eos_id
         self.order = len(counted.sizes) + 1
         parts = [counted.parts(part) for part in (counted.prefixes, counted.words, counted.once)]
-        counts = [counted.counts[:vocabulary_size], *counted.parts(counted.counts[vocabulary_size:])]
+        counts = [
+            counted.counts[:vocabulary_size],
+            *counted.parts(counted.counts[vocabulary_size:]),
+        ]
         single = np.zeros(vocabulary_size, dtype=np.int32)
         self._orders = [
             _smooth(single, np.arange(vocabulary_size, dtype=np.int32), counts[0], single, 1)
@@ -178,8 +181,9 @@ class LeaveOneOut:
             leaves = seen & self._leaves(index, found, contexts)
             count = _at(order.counts, ngram, 0)
             rest = count - leaves
-            before, after = order.discounts.take(count, mode="clip"), order.discounts.take(
-                rest, mode="clip"
+            before, after = (
+                order.discounts.take(count, mode="clip"),
+                order.discounts.take(rest, mode="clip"),
             )
             total = _at(order.totals, context, 0.0)
             left = total - leaves

@@ -1,7 +1,7 @@
 """The race: the lowest perplexity for a budget of operations, measured so that it cannot be fooled.
 
 Takes a recipe, data and a budget in teraflop; trains the recipe once per seed and gives a `Lap` for
-each, written as one line of JSON. Called by `elman study race` and by `benchmarks/race_ablation.py`.
+each, written as one line of JSON. Called by `elman study race` and `benchmarks/race_ablation.py`.
 
 - Operations are counted step by step while training (`training/trainer.py: Trainer.operations`):
   forward and backward, and what comes before the first step, such as counting n-grams. Validation
@@ -26,13 +26,14 @@ from elman.recipes import RunConfig, load_recipe
 from elman.tasks.gradient_task import build_trainer
 from elman.tasks.language_modelling.task import LanguageModelling
 from elman.tasks.saved_runs import task_of
-from elman.tasks.task import Lesson, load
+from elman.tasks.task import load
 from elman.training.budget import Budget
 from elman.training.machine import Machine
 from elman.training.trainer import Trainer
 
 LINES = "race.jsonl"  # the file of the laps, in the folder of the runs
 _ROUNDS = 4  # of fitting the epochs to the budget; they converge after two
+_LEAST = 1e-4  # epochs
 _TERA = 1e12
 _EPOCHS = "training.epochs="
 
@@ -167,7 +168,7 @@ def fit_epochs(trainer: Trainer, limit: float, words: Sequence[str]) -> list[str
         used = planned_operations(trainer)
         trainer.set_epochs(trainer.config.epochs * limit / used)
     epochs = trainer.config.epochs
-    while epochs > 0:  # the last step is taken whole
+    while epochs >= _LEAST:  # the last step is taken whole
         trainer.set_epochs(round(epochs, 4))
         if planned_operations(trainer) <= limit:
             return [f"{_EPOCHS}{trainer.config.epochs:g}"]
@@ -213,8 +214,8 @@ def _measure(
         settings=words,
         seed=config.seed,
         budget=limit / _TERA,
-        teraflop=round(training["metered_teraflop"], 4),
-        validating_teraflop=round(training["validating_teraflop"], 4),
+        teraflop=training["metered_teraflop"],
+        validating_teraflop=training["validating_teraflop"],
         seconds=facts["seconds"],
         epochs=training["epochs"],
         parameters=facts["model"]["parameters"],

@@ -10,7 +10,6 @@ import math
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-
 # Checkpoints of older versions lack these.
 LATER: dict[str, Any] = {"operations": 0.0, "validating_operations": 0.0}
 

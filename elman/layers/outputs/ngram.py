@@ -7,11 +7,12 @@ uses all counts, and is exact.
 
     residual   p(w) ∝ exp(W_w · h + b_w + λ log p_n(w))     λ = 2 σ(g)     Li et al. 2022
     mixture    p(w) = λ softmax(W h + b)_w + (1 - λ) p_n(w)      λ = σ(g)
-               g = v · h + u · f + c            f_k = log(1 + how often the last k words were seen)
+               g = (v · h + u · f + c) / 10     f_k = log(1 + times the last k words were seen) / 10
 
 In both, the network only has to learn what the n-grams do not know. λ is a number per context: how
 much to rely on n-grams (residual) or on the network (mixture), from the hidden vector and from the
-number of times that the n-grams have seen the context.
+number of times that the n-grams have seen the context. The tenths keep its steps small with the
+large learning rates of recurrent networks.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from elman.layers.softmax import chunks
 from elman.state import State
 
 _HIGHEST_ORDER = 9
+_SMALL = 0.1  # of the gate: see above
 _PARTS = ("sizes", "prefixes", "words", "ngram_counts", "once")
 
 
@@ -110,9 +112,10 @@ class NgramOutput(SampledSoftmax):
 
     def gates(self, hidden: torch.Tensor, mixed: Mixed) -> torch.Tensor:
         """g of each row, (N,)."""
-        seen = np.log1p(np.stack(mixed.totals[1:], axis=1))
+        seen = _SMALL * np.log1p(np.stack(mixed.totals[1:], axis=1))
         features = torch.from_numpy(seen).to(hidden)
-        return self.gate(torch.cat([hidden, features], dim=1)).squeeze(1)
+        gates: torch.Tensor = self.gate(torch.cat([hidden, features], dim=1)).squeeze(1)
+        return _SMALL * gates
 
     def multiplications(self, step_tokens: int) -> float:
         # One product for each sampled word and each order, at most; the gate.
@@ -157,7 +160,9 @@ class NgramResidual(NgramOutput):
         mixed = ngrams.left_out(contexts.numpy(force=True), wanted)
         probs = ngrams.of_words(mixed, words.numpy(force=True), wanted)
         log_probs = torch.from_numpy(np.log(probs, out=probs)).to(hidden)
-        logits = torch.addmm(self.bias[words], hidden, self.matrix(table).index_select(0, words).t())
+        logits = torch.addmm(
+            self.bias[words], hidden, self.matrix(table).index_select(0, words).t()
+        )
         logits = torch.addcmul(logits, 2 * self.gates(hidden, mixed).sigmoid()[:, None], log_probs)
         own = logits.gather(1, right[:, None])
         adjusted = (logits + adjust).scatter(1, right[:, None], own)
@@ -172,9 +177,26 @@ class NgramResidual(NgramOutput):
 
 
 class NgramMixture(NgramOutput):
-    """A mixture of a network and n-grams, with weights for each context."""
+    """A mixture of a network and n-grams, with weights for each context.
+
+    A network that knows nothing yet has hardly a part in the mixture, so it would hardly learn: the
+    n-grams would win once and for all. So the gradient is that of
+
+        (1 - own) · loss of the mixture + own · loss of the network by itself
+
+    for the network; the weights λ always learn from the loss of the mixture.
+    """
 
     about = "mixture of a sampled softmax and n-grams, weighted by the context"
+
+    def __init__(
+        self, size: int, counts: torch.Tensor, *, own: float = 1.0, **options: Any
+    ) -> None:
+        """`own`: how much the network learns as if it were alone."""
+        super().__init__(size, counts, **options)
+        if not 0 <= own <= 1:
+            raise InputError(f"own={own}: must be from 0 to 1")
+        self.own = own
 
     def loss(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
         if not self.training:
@@ -184,11 +206,16 @@ class NgramMixture(NgramOutput):
         wanted = targets.numpy(force=True)
         mixed = self.ngrams.left_out(contexts.numpy(force=True), wanted)
         counted = torch.from_numpy(np.log(self.ngrams.of_targets(mixed, wanted))).to(hidden)
-        logits = torch.addmm(self.bias[words], hidden, self.matrix(table).index_select(0, words).t())
+        logits = torch.addmm(
+            self.bias[words], hidden, self.matrix(table).index_select(0, words).t()
+        )
         own = logits.gather(1, right[:, None])
         adjusted = (logits + adjust).scatter(1, right[:, None], own)
         learned = own.squeeze(1) - adjusted.logsumexp(1)
-        return -_mix(learned, counted, self.gates(hidden, mixed)).sum()
+        gates = self.gates(hidden.detach(), mixed)
+        nats = -_mix(_passing(learned, 1 - self.own), counted, gates).sum()
+        alone = -self.own * learned.sum()
+        return nats + (alone - alone.detach())  # the value is that of the mixture
 
     def log_probs(self, evidence: Evidence, table: Table) -> torch.Tensor:
         mixed, counted = self._all_words(evidence)
@@ -198,6 +225,11 @@ class NgramMixture(NgramOutput):
     def multiplications(self, step_tokens: int) -> float:
         """As many as without n-grams: only the target is looked up."""
         return SampledSoftmax.multiplications(self, step_tokens) + self.gate.weight.numel()
+
+
+def _passing(values: torch.Tensor, share: float) -> torch.Tensor:
+    """The same values, with a share of their gradient."""
+    return values.detach() + share * (values - values.detach())
 
 
 def _mix(learned: torch.Tensor, counted: torch.Tensor, gates: torch.Tensor) -> torch.Tensor:

@@ -50,10 +50,10 @@ class Output(nn.Module, ABC):
         self.vocabulary_size = len(counts)
         self.size = embedding_size if tied else size  # size of a row of its matrix
 
-    def count_text(self, ids: np.ndarray, eos_id: int) -> None:  # noqa: B027  # most do not
+    def count_text(self, ids: np.ndarray, eos_id: int) -> None:  # most do not
         """Learn from the ids of the training text before the training; once, in a new model."""
 
-    def make_room(self, shapes: Mapping[str, tuple[int, ...]]) -> None:  # noqa: B027
+    def make_room(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
         """Prepare for arrays of these shapes, whose sizes depend on the training text."""
 
     def follow(self, progress: float) -> bool:
@@ -103,6 +103,8 @@ class SoftmaxOutput(Output):
     With tied weights and hidden vectors of another size, a matrix projects to the right size.
     """
 
+    least: float = 0.0  # of a probability for which scores have gradients: see `softmax_scores`
+
     def __init__(self, size: int, counts: torch.Tensor, *, embedding_size: int, tied: bool) -> None:
         super().__init__(size, counts, embedding_size=embedding_size, tied=tied)
         self.project = self.make_bridge(size) if size != self.size else None
@@ -139,7 +141,7 @@ class SoftmaxOutput(Output):
         return softmax_loss(hidden, matrix, self.bias, targets)
 
     def score(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
-        return softmax_scores(evidence[0], self.matrix(table), self.bias, targets)
+        return softmax_scores(evidence[0], self.matrix(table), self.bias, targets, self.least)
 
     def log_probs(self, evidence: Evidence, table: Table) -> torch.Tensor:
         hidden, matrix = evidence[0], self.matrix(table)
