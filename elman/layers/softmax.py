@@ -191,6 +191,5 @@ def _sparse(
         return slopes.t() @ hidden
     words = (slopes.abs() > least * above.abs()[:, None]).any(0).nonzero().t()
     values = slopes.index_select(1, words[0]).t() @ hidden
-    return torch.sparse_coo_tensor(
-        words, values, shape, is_coalesced=True, check_invariants=False
-    )
+    with torch.sparse.check_sparse_tensor_invariants(enable=False):
+        return torch.sparse_coo_tensor(words, values, shape, is_coalesced=True)
