@@ -191,5 +191,6 @@ def _sparse(
         return slopes.t() @ hidden
     words = (slopes.abs() > least * above.abs()[:, None]).any(0).nonzero().t()
     values = slopes.index_select(1, words[0]).t() @ hidden
-    with torch.sparse.check_sparse_tensor_invariants(enable=False):
+    # It warns unless it is told whether to check.
+    with torch.sparse.check_sparse_tensor_invariants(False):  # type: ignore[no-untyped-call]
         return torch.sparse_coo_tensor(words, values, shape, is_coalesced=True)

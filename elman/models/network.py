@@ -106,9 +106,9 @@ class Network(Kept, ABC):
 
     def make_room(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
         """Prepare for the arrays of a saved model, by name."""
-        inside = "output."
-        own = {name[len(inside) :]: shape for name, shape in shapes.items() if inside in name[:7]}
-        self.output.make_room(own)
+        prefix = "output."
+        own = [name for name in shapes if name.startswith(prefix)]
+        self.output.make_room({name.removeprefix(prefix): shapes[name] for name in own})
 
     @abstractmethod
     def begin_encoding(self, batch_size: int) -> State:
