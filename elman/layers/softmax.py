@@ -66,6 +66,7 @@ def softmax_scores(
     weight: torch.Tensor,
     bias: torch.Tensor,
     targets: torch.Tensor,
+    *,
     least: float = 0.0,
 ) -> torch.Tensor:
     """log softmax(W h + b)[target] of each row, (N,).

@@ -141,7 +141,8 @@ class SoftmaxOutput(Output):
         return softmax_loss(hidden, matrix, self.bias, targets)
 
     def score(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
-        return softmax_scores(evidence[0], self.matrix(table), self.bias, targets, self.least)
+        hidden, matrix = evidence[0], self.matrix(table)
+        return softmax_scores(hidden, matrix, self.bias, targets, least=self.least)
 
     def log_probs(self, evidence: Evidence, table: Table) -> torch.Tensor:
         hidden, matrix = evidence[0], self.matrix(table)
