@@ -1,7 +1,7 @@
 """The race: the lowest perplexity for a budget of operations, measured so that it cannot be fooled.
 
 Takes a recipe, data and a budget in teraflop; trains the recipe once per seed and gives a `Lap` for
-each, written as one line of JSON. Called by `elman study race` and `benchmarks/race_ablation.py`.
+each, written as one line of JSON. Called by `elman study race` and by the benchmark of ablations.
 
 - Operations are counted step by step while training (`training/trainer.py: Trainer.operations`):
   forward and backward, and what comes before the first step, such as counting n-grams. Validation
@@ -18,7 +18,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import elman
 from elman.atomic import replacing
 from elman.errors import ElmanError, InputError
 from elman.experiments.vary import finish
@@ -30,6 +29,7 @@ from elman.tasks.task import load
 from elman.training.budget import Budget
 from elman.training.machine import Machine
 from elman.training.trainer import Trainer
+from elman.version import __version__
 
 LINES = "race.jsonl"  # the file of the laps, in the folder of the runs
 _ROUNDS = 4  # of fitting the epochs to the budget; they converge after two
@@ -192,7 +192,7 @@ def refuse_more(trainer: Trainer, limit: float) -> None:
 def _key(config: RunConfig, hashes: dict[str, str], limit: float) -> str:
     """A short hash of everything that decides a lap, except its seed."""
     settings = {**config.to_data(), "seed": None}
-    decided = [settings, sorted(hashes.values()), limit, elman.__version__]
+    decided = [settings, sorted(hashes.values()), limit, __version__]
     return hashlib.sha256(json.dumps(decided, sort_keys=True).encode()).hexdigest()[:12]
 
 
@@ -222,7 +222,7 @@ def _measure(
         validation=_perplexity(run, data, "valid"),
         test=None,
         run=run.name,
-        version=elman.__version__,
+        version=__version__,
         data=hashes,
     )
 
