@@ -60,6 +60,8 @@ def wrap(model: LanguageModel, config: Config, around: FitContext) -> Continuous
         return ContinuousCache(model, config.window, config.theta, config.weight)
     best = fit(model, config.window, config.theta, config.weight, around)
     fitted = ContinuousCache(model, config.window, best.theta, best.weight)
+    if config.weight is None:
+        fitted.both = best.both
     around.remember(fitted, best.log_probs)
     return fitted
 
@@ -73,6 +75,17 @@ class ContinuousCache(Wrapper):
         self.theta = theta
         self.weight = weight
         self.horizon = None
+        self.both: np.ndarray | None = None  # if λ was fitted: see `parts`
+
+    def parts(self) -> np.ndarray | None:
+        """Log probabilities of the validation text under model and cache, if λ was fitted."""
+        return self.both
+
+    def reweighted(self, weight: float) -> ContinuousCache:
+        """The same cache with another λ."""
+        cache = ContinuousCache(self.model, self.window, self.theta, weight)
+        cache.both = self.both
+        return cache
 
     def start(self, batch_size: int, source: Any = None) -> State:
         inner = self.model.start(batch_size, source)
@@ -195,6 +208,7 @@ class Attempt:
     theta: float
     weight: float
     log_probs: np.ndarray  # of every token of the text, under the mixture
+    both: np.ndarray  # of every token under model and cache, (2, N)
 
 
 def fit(
@@ -279,4 +293,5 @@ def _weigh(
     both = np.stack([log_probs, np.where(np.isnan(cached), log_probs, cached)])
     if weight is None:
         weight = float(fit_weights(both)[1])
-    return Attempt(theta, weight, np.logaddexp(both[0] + log(1 - weight), both[1] + log(weight)))
+    mixed = np.logaddexp(both[0] + log(1 - weight), both[1] + log(weight))
+    return Attempt(theta, weight, mixed, both)

@@ -5,9 +5,10 @@ of the rules below (`UpdateRule`).
 
 The adapted weights are part of the state, one copy per row. The model itself does not change, and
 a fresh state forgets everything. A state has for each row: the state of the model before the
-segment, the ids of the segment so far, (B, segment), with -1 for positions not filled, and the
-weights, (B, all of them). The first id of a segment is the last one of the previous segment: it is
-read again with the new weights to predict the ids after it.
+segment, the ids of the segment so far, (B, segment), with -1 for positions not filled, the weights,
+(B, all of them), and the number of segments since the weights were last decayed, (B,). The first id
+of a segment is the last one of the previous segment: it is read again with the new weights to
+predict the ids after it.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from elman.adapters import FitContext
 from elman.adapters.wrapper import Wrapper
 from elman.batches.batch import Batch
 from elman.errors import ElmanError, InputError, choose
+from elman.layers.inputs import WordVectors
+from elman.layers.outputs.output import SoftmaxOutput
 from elman.models.contract import LanguageModel
 from elman.models.neural import NeuralModel
 from elman.state import State, detach, join, map_state, select
@@ -48,17 +51,21 @@ class Config:
     rate: float | None = None  # η; None: 7e-5 for rms, 0.1 a word for sgd
     decay: float = 0.002  # λ of rms: pull towards the trained weights
     epsilon: float = 2e-5  # ε of rms
+    decay_every: int = 1  # segments between decays of rms; more is faster and nearly the same
+    sparse: float = 0.0  # do not update the output for less probable words; 0.0001 is much faster
     batches: int = 200  # batches of 100 training segments for the gradient statistics of rms
 
     def __post_init__(self) -> None:
         choose(dict.fromkeys(RULES), self.rule, "rule")
-        for name in ("segment", "batches"):
+        for name in ("segment", "batches", "decay_every"):
             if getattr(self, name) < 1:
                 raise InputError(f"dynamic: {name}={getattr(self, name)} must be at least 1")
         if self.rate is not None and not 0 <= self.rate < math.inf:
             raise InputError(f"dynamic: rate={self.rate} must be 0 or more, and finite")
         if not 0 <= self.decay <= 1:
             raise InputError(f"dynamic: decay={self.decay} must be from 0 to 1")
+        if not 0 <= self.sparse < 1:
+            raise InputError(f"dynamic: sparse={self.sparse} must be from 0 to below 1")
         if not 0 < self.epsilon < math.inf:
             raise InputError(f"dynamic: epsilon={self.epsilon} must be above 0, and finite")
 
@@ -67,7 +74,8 @@ def wrap(model: LanguageModel, config: Config, around: FitContext) -> DynamicEva
     """Make the model learn as it reads."""
     if not isinstance(model, NeuralModel):
         raise InputError("dynamic: needs a neural run; count models have no gradients")
-    return DynamicEvaluation(model, config.segment, _make_rule(model, config, around))
+    rule = _make_rule(model, config, around)
+    return DynamicEvaluation(model, config.segment, rule, sparse=config.sparse)
 
 
 def _make_rule(model: NeuralModel, config: Config, around: FitContext) -> UpdateRule:
@@ -77,7 +85,8 @@ def _make_rule(model: NeuralModel, config: Config, around: FitContext) -> Update
     usual = root_mean_square(
         Worker(model), around.training_ids(), config.segment, config.batches, around.progress
     )
-    return Rms(_RMS_RATE if rate is None else rate, config.decay, config.epsilon, usual)
+    rate = _RMS_RATE if rate is None else rate
+    return Rms(rate, config.decay, config.epsilon, usual, every=config.decay_every)
 
 
 class DynamicEvaluation(Wrapper):
@@ -85,18 +94,22 @@ class DynamicEvaluation(Wrapper):
 
     model: NeuralModel
 
-    def __init__(self, model: NeuralModel, segment: int, rule: UpdateRule) -> None:
+    def __init__(
+        self, model: NeuralModel, segment: int, rule: UpdateRule, *, sparse: float = 0.0
+    ) -> None:
         super().__init__(model)
         self.horizon = None
         self.segment = segment
         self.rule = rule
-        self._worker = Worker(model)
+        self.sparse = sparse
+        self._worker = Worker(model, sparse)
 
     def start(self, batch_size: int, source: Any = None) -> State:
         ids = torch.full((batch_size, self.segment), -1)
         ids[:, 0] = self.model.eos_id
         weights = self._worker.trained.expand(batch_size, -1)
-        return self.model.begin(batch_size, source), ids, weights
+        since = torch.zeros(batch_size, dtype=torch.long)
+        return self.model.begin(batch_size, source), ids, weights, since
 
     def predict(self, state: State) -> torch.Tensor:
         worker = self._worker.model
@@ -134,24 +147,25 @@ class DynamicEvaluation(Wrapper):
     def _inner_states(self, state: State) -> Iterator[State]:
         """The state of the wrapped model for each row; the worker has the weights of that row."""
         with torch.no_grad():
-            for carried, ids, weights in _rows(state):
+            for carried, ids, weights, _ in _rows(state):
                 self._worker.weights.copy_(weights[0])
                 yield self._worker.model.advance(ids[:, : _filled(ids)], carried)[1]
 
     def _score_row(
-        self, ids: torch.Tensor, state: tuple[State, torch.Tensor, torch.Tensor]
+        self, ids: torch.Tensor, state: _Row
     ) -> tuple[torch.Tensor, torch.Tensor, State]:
         """Log probabilities (T,), vectors (T, size) and the state after one row of ids (T,)."""
-        carried, before, weights = state
+        carried, before, weights, since = state
         worker = self._worker
         worker.weights.copy_(weights[0])
         known = _filled(before)
         text = torch.cat([before[0, :known], ids])
         log_probs, vectors = [], []
-        first = 0  # of the segment's ids in the text
+        first, segments = 0, int(since)  # of the segment's ids in the text; since the last decay
         while first + self.segment < len(text):
             segment = text[None, first : first + self.segment + 1]
-            scores, predicted_from, carried = self._learn(segment, carried)
+            segments = (segments + 1) % self.rule.every
+            scores, predicted_from, carried = self._learn(segment, carried, decays=segments == 0)
             log_probs.append(scores)
             vectors.append(predicted_from)
             first += self.segment
@@ -168,11 +182,11 @@ class DynamicEvaluation(Wrapper):
         return (
             torch.cat(log_probs)[new],
             torch.cat(vectors)[new],
-            (carried, after, worker.weights[None].clone()),
+            (carried, after, worker.weights[None].clone(), since.new_tensor([segments])),
         )
 
     def _learn(
-        self, segment: torch.Tensor, carried: State
+        self, segment: torch.Tensor, carried: State, *, decays: bool
     ) -> tuple[torch.Tensor, torch.Tensor, State]:
         """Score all ids except the first, then train on them."""
         worker = self._worker
@@ -181,6 +195,8 @@ class DynamicEvaluation(Wrapper):
             scores = worker.model.score_from(evidence, segment[:, 1:])
             gradients = worker.gradients(-scores.mean())
         self._check(scores)
+        if decays:
+            self.rule.decay_weights(worker)
         self.rule.update(worker, gradients)
         return scores[0].detach(), evidence[0][0].detach().flatten(1), detach(carried)
 
@@ -194,18 +210,23 @@ class DynamicEvaluation(Wrapper):
             )
 
     def settings(self) -> dict[str, Any]:
-        return {"segment": self.segment, **self.rule.settings()}
+        sparse = {"sparse": self.sparse} if self.sparse else {}
+        return {"segment": self.segment, **self.rule.settings(), **sparse}
 
 
-def _rows(state: State) -> Iterator[tuple[State, torch.Tensor, torch.Tensor]]:
+_Row = tuple[State, torch.Tensor, torch.Tensor, torch.Tensor]
+
+
+def _rows(state: State) -> Iterator[_Row]:
     """The rows of a state, one at a time."""
-    carried, ids, weights = cast("tuple[State, torch.Tensor, torch.Tensor]", state)
+    carried, ids, weights, since = cast("_Row", state)
     for row in range(len(ids)):
         rows = torch.tensor([row])
         yield (
             map_state(torch.clone, select(carried, rows)),
             ids[row : row + 1],
             weights[row : row + 1],
+            since[row : row + 1],
         )
 
 
@@ -224,8 +245,16 @@ def _gradients_allowed() -> Iterator[None]:
 class Worker:
     """A copy of a neural model that takes other weights; the model itself does not change."""
 
-    def __init__(self, model: NeuralModel) -> None:
+    def __init__(self, model: NeuralModel, sparse: float = 0.0) -> None:
+        """`sparse`: the least probability of words whose output weights get a gradient; above 0,
+        those of the input have only the rows of the words that were read, too.
+        """
         self.model = copy.deepcopy(model).eval().requires_grad_(True)
+        for module in self.model.modules():
+            if isinstance(module, SoftmaxOutput):
+                module.least = sparse
+            elif isinstance(module, WordVectors):
+                module.sparse = sparse > 0
         self._parameters = list(self.model.parameters())
         self.trained = torch.cat([parameter.detach().flatten() for parameter in self._parameters])
         self.weights = self.trained.clone()
@@ -291,8 +320,14 @@ class UpdateRule(Protocol):
     g is the gradient of the mean loss of the segment; w₀ are the trained weights; RMS is the root
     mean square of gradients over training text (`root_mean_square`), one number per weight;
     D = RMS / mean(RMS), at most 1/λ (Krause et al. 2018). The paper takes the mean of the means of
-    tensors; here it is the mean over all weights.
+    tensors; here it is the mean over all weights. With `every` n, the weights decay after every
+    n-th segment only, by 1 - (1 - λ D)ⁿ.
     """
+
+    every: int  # segments between decays
+
+    def decay_weights(self, worker: Worker) -> None:
+        """Move the weights of the worker towards the trained ones."""
 
     def update(self, worker: Worker, gradients: list[torch.Tensor]) -> None:
         """Update the weights of the worker from the gradient of each parameter."""
@@ -304,12 +339,17 @@ class UpdateRule(Protocol):
 class Sgd:
     """Stochastic gradient descent."""
 
+    every = 1
+
     def __init__(self, rate: float) -> None:
         self.rate = rate
 
+    def decay_weights(self, worker: Worker) -> None:
+        """None."""
+
     def update(self, worker: Worker, gradients: list[torch.Tensor]) -> None:
         for weights, gradient in zip(worker.cut(worker.weights), gradients, strict=True):
-            weights.sub_(gradient, alpha=self.rate)
+            weights.add_(gradient, alpha=-self.rate)
 
     def settings(self) -> dict[str, Any]:
         return {"rule": "sgd", "rate": self.rate}
@@ -318,19 +358,32 @@ class Sgd:
 class Rms:
     """A step scaled by the usual gradient size of each weight, and decay to the trained weights."""
 
-    def __init__(self, rate: float, decay: float, epsilon: float, usual: torch.Tensor) -> None:
+    def __init__(
+        self, rate: float, decay: float, epsilon: float, usual: torch.Tensor, *, every: int = 1
+    ) -> None:
         """usual: the root mean square of the gradients of each weight, (P,)."""
         self.rate = rate
         self.decay = decay
+        self.every = every
         self._rates = rate / (usual + epsilon)
         self._back = (decay * usual / usual.mean().clamp(min=1e-30)).clamp(max=1)
+        if every > 1:
+            self._back = 1 - (1 - self._back) ** every
+
+    def decay_weights(self, worker: Worker) -> None:
+        worker.weights.lerp_(worker.trained, self._back)
 
     def update(self, worker: Worker, gradients: list[torch.Tensor]) -> None:
         # Limited by memory bandwidth, so each weight is accessed only twice.
-        worker.weights.lerp_(worker.trained, self._back)
         steps = zip(worker.cut(worker.weights), worker.cut(self._rates), gradients, strict=True)
         for weights, rates, gradient in steps:
-            weights.addcmul_(rates, gradient, value=-1)
+            if gradient.is_sparse:
+                found = gradient.coalesce()
+                rows, values = found.indices()[0], found.values()
+                weights.index_add_(0, rows, rates.index_select(0, rows) * values, alpha=-1)
+            else:
+                weights.addcmul_(rates, gradient, value=-1)
 
     def settings(self) -> dict[str, Any]:
-        return {"rule": "rms", "rate": self.rate, "decay": self.decay}
+        often = {"decay_every": self.every} if self.every > 1 else {}
+        return {"rule": "rms", "rate": self.rate, "decay": self.decay, **often}

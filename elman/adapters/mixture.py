@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -120,7 +120,8 @@ def mix(
 ) -> Mixture:
     """Mix two models, with the given weight of the other or a weight fitted on validation text.
 
-    If the model is already a mixture with fitted weights, all weights are fitted together.
+    If the model is already a mixture with fitted weights, all weights are fitted together, and so
+    is the weight of a continuous cache that was fitted.
     """
     if weight is not None:
         return Mixture([model, other], [1 - weight, weight])
@@ -128,8 +129,43 @@ def mix(
     models = [*parts, other]
     even = [1 / len(models)] * len(models)
     Mixture(models, even)  # raises for incompatible models before the long work
-    log_probs = np.stack([around.score_validation(part) for part in models])
-    return Mixture(models, fit_weights(log_probs).tolist(), fitted=True)
+    return _fit_together(models, around)
+
+
+@runtime_checkable
+class Blend(Protocol):
+    """A model that is itself a mixture of two, whose weight was fitted."""
+
+    def parts(self) -> np.ndarray | None:
+        """Log probabilities of the validation text under both, (2, N); None: not fitted."""
+
+    def reweighted(self, weight: float) -> LanguageModel:
+        """The same with another weight of the second."""
+
+
+def _fit_together(models: Sequence[LanguageModel], around: FitContext) -> Mixture:
+    """Fit the weights of models, and of what they consist of."""
+    inside = [_parts(model, around) for model in models]
+    found = fit_weights(np.concatenate(inside))
+    weights: list[float] = []
+    fitted: list[LanguageModel] = []
+    for model, log_probs in zip(models, inside, strict=True):
+        own, found = found[: len(log_probs)], found[len(log_probs) :]
+        weights.append(float(own.sum()))
+        if isinstance(model, Blend) and len(own) == 2 and own.sum() > 0:
+            share = float(own[1] / own.sum())
+            fitted.append(model.reweighted(share))
+            mixed = np.logaddexp(log_probs[0] + log(1 - share), log_probs[1] + log(share))
+            around.remember(fitted[-1], mixed)
+        else:
+            fitted.append(model)
+    return Mixture(fitted, weights, fitted=True)
+
+
+def _parts(model: LanguageModel, around: FitContext) -> np.ndarray:
+    """Log probabilities of the validation text, (1, N), or (2, N) of a blend."""
+    parts = model.parts() if isinstance(model, Blend) else None
+    return around.score_validation(model)[None] if parts is None else parts
 
 
 def log(weight: float) -> float:

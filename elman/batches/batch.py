@@ -56,6 +56,7 @@ class Batches(ABC):
 
     carries_state: bool  # whether a batch continues the one before it
     tokens_per_epoch: int
+    progress: float = 0.0  # of the training, from 0 to 1; set before every step
 
     @property
     def learned_per_epoch(self) -> int:

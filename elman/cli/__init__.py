@@ -83,6 +83,7 @@ GROUPS = {
         "study lengths": "Score translation runs on short and on long sources.",
         "study ablation": "Compare recurrent cells, complete and with one gate removed.",
         "study vary": "Train every combination of given settings and compare them in one table.",
+        "study race": "Train a recipe within a budget of operations and compare perplexities.",
         "study cells": "Train networks that differ only in their cell, and look inside them.",
     },
     "Set up": {

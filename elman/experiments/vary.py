@@ -118,7 +118,7 @@ def vary(
         folder = Path(out) / _folder_name(settings, seed)
         words = [*fixed, *_words(settings)]
         progress(f"{done + 1} of {total}: {', '.join(_words(settings))}, seed {seed}")
-        _finish(folder, recipe, data, words, seed, machine or Machine(), progress)
+        finish(folder, recipe, data, words, seed, machine or Machine(), progress)
         measure, run = _measure(folder, data, split, seed)
         found[number].append(run)
     return [Variant(chosen[number], measure, runs) for number, runs in found.items()]
@@ -132,7 +132,7 @@ def _folder_name(settings: dict[str, str], seed: int) -> str:
     return _STRANGE.sub("_", "+".join([*_words(settings), f"seed={seed}"]))
 
 
-def _finish(
+def finish(
     folder: Path,
     recipe: str,
     data: str,

@@ -69,6 +69,7 @@ class WordVectors(Input):
     """An embedding table: one vector per word."""
 
     about = "a table of word vectors (embeddings)"
+    sparse = False  # whether its gradients have only the rows of the words that were read
 
     def __init__(self, material: Material, *, embedding_size: int, dropout_words: float) -> None:
         super().__init__(material, embedding_size=embedding_size, dropout_words=dropout_words)
@@ -81,7 +82,8 @@ class WordVectors(Input):
         return self.weight
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        return embedding(ids, embedding_dropout(self.weight, self.dropout_words, self.training))
+        weight = embedding_dropout(self.weight, self.dropout_words, self.training)
+        return embedding(ids, weight, sparse=self.sparse)
 
 
 @torch.no_grad()

@@ -62,14 +62,20 @@ def softmax_loss(
 
 
 def softmax_scores(
-    hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, targets: torch.Tensor
+    hidden: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor,
+    targets: torch.Tensor,
+    *,
+    least: float = 0.0,
 ) -> torch.Tensor:
     """log softmax(W h + b)[target] of each row, (N,).
 
-    Differentiable; `softmax_loss` computes their sum faster.
+    Differentiable; `softmax_loss` computes their sum faster. With `least` and few rows, the
+    gradient of W is sparse: without the words that are less probable than that in every row.
     """
     return _SoftmaxScores.apply(  # type: ignore[no-untyped-call]
-        hidden, weight, bias, targets
+        hidden, weight, bias, targets, least
     )
 
 
@@ -138,7 +144,9 @@ class _SoftmaxScores(torch.autograd.Function):
         weight: torch.Tensor,
         bias: torch.Tensor,
         targets: torch.Tensor,
+        least: float,
     ) -> torch.Tensor:
+        ctx.least = least
         scores, normalisers = hidden.new_empty(len(hidden)), hidden.new_empty(len(hidden))
         kept = []
         for rows in chunks(len(hidden), len(weight), hidden):
@@ -162,8 +170,28 @@ class _SoftmaxScores(torch.autograd.Function):
 
         if kept:  # nothing to add up, so nothing to fill with zeros first
             all_slopes = slopes(slice(None))
-            return all_slopes @ weight, all_slopes.t() @ hidden, all_slopes.sum(0), None
+            for_weight = _sparse(all_slopes, hidden, above, ctx.least, weight.shape)
+            return all_slopes @ weight, for_weight, all_slopes.sum(0), None, None
         gradients = Gradients(hidden, weight, bias)
         for rows in chunks(len(hidden), len(weight), hidden):
             gradients.add(rows, slopes(rows))
-        return *gradients.parts, None
+        return *gradients.parts, None, None
+
+
+def _sparse(
+    slopes: torch.Tensor,
+    hidden: torch.Tensor,
+    above: torch.Tensor,
+    least: float,
+    shape: torch.Size,
+) -> torch.Tensor:
+    """The gradient of the weight from those of the logits (N, V): of all words, or of probable
+    ones only.
+    """
+    if not least:
+        return slopes.t() @ hidden
+    words = (slopes.abs() > least * above.abs()[:, None]).any(0).nonzero().t()
+    values = slopes.index_select(1, words[0]).t() @ hidden
+    # It warns unless it is told whether to check.
+    with torch.sparse.check_sparse_tensor_invariants(False):  # type: ignore[no-untyped-call]
+        return torch.sparse_coo_tensor(words, values, shape, is_coalesced=True)

@@ -10,6 +10,7 @@ next id. Training calls `begin` and `loss`; `neural.py` turns the network into a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -103,6 +104,12 @@ class Network(Kept, ABC):
         sizes = {"embedding_size": self.config.embedding_size, "tied": self.config.tied}
         return make(hidden_size, self.counts, **sizes, **self.config.output_options)
 
+    def make_room(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """Prepare for the arrays of a saved model, by name."""
+        prefix = "output."
+        own = [name for name in shapes if name.startswith(prefix)]
+        self.output.make_room({name.removeprefix(prefix): shapes[name] for name in own})
+
     @abstractmethod
     def begin_encoding(self, batch_size: int) -> State:
         """The initial state of the encoder."""
@@ -173,6 +180,15 @@ class Network(Kept, ABC):
         output = self.output
         above = output.multiplications(step_tokens) if learning else output.all_multiplications()
         return inside + round(self.input.multiplications(step_tokens) + above)
+
+    @property
+    def preparing_operations(self) -> float:
+        """Operations before the first step, like those of counting n-grams."""
+        return self.output.preparing_operations
+
+    def follow(self, progress: float) -> bool:
+        """Follow the progress of a training, from 0 to 1; whether that changes the operations."""
+        return self.output.follow(progress)
 
     def start_from(self, numbers: np.ndarray, vectors: np.ndarray, further: np.ndarray) -> None:
         """Start from pretrained vectors of some words; `further` ones have no use here."""

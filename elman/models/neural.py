@@ -107,7 +107,9 @@ class NeuralModel(Network, LanguageModel):
     def build(cls, config: Any, ids: np.ndarray, tokens: Sequence[str], eos_id: int) -> NeuralModel:
         """A new model for a vocabulary, from the ids of the training text."""
         counts = torch.from_numpy(count_ids(ids, len(tokens)))
-        return cls(config, Material(counts, eos_id, tokens, ids))
+        model = cls(config, Material(counts, eos_id, tokens, ids))
+        model.output.count_text(ids, eos_id)
+        return model
 
     def facts(self) -> dict[str, Any]:
         """Everything except the arrays that a run folder needs, as plain data."""
@@ -130,6 +132,7 @@ class NeuralModel(Network, LanguageModel):
         material = Material(counts, facts["eos_id"])
         with torch.random.fork_rng(devices=[]):  # initial weights are replaced at once
             model = cls(config, material)
+        model.make_room({name: array.shape for name, array in arrays.items()})
         model.load_arrays(arrays)
         if is_packed(arrays):
             step_in_eight_bits(model, model.shared_table())

@@ -283,6 +283,8 @@ class TrainingRun:
             "steps": counters.step,
             "tokens": round(tokens),
             "teraflop": round(6e-12 * per_token * tokens, 3),
+            "metered_teraflop": counters.operations / 1e12,  # summed over the steps
+            "validating_teraflop": counters.validating_operations / 1e12,
             "finished": trainer.finished,
             "of_epochs": trainer.config.epochs,
             "batch_size": trainer.config.batch_size,

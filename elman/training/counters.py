@@ -10,6 +10,9 @@ import math
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+# Checkpoints of older versions lack these.
+LATER: dict[str, Any] = {"operations": 0.0, "validating_operations": 0.0}
+
 
 @dataclass(frozen=True)
 class Step:
@@ -59,10 +62,13 @@ class Counters:
     waited: int = 0  # validations since the best
     validations: int = 0
     validated_step: int = -1  # the step of the last validation
+    operations: float = 0.0  # of the matrix products of all steps, and of what came before them
+    validating_operations: float = 0.0
     meter: Meter = field(default_factory=Meter)
 
     @staticmethod
     def from_data(data: dict[str, Any]) -> Counters:
         """Rebuild from the result of `dataclasses.asdict`; other keys are ignored."""
+        data = LATER | data
         own = {each.name: data[each.name] for each in fields(Counters)}
         return Counters(**{**own, "meter": Meter(**own["meter"])})

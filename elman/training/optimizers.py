@@ -86,7 +86,7 @@ OPTIMIZERS = Registry(
 def takes_sparse(config: TrainingConfig) -> bool:
     """Whether the optimizer takes sparse gradients, which change only some rows of a table."""
     alike = config.optimizer == "adagrad" or (config.optimizer == "sgd" and config.momentum == 0)
-    return alike and config.weight_decay == 0
+    return alike and config.weight_decay == 0 and not config.weight_decay_end
 
 
 def optimizer_tensors(
@@ -153,3 +153,11 @@ class Groups:
         """Set the learning rate of the top group, and from it those of the others."""
         for number, group in enumerate(optimizer.param_groups):
             group["lr"] = rate / self._config.rate_decay**number
+
+    def set_decay(self, optimizer: torch.optim.Optimizer, progress: float) -> None:
+        """Set the weight decay: λ = λ_start + progress · (λ_end - λ_start)."""
+        start, end = self._config.weight_decay, self._config.weight_decay_end
+        if end is None:
+            return
+        for group in optimizer.param_groups:
+            group["weight_decay"] = start + progress * (end - start)

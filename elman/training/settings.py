@@ -25,6 +25,8 @@ _POSITIVE = ("epochs", "batch_size", "window", "learning_rate", "validate_every"
 _NOT_NEGATIVE = (
     "clip",
     "window_jitter",
+    "window_start",
+    "batch_start",
     "dampening",
     "weight_decay",
     "epsilon",
@@ -50,6 +52,9 @@ class TrainingConfig:
     min_batches: int = 0  # with little data, use smaller batches for this many per epoch; 0: never
     window: int = 35  # tokens of a window: the length of truncated back-propagation
     window_jitter: float = 0.0  # standard deviation of random window lengths; 0: all alike
+    window_start: int = 0  # windows grow from this length to `window`; 0: no growth
+    batch_start: int = 0  # batches grow from this size to `batch_size`, by epochs; 0: no growth
+    partial_shuffle: bool = False  # cut each column of a stream at a random place in every epoch
     loss_per: str = "token"  # token: mean over all; row: summed over time, mean over rows (Zaremba)
     class_weights: str | dict[str, Any] = ""  # classifier: balanced, or a table {label = 2.0}
     learn_after: str = ""  # train only on tokens after this one in a line; "": on all tokens
@@ -62,6 +67,7 @@ class TrainingConfig:
     dampening: float = 0.0  # sgd
     nesterov: bool = False  # sgd
     weight_decay: float = 0.0
+    weight_decay_end: float | None = None  # weight decay changes linearly to this; None: no change
     beta1: float = 0.9  # adam, adamw: decay of the mean gradient
     beta2: float = 0.999  # adam, adamw, rmsprop: decay of the mean squared gradient
     epsilon: float = 1e-8  # adam, adamw, rmsprop, adagrad
@@ -106,6 +112,10 @@ class TrainingConfig:
         if self.rate_decay < 1:
             raise InputError(
                 f"training.rate_decay={self.rate_decay}: divides the rate, so it must be at least 1"
+            )
+        if self.weight_decay_end is not None and not 0 <= self.weight_decay_end < math.inf:
+            raise InputError(
+                f"training.weight_decay_end={self.weight_decay_end}: must not be negative"
             )
         if self.nesterov and (self.momentum == 0 or self.dampening != 0):
             raise InputError("training.nesterov=true: needs momentum above 0 and dampening=0")

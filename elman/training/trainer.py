@@ -21,7 +21,7 @@ from elman.batches import Batch, Batches
 from elman.data_checks import like
 from elman.state import State, from_named, map_state, named_tensors
 from elman.training.averaging import AVERAGES, Averages
-from elman.training.counters import Counters, Step
+from elman.training.counters import LATER, Counters, Step
 from elman.training.divergence import Diverged, not_finite
 from elman.training.optimizers import (
     OPTIMIZERS,
@@ -74,7 +74,9 @@ class Trainer:
         self.processes.check_regime(config.regime, bool(self.regime.tensors()))
         self._twin: Any = None  # a second model for validating the averages
         self.carried: State | None = None
-        self.counters = Counters()
+        self.counters = Counters(operations=getattr(model, "preparing_operations", 0.0))
+        self._follow = getattr(model, "follow", None)  # of a model that changes in a training
+        self._costs: dict[tuple[int, bool], float] = {}  # operations per token, by size of a step
         self._best: Tensors | None = None
         self._last_batch: Batch | None = None  # of this process; `problem` predicts it again
 
@@ -85,6 +87,28 @@ class Trainer:
         """The number of epochs done, including the fraction of the current one."""
         counters = self.counters
         return counters.epoch + counters.tokens_in_epoch / self.batches.tokens_per_epoch
+
+    @property
+    def progress(self) -> float:
+        """The share of the training that is done, from 0 to 1."""
+        return min(1.0, self.epochs_done / self.config.epochs)
+
+    def operations(self, tokens: int, *, learning: bool = True) -> float:
+        """Operations of the matrix products of a step with so many tokens, or of a validation:
+        a multiplication and an addition for every weight that a token uses; in training, once
+        forward and twice backward.
+        """
+        share = round(tokens / self.processes.count), learning
+        if share not in self._costs:
+            count = getattr(self.model, "multiplications", None)
+            given = {} if learning else {"learning": False}
+            each = 0.0 if count is None else count(share[0], **given)
+            self._costs[share] = (6.0 if learning else 2.0) * each
+        return tokens * self._costs[share]
+
+    def forget_costs(self) -> None:
+        """Count the operations per token again: the model has changed its way to train."""
+        self._costs.clear()
 
     @property
     def finished(self) -> bool:
@@ -104,8 +128,11 @@ class Trainer:
 
     def step(self) -> Step:
         """Train on the next batch."""
+        self.batches.progress = self.progress
         batch = self._next_batch()
         counters = self.counters
+        if self._follow is not None and self._follow(self.progress):
+            self.forget_costs()
         rate = self.config.learning_rate * self.schedule.warmed_factor(self.epochs_done)
         rate *= batch.rate_factor * counters.rate_factor
         self.groups.thaw(self.epochs_done)
@@ -114,11 +141,13 @@ class Trainer:
         if not (math.isfinite(nats) and math.isfinite(norm)):
             raise Diverged(f"loss {nats:g}, gradient norm {norm:g}")
         self.groups.set_rates(self.optimizer, rate)
+        self.groups.set_decay(self.optimizer, self.progress)
         self.optimizer.step()
         self.averages.update(dict(self.model.named_parameters()))
         self.carried = carried if self.batches.carries_state else None
         counters.step += 1
         counters.tokens_in_epoch += batch.tokens
+        counters.operations += self.operations(batch.tokens)
         step = Step(nats, tokens, batch.tokens, norm, 0 < self.config.clip < norm, rate)
         counters.meter.add(step)
         return step
@@ -135,8 +164,8 @@ class Trainer:
         self.model.train()
         own, counts = self.processes.share(batch)
         self._last_batch = own
-        progress = min(1.0, self.epochs_done / self.config.epochs)
-        loss, carried = self.regime.loss(self.model, own.to(self.device), self.carried, progress)
+        given = own.to(self.device), self.carried, self.progress
+        loss, carried = self.regime.loss(self.model, *given)
         # A batch without tokens to train on has no nats either.
         objective, weight = loss.nats / max(loss.tokens, 1) + loss.penalty, loss.tokens
         if self.config.loss_per == "row":
@@ -191,6 +220,8 @@ class Trainer:
         if self.validation is not None:
             model = self._validated_model()
             judged = self._judge(model, self.validation, pause)
+            seen = self.validation.tokens_per_epoch
+            counters.validating_operations += self.operations(seen, learning=False)
         counters.validations += 1
         counters.validated_step = counters.step
         if model is None:
@@ -276,7 +307,7 @@ class Trainer:
 
     def check(self, snapshot: Snapshot) -> None:
         """Raise a ValueError if a snapshot from a file does not belong to this training."""
-        like(snapshot.data, self._data(), "training.json")
+        like(LATER | snapshot.data, self._data(), "training.json")
         own = {name: value.shape for name, value in self.model.state_dict().items()}
         for tensors in (snapshot.weights, snapshot.best):
             if {name: value.shape for name, value in tensors.items()} != own:

@@ -8,9 +8,13 @@ import torch
 
 from elman.adapters import FitContext, adapt, continuous_cache
 from elman.adapters.continuous_cache import ContinuousCache
+from elman.adapters.mixture import mix
+from elman.counts.estimate import NgramConfig
+from elman.counts.merging import fit_weights
 from elman.evaluation.measures import Reading
 from elman.evaluation.scoring import score_ids
 from elman.models.contract import LanguageModel
+from elman.models.ngram import NGram
 from elman.models.recurrent import RecurrentConfig, RecurrentModel
 
 SIZE, EOS = 12, 0
@@ -91,3 +95,26 @@ def test_lines_by_themselves_are_fitted_by_themselves(network: RecurrentModel) -
     around = FitContext(score, lambda path: network)
     fitted = adapt(network, ["continuous-cache"], around)
     assert around.score_validation(fitted) == pytest.approx(score(fitted), abs=1e-9)
+
+
+def test_all_weights_are_fitted_together(network: RecurrentModel) -> None:
+    """Network, cache and n-grams: no weights of the three are better on the validation text."""
+    other = NGram.fit(TEXT[:60], NgramConfig(order=2), vocabulary_size=SIZE, eos_id=EOS)
+
+    def score(model: LanguageModel) -> np.ndarray:
+        return score_ids(model, TEXT, eos_id=EOS, reading=Reading())
+
+    around = FitContext(score=score, load_model=lambda path: other, eos_id=EOS)
+    fitted = adapt(network, ["continuous-cache:theta=0.4", "mix:run=other"], around)
+    cache = fitted.models[0]
+    assert isinstance(cache, ContinuousCache)
+    alone = adapt(network, ["continuous-cache:theta=0.4"], around)
+    assert cache.weight != pytest.approx(alone.weight, rel=0.01)
+    best = np.concatenate([alone.parts(), around.score_validation(other)[None]])
+    weights = fit_weights(best)
+    found = [(1 - cache.weight) * fitted.weights[0], cache.weight * fitted.weights[0]]
+    assert [*found, fitted.weights[1]] == pytest.approx(weights.tolist(), abs=1e-6)
+    assert score(fitted).sum() > score(mix(alone, other, 1 - fitted.weights[0], around)).sum()
+    np.testing.assert_allclose(around.score_validation(cache), score(cache), rtol=1e-9)
+    given = adapt(network, ["continuous-cache:theta=0.4,weight=0.3", "mix:run=other"], around)
+    assert given.models[0].weight == 0.3  # a weight that is given is kept

@@ -124,3 +124,52 @@ def test_gradients_are_the_root_mean_square_of_batches(network: RecurrentModel) 
     assert usual.tolist() == pytest.approx(expected.abs().tolist(), abs=1e-12)
     with pytest.raises(InputError, match="too short"):
         root_mean_square(Worker(network), TEXT[:3], 3, 2)
+
+
+def test_decay_can_be_rare(network: RecurrentModel) -> None:
+    """With rate 0 and other weights, only the decay is left: three at once are three in turn."""
+    usual = root_mean_square(Worker(network), TEXT, SEGMENT, 5)
+    moved = Worker(network).trained + 0.1
+    after = []
+    for every in (1, 3):
+        dynamic = DynamicEvaluation(network, SEGMENT, Rms(0.0, 0.02, 0.001, usual, every=every))
+        carried, ids, _, since = dynamic.start(1)
+        state = (carried, ids, moved[None], since)
+        for begin in range(0, 30, 10):  # the count of segments is part of the state
+            state = dynamic.read(torch.from_numpy(TEXT[None, begin : begin + 10]), state)
+        after.append(state)
+    # 30 words are 7 segments: 7 decays, or 2 of three each.
+    assert [int(state[3]) for state in after] == [0, 1]
+    left = [(state[2][0] - Worker(network).trained) / 0.1 for state in after]
+    assert torch.allclose(left[0] ** (6 / 7), left[1], atol=1e-9)
+    assert left[0].max() > left[0].min()
+
+
+def test_sparse_updates_leave_improbable_words_alone(network: RecurrentModel) -> None:
+    def weights_after(sparse: float) -> torch.Tensor:
+        dynamic = DynamicEvaluation(network, SEGMENT, Sgd(0.3), sparse=sparse)
+        state = dynamic.read(torch.from_numpy(TEXT[None, : SEGMENT + 1]), dynamic.start(1))
+        return state[2][0]
+
+    whole, nearly, part = (weights_after(sparse) for sparse in (0.0, 1e-9, 0.12))
+    assert torch.allclose(whole, nearly, atol=1e-12)
+    trained = Worker(network).trained
+    rows = (part - trained).view(-1)[: SIZE * 6].view(SIZE, 6).abs().sum(1) > 0  # word vectors
+    read = {EOS, *TEXT[: SEGMENT + 1].tolist()}
+    assert read <= set(rows.nonzero().flatten().tolist())
+    assert not rows.all()
+
+
+def test_sparse_updates_of_rms(network: RecurrentModel) -> None:
+    usual = root_mean_square(Worker(network), TEXT, SEGMENT, 5)
+    rule = Rms(3e-4, 0.02, 0.001, usual)
+    whole = score_ids(DynamicEvaluation(network, SEGMENT, rule), TEXT, eos_id=EOS)
+    same = DynamicEvaluation(network, SEGMENT, rule, sparse=1e-9)
+    np.testing.assert_allclose(score_ids(same, TEXT, eos_id=EOS), whole, atol=1e-9)
+    assert same.settings()["sparse"] == 1e-9
+
+
+@pytest.mark.parametrize("wrong", ["sparse=1", "sparse=-0.1", "decay_every=0"])
+def test_wrong_settings_of_speed(network: RecurrentModel, wrong: str) -> None:
+    with pytest.raises(InputError, match="dynamic: "):
+        adapt(network, [f"dynamic:rule=sgd,{wrong}"], around(network))

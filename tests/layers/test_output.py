@@ -278,3 +278,21 @@ def test_tied_weights_that_are_missing_are_a_mistake() -> None:
     layer, _ = make("full", tied=True)
     with pytest.raises(AssertionError, match="tied weights needs the word vectors"):
         layer.loss((make_rows()[0],), make_rows()[1], None)
+
+
+def test_all_words_in_the_last_part_of_a_training() -> None:
+    layer, _ = make("sampled", samples=10, full_last=0.25)
+    hidden, targets = make_rows()
+    layer.train()
+    rows = layer.rows_per_token(N)
+    assert rows < V
+    assert not layer.follow(0.7)
+    assert layer.follow(0.75)  # its operations change
+    assert not layer.follow(0.9)
+    assert layer.rows_per_token(N) == V
+    exact = cross_entropy(logits_of(layer, hidden, None), targets, reduction="sum")
+    assert torch.allclose(layer.loss((hidden,), targets, None), exact)
+    assert layer.follow(0.0)  # back at the start, as after a divergence
+    assert layer.rows_per_token(N) == rows
+    with pytest.raises(InputError, match="full_last=1.5: must be from 0 to 1"):
+        make("sampled", full_last=1.5)

@@ -63,6 +63,11 @@ VARIANTS = {
         {"output": "pointer", "output_options": {"pointer_window": 3}, "hidden_size": 4},
         {"output": "maxent", "output_options": {"order": 5, "features": 50}},
         *(
+            {"output": name, "output_options": {"order": order, "samples": 4}, "context": context}
+            for name in ("ngram-residual", "ngram-mixture")
+            for order, context in ((2, "stream"), (4, "line"))
+        ),
+        *(
             {"input": name, "tied": False, "input_options": INPUT_OPTIONS.get(name, {})}
             for name in INPUTS
         ),
@@ -105,6 +110,7 @@ ADAPTER_SETTINGS = {
         "dynamic:rule=sgd,segment=3,rate=0.5",
         "dynamic:segment=1,rate=0.001,decay=0.1,batches=3",
         "dynamic:segment=20",
+        "dynamic:segment=2,decay_every=3,sparse=0.05,rate=0.001,decay=0.1,batches=3",
     ],
     "mix": ["mix:run=other,weight=0.4"],
     "monte-carlo": ["monte-carlo:samples=3"],

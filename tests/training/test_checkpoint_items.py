@@ -228,6 +228,7 @@ def test_without_the_discriminator_or_its_optimizer_something_differs(
 def test_every_number_of_a_snapshot_is_among_the_items(midway: Callable[..., Any]) -> None:
     run, _ = midway(STREAM, LATE)
     changed = {"best_step", "validated_step"}  # the one is only told, the other tested below
+    changed |= {*METERED}  # below
     for batches, stop, forget in ITEMS.values():
         parts = read_run(midway(batches, stop)[0])
         before = copy.deepcopy(parts["training.json"]["trainer"])
@@ -235,6 +236,26 @@ def test_every_number_of_a_snapshot_is_among_the_items(midway: Callable[..., Any
         after = parts["training.json"]["trainer"]
         changed |= {name for name in before if before[name] != after[name]}
     assert changed == set(read_run(run)["training.json"]["trainer"])
+
+
+METERED = ("operations", "validating_operations")
+
+
+@pytest.mark.parametrize("name", METERED)
+def test_operations_go_on_counting(midway: Callable[..., Any], name: str) -> None:
+    """They change nothing else, so they are compared by themselves."""
+    found = []
+    for start in (None, 0.0):
+        run, _ = midway(STREAM, LATE)
+        parts = read_run(run)
+        before = parts["training.json"]["trainer"][name]
+        assert before > 0
+        if start is not None:
+            put(start, name)(parts)
+            update_run(run, parts)
+        finish(run)
+        found.append(read_run(run)["training.json"]["trainer"][name])
+    assert found[0] - found[1] == pytest.approx(before)
 
 
 def test_a_finished_run_that_forgot_its_last_validation_validates_again(

@@ -7,11 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from one_weight import TOKENS, Counted, Loss
+from one_weight import TOKENS, Counted, Loss, OneWeight
 from refusals import assert_refused
 from torch import nn
 
-from elman.training.optimizers import OPTIMIZERS, optimizer_tensors, restore_optimizer
+from elman.training.optimizers import (
+    OPTIMIZERS,
+    optimizer_tensors,
+    restore_optimizer,
+    takes_sparse,
+)
 from elman.training.settings import TrainingConfig
 from elman.training.trainer import Trainer
 
@@ -288,3 +293,22 @@ def test_schedules_hold_for_every_group() -> None:
 )
 def test_what_cannot_be_is_refused(settings: dict[str, Any], message: str) -> None:
     assert_refused(settings, message)
+
+
+def test_weight_decay_changes_linearly() -> None:
+    """From 0.4 to 0 in ten steps: the decay of step n is 0.4 · (1 - n/10)."""
+    model = OneWeight()
+    settings = {"epochs": 2.0, "learning_rate": 0.1, "clip": 0.0}
+    config = TrainingConfig(**settings, weight_decay=0.4, weight_decay_end=0.0)
+    trainer = Trainer(model, Counted(5), config)
+    weight = 0.0
+    for number in range(10):
+        trainer.step()
+        decay = 0.4 * (1 - number / 10)
+        weight -= 0.1 * (1 + decay * weight)  # the gradient is 1
+        assert model.weight.item() == pytest.approx(weight, rel=1e-5), number
+
+
+def test_sparse_gradients_need_weights_that_never_decay() -> None:
+    assert takes_sparse(TrainingConfig())
+    assert not takes_sparse(TrainingConfig(weight_decay_end=0.1))

@@ -29,6 +29,16 @@ PARTS = {  # that have a memory, or learn from what is drawn
     "pointer": ["model.output=pointer", "model.output_options.pointer_window=5"],
     "maxent": ["model.output=maxent", "model.output_options={features = 99, samples = 6}"],
     "nce": ["model.output=nce", "model.output_options.samples=4"],
+    "ngram-residual": ["model.output=ngram-residual", "model.output_options.samples=4"],
+    "ngram-mixture": ["model.output=ngram-mixture", "model.output_options.order=3"],
+    "schedules": [
+        "training.partial_shuffle=true",
+        "training.window_start=3",
+        "training.batch_start=2",
+        "training.weight_decay_end=0.01",
+        "model.output=sampled",
+        "model.output_options={samples = 4, full_last = 0.4}",
+    ],
     "topics": ["model.topics=3", "model.topic_words=5"],
     "characters": ["model.input=characters", "model.tied=false"],
 }

@@ -30,6 +30,9 @@ NAN = float("nan")
             }.items()
         ),
         ({"learning_rate": NAN}, "learning_rate=nan: must be above 0"),
+        ({"weight_decay_end": -0.1}, "training.weight_decay_end=-0.1: must not be negative"),
+        ({"window_start": -1}, "training.window_start=-1: must not be negative"),
+        ({"batch_start": -1}, "training.batch_start=-1: must not be negative"),
         *(
             ({name: -1.0}, f"training.{name}=-1.0: must not be negative")
             for name in (

@@ -12,6 +12,7 @@ from elman.layers.inputs import WordVectors
 from elman.layers.outputs.factored import AdaptiveSoftmax, ClassSoftmax
 from elman.layers.outputs.full import MixtureOfSoftmaxes
 from elman.layers.outputs.maxent import JointMaxent
+from elman.layers.outputs.ngram import NgramOutput
 from elman.layers.outputs.output import Output, SoftmaxOutput
 from elman.layers.outputs.pointer import Copying, PointerSentinel
 from elman.models.neural import NeuralModel
@@ -90,7 +91,7 @@ def _window(model: WindowModel) -> dict[str, Any]:
 
 def output_settings(output: Output) -> dict[str, Any]:
     """The settings of an output layer, or the reason why it is missing."""
-    if isinstance(output, PointerSentinel | JointMaxent):
+    if isinstance(output, PointerSentinel | JointMaxent | NgramOutput):
         raise InputError(
             f"the output {type(output).__name__} cannot be written in this format: it looks back "
             "at recent words besides the hidden vector; train with --set model.output=full"

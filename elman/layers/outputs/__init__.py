@@ -18,6 +18,8 @@ OUTPUTS = Registry(
         "mixture": "elman.layers.outputs.full:MixtureOfSoftmaxes",
         "augmented": "elman.layers.outputs.full:AugmentedSoftmax",
         "maxent": "elman.layers.outputs.maxent:JointMaxent",
+        "ngram-residual": "elman.layers.outputs.ngram:NgramResidual",
+        "ngram-mixture": "elman.layers.outputs.ngram:NgramMixture",
         "pointer": "elman.layers.outputs.pointer:PointerSentinel",
     },
     group="outputs",

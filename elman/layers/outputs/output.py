@@ -16,8 +16,10 @@ tied weights, every call receives the table of word vectors; otherwise the layer
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -36,6 +38,7 @@ class Output(nn.Module, ABC):
 
     about: ClassVar[str]
     can_be_tied: ClassVar[bool] = True
+    preparing_operations: float = 0.0  # before the first step of a training
 
     def __init__(self, size: int, counts: torch.Tensor, *, embedding_size: int, tied: bool) -> None:
         """`hidden_size`: size of hidden vectors; `counts` (V,): words in the training text."""
@@ -46,6 +49,16 @@ class Output(nn.Module, ABC):
             )
         self.vocabulary_size = len(counts)
         self.size = embedding_size if tied else size  # size of a row of its matrix
+
+    def count_text(self, ids: np.ndarray, eos_id: int) -> None:  # most do not
+        """Learn from the ids of the training text before the training; once, in a new model."""
+
+    def make_room(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """Prepare for arrays of these shapes, whose sizes depend on the training text."""
+
+    def follow(self, progress: float) -> bool:
+        """Follow the progress of a training, from 0 to 1; whether that changes its operations."""
+        return False
 
     def begin(self, batch_size: int) -> State:
         """The initial memory; most outputs have none."""
@@ -90,6 +103,8 @@ class SoftmaxOutput(Output):
     With tied weights and hidden vectors of another size, a matrix projects to the right size.
     """
 
+    least: float = 0.0  # of a probability for which scores have gradients: see `softmax_scores`
+
     def __init__(self, size: int, counts: torch.Tensor, *, embedding_size: int, tied: bool) -> None:
         super().__init__(size, counts, embedding_size=embedding_size, tied=tied)
         self.project = self.make_bridge(size) if size != self.size else None
@@ -126,7 +141,8 @@ class SoftmaxOutput(Output):
         return softmax_loss(hidden, matrix, self.bias, targets)
 
     def score(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
-        return softmax_scores(evidence[0], self.matrix(table), self.bias, targets)
+        hidden, matrix = evidence[0], self.matrix(table)
+        return softmax_scores(hidden, matrix, self.bias, targets, least=self.least)
 
     def log_probs(self, evidence: Evidence, table: Table) -> torch.Tensor:
         hidden, matrix = evidence[0], self.matrix(table)

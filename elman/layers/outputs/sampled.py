@@ -9,6 +9,7 @@ import torch
 from torch.nn.functional import logsigmoid
 
 from elman.config import at_least
+from elman.errors import InputError
 from elman.layers.outputs.output import SoftmaxOutput
 from elman.layers.softmax import softmax_loss
 
@@ -20,17 +21,29 @@ class SampledSoftmax(SoftmaxOutput):
     Half of `samples` are always the most frequent words; the others are drawn uniformly from the
     rest. The words of the window are included too, because they are targets. A word that is
     included with probability π represents 1/π words, so log 1/π is added to its logit and the
-    normaliser is correct on average. A smaller vocabulary is used whole.
+    normaliser is correct on average. A smaller vocabulary is used whole. So is any vocabulary in
+    the last part of a training, the share `full_last`: without the noise of sampling, but slower.
     """
 
     about = "sampled softmax: trains on frequent and random words; exact in evaluation"
 
     def __init__(
-        self, size: int, counts: torch.Tensor, *, samples: int = 1000, **sizes: Any
+        self,
+        size: int,
+        counts: torch.Tensor,
+        *,
+        samples: int = 1000,
+        full_last: float = 0.0,
+        **sizes: Any,
     ) -> None:
+        """`samples`: words to train on; `full_last`: the last share of a training that uses all."""
         super().__init__(size, counts, **sizes)
         at_least(samples, 2, "samples")
+        if not 0 <= full_last <= 1:
+            raise InputError(f"full_last={full_last}: must be from 0 to 1")
         self.samples = samples
+        self.full_last = full_last
+        self._all = samples >= self.vocabulary_size  # whether to train on all words now
         ranked = torch.argsort(counts, descending=True, stable=True)
         self.register_buffer("ranked", ranked, persistent=False)
         frequency = (counts / counts.sum().clamp(min=1)).float()
@@ -38,15 +51,21 @@ class SampledSoftmax(SoftmaxOutput):
         self.ranked: torch.Tensor
         self.frequency: torch.Tensor
 
+    def follow(self, progress: float) -> bool:
+        before = self._all
+        small = self.samples >= self.vocabulary_size
+        self._all = small or bool(self.full_last and progress >= 1 - self.full_last)
+        return before != self._all
+
     def rows_per_token(self, step_tokens: int) -> float:
-        if self.samples >= self.vocabulary_size:
+        if self._all:
             return self.vocabulary_size
         return float((1 - self._absent(step_tokens)).sum())
 
     def learn(
         self, hidden: torch.Tensor, targets: torch.Tensor, matrix: torch.Tensor
     ) -> torch.Tensor:
-        if self.samples >= self.vocabulary_size:
+        if self._all:
             return super().learn(hidden, targets, matrix)
         words, places, adjust = self.draw(targets)
         return softmax_loss(hidden, matrix.index_select(0, words), self.bias[words], places, adjust)
@@ -56,7 +75,7 @@ class SampledSoftmax(SoftmaxOutput):
 
         The target of a row gets no correction.
         """
-        if self.samples >= self.vocabulary_size:
+        if self._all:
             return torch.arange(len(self.ranked)), targets, torch.zeros_like(self.frequency)
         always = self.samples // 2
         rest = self.ranked[always:]

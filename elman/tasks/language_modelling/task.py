@@ -32,6 +32,7 @@ from elman.text.tokenizer import after_mark, count_ids
 from elman.text.words import Words
 
 _VALIDATION_WINDOW = 100  # tokens at a time; does not change the result
+_SCHEDULES = ("partial_shuffle", "window_start", "batch_start")  # of a stream
 _FEWEST_PER_COLUMN = 200  # tokens of validation text
 _REFERENCE_TOKENS = 1_000_000  # of a text for which twice the width of a recipe is of use
 _FULL_WORDS = 3000  # the largest vocabulary for which all words are trained on
@@ -71,12 +72,26 @@ class LanguageModelling(TextTask, GradientTask):
         given: dict[str, Any] = {} if seed is None else {"seed": seed}
         given["learned"] = self._learned(examples)
         if self.config.model.context == "line":
+            self._refuse_schedules()
             return Lines(examples, batch_size=batch_size, eos_id=eos_id, **given)
         if seed is None:
             columns = max(1, min(batch_size, len(examples) // _FEWEST_PER_COLUMN))
             return Stream(examples, batch_size=columns, window=_VALIDATION_WINDOW, **given)
-        window, jitter = training.window, training.window_jitter
-        return Stream(examples, batch_size=batch_size, window=window, jitter=jitter, **given)
+        return Stream(
+            examples,
+            batch_size=batch_size,
+            window=training.window,
+            jitter=training.window_jitter,
+            **{name: getattr(training, name) for name in _SCHEDULES},
+            **given,
+        )
+
+    def _refuse_schedules(self) -> None:
+        for name in _SCHEDULES:
+            if value := getattr(self.config.training, name):
+                raise InputError(
+                    f"training.{name}={value}: needs a stream of text; set model.context=stream"
+                )
 
     def _learned(self, ids: np.ndarray) -> np.ndarray | None:
         """Which ids are trained on; None means all."""
@@ -113,11 +128,17 @@ class LanguageModelling(TextTask, GradientTask):
         counts = torch.ones(size, dtype=torch.long)
         if shapes.get("counts") == (size,):  # otherwise the comparison reports it
             counts = torch.from_numpy(part_array(file, "counts"))
-        return self._outline(Material(check_counts(counts), facts["model"]["eos_id"]))
+        return self._outline(Material(check_counts(counts), facts["model"]["eos_id"]), shapes)
 
-    def _outline(self, material: Material) -> nn.Module | None:
+    def _outline(self, material: Material, shapes: Shapes | None = None) -> nn.Module | None:
         family = MODELS.choose(self.config.kind)
-        return outline(lambda: family(self.config.model, material))
+
+        def build() -> NeuralModel:
+            model: NeuralModel = family(self.config.model, material)
+            model.make_room(shapes or {})
+            return model
+
+        return outline(build)
 
     def quantised(self, model: NeuralModel, bits: int) -> dict[str, np.ndarray]:
         """Every float matrix in eight bits."""
