@@ -8,10 +8,16 @@ import numpy
 import torch
 
 from elman.decoding.distribution import allowed_distribution, next_distribution
+from elman.decoding.drawing import draw_ids, quick_ids
 from elman.decoding.options import DecodingOptions
+from elman.decoding.transforms import normalise
 from elman.errors import InputError
 from elman.models.contract import LanguageModel
 from elman.state import State, select, tensors
+
+
+# A model is prepared for many steps if there are at least this many.
+_WORTH_PREPARING = 16
 
 
 def sample(
@@ -19,17 +25,21 @@ def sample(
     state: State,
     options: DecodingOptions,
     finished: Callable[[int, list[int]], bool] | None = None,
+    log_probs: list[float] | None = None,
 ) -> Iterator[list[int | None]]:
     """Yield at each step the new id of every row, or None for a row that has ended.
 
     `state` has `options.samples` rows that have read the prompt. A row ends with a stop id, or when
     `finished(row, ids)` is true. The callback receives all ids of the row before they are yielded,
-    and must not change them. Each step is computed only when it is requested.
+    and must not change them. Each step is computed only when it is requested. `log_probs`, one
+    number per row, adds up the log probabilities of the ids under the model.
 
     Row i draws one number per step from its own generator, seeded with (seed, i). Its text is
     therefore the same for any number of samples, if the model computes the same numbers for it.
     """
     options.check_vocabulary(model.vocabulary_size)
+    if options.max_tokens >= _WORTH_PREPARING:
+        model.prepare_steps(options.samples)
     written: list[list[int]] = [[] for _ in range(options.samples)]
     generators = [numpy.random.default_rng([options.seed, row]) for row in range(options.samples)]
     live = list(range(options.samples))
@@ -37,11 +47,16 @@ def sample(
         if written[live[0]]:
             state = _read(model, [written[row][-1] for row in live], state)
         uniforms = [generators[row].random() for row in live]
-        chosen = _choose(model, state, options, [written[row] for row in live], uniforms)
+        chosen, likely = _choose(
+            model, state, options, [written[row] for row in live], uniforms, log_probs is not None
+        )
         step: list[int | None] = [None] * options.samples
         for row, token in zip(live, chosen, strict=True):
             written[row].append(token)
             step[row] = token
+        if log_probs is not None:
+            for row, log_prob in zip(live, likely, strict=True):
+                log_probs[row] += log_prob
         going = [
             position
             for position, row in enumerate(live)
@@ -56,15 +71,21 @@ def sample(
 
 
 def choose(
-    log_probs: torch.Tensor,
+    scores: torch.Tensor,
     options: DecodingOptions,
     written: Sequence[Sequence[int]],
     uniforms: Sequence[float],
 ) -> list[int]:
-    """The next id of each row, from the model's log probabilities (B, V) and the row's ids.
+    """The next id of each row, from the model's scores (B, V) and the row's ids.
 
-    Greedy decoding is a draw from the one most probable token; finding it directly is quicker.
+    scores: log probabilities up to a constant per row.
     """
+    if scores.dtype != torch.float64:
+        scores = scores.float()  # numpy has no bfloat16
+    ids = quick_ids(scores, options, len(written[0]), uniforms)
+    if ids is not None:
+        return ids
+    log_probs = normalise(scores.double())
     if options.transforms() == {"top-k": 1}:
         allowed = allowed_distribution(log_probs, options, written)
         return allowed.numpy().argmax(axis=-1).tolist()  # numpy: ties always go to the first
@@ -72,17 +93,10 @@ def choose(
 
 
 def draw(log_probs: torch.Tensor, uniforms: Sequence[float]) -> list[int]:
-    """The id where the cumulative probability passes the row's uniform number in [0, 1).
-
-    (B, V) and B numbers -> B ids. An id of probability zero is never chosen, because the sum does
-    not rise there. A number that rounding puts at the very end gets the last possible id.
-    """
-    cumulative = log_probs.double().exp().cumsum(dim=-1)  # (B, V)
-    total = cumulative[:, -1:].contiguous()
-    targets = torch.tensor(uniforms, dtype=torch.float64).unsqueeze(1) * total  # (B, 1)
-    passed = torch.searchsorted(cumulative, targets, right=True)
-    last_possible = torch.searchsorted(cumulative, total)  # the first place with the whole sum
-    return torch.minimum(passed, last_possible).squeeze(1).tolist()
+    """One id per row from log probabilities (B, V) and B uniform numbers in [0, 1)."""
+    ids = draw_ids(log_probs.double().exp().numpy(), uniforms)
+    assert ids is not None, "log probabilities sum to one"
+    return ids
 
 
 def _ended(
@@ -102,11 +116,17 @@ def _choose(
     options: DecodingOptions,
     written: list[list[int]],
     uniforms: list[float],
-) -> list[int]:
-    log_probs = model.predict(state).cpu().double()  # (B, V)
-    if len(log_probs) != len(written):
-        raise InputError(f"the state has {len(log_probs)} rows but samples is {len(written)}")
-    return choose(log_probs, options, written, uniforms)
+    likely: bool,
+) -> tuple[list[int], list[float]]:
+    """The next id of each row and, on request, its log probability under the model."""
+    scores = model.scores(state).cpu()  # (B, V)
+    if len(scores) != len(written):
+        raise InputError(f"the state has {len(scores)} rows but samples is {len(written)}")
+    ids = choose(scores, options, written, uniforms)
+    if not likely:
+        return ids, []
+    chosen = scores.gather(1, torch.tensor(ids)[:, None])[:, 0]
+    return ids, (chosen.double() - scores.logsumexp(1).double()).tolist()
 
 
 @torch.no_grad()

@@ -187,12 +187,19 @@ class Layer(nn.Module):
             )
             for number, direction in enumerate(self.directions)
         ]
-        joined = torch.cat([run.outputs for run in runs], dim=-1)
+        outputs = [run.outputs for run in runs]
+        joined = outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=-1)
         return LayerRun(
             outputs=_clear(self.connection(entered, joined), lengths),
             state=tuple(run.state for run in runs),
             trace=tuple(run.trace for run in runs) if trace else None,
         )
+
+    @property
+    def steps_alike(self) -> bool:
+        """Whether a row of a step, prepared as `alike`, has the same bits in every batch."""
+        plain = isinstance(self.connection, Plain) and self.normalise is None
+        return plain and all(direction.steps_alike for direction in self.directions)
 
     def weights(self, direction: Recurrent) -> Weights | None:
         """Weights without the dropped recurrent connections; None: the unchanged weights."""

@@ -15,7 +15,7 @@ from elman.cells.engine import real_tokens
 from elman.config import at_least
 from elman.counts.topics import learn_topics
 from elman.errors import InputError
-from elman.layers.inputs import Material, TopicContext
+from elman.layers.inputs import Material, TopicContext, WordVectors
 from elman.layers.stack import Stack, StackConfig, StackRun
 from elman.models.network import NeuralConfig
 from elman.models.neural import NeuralModel
@@ -61,6 +61,12 @@ class RecurrentModel(NeuralModel):
         self.topics = None if config.topics == 0 else _topic_context(config, material)
         self.stack = Stack(self.input.size + config.topics, config)
         self.add_output(self.stack.output_size + config.topics)
+
+    @property
+    def steps_alike(self) -> bool:
+        plain = self.topics is None and isinstance(self.input, WordVectors)
+        layers = all(layer.steps_alike for layer in self.stack.layers)
+        return plain and layers and self.output.steps_alike
 
     def begin_encoding(self, batch_size: int) -> State:
         state = self.stack.start(batch_size)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from elman.cells.stepping import linear, quantise_rows
+from elman.cells.eight_bits import quantise_rows
+from elman.cells.stepping import linear
 
 ROWS = (1, 4, 17)
 OUTPUTS = 7  # the kernel computes four at a time, so a block of three is left over
@@ -48,7 +49,7 @@ def check_product(width: int, rows: int) -> None:
     meant = numbers.double() * scales.double()[:, None]
     exact = values.double() @ meant.T
     magnitude = values.double().abs() @ meant.abs().T
-    found = linear(weight, bias, int8=True)(values)
+    found = linear(weight, bias, "int8")(values)
     error = (found.double() - bias - exact).abs()
     assert (error <= 2**-8 * exact.abs() + (width + 2) * 2**-24 * magnitude + 1e-6).all()
 
@@ -69,7 +70,7 @@ def test_every_width_of_the_recipes(rows: int) -> None:
 
 def test_inputs_need_not_lie_in_one_piece() -> None:
     torch.manual_seed(0)
-    product_of = linear(torch.randn(5, 32), None, int8=True)
+    product_of = linear(torch.randn(5, 32), None, "int8")
     columns = torch.randn(32, 3)
     assert torch.equal(product_of(columns.t()), product_of(columns.t().contiguous()))
 
@@ -77,7 +78,7 @@ def test_inputs_need_not_lie_in_one_piece() -> None:
 @pytest.mark.parametrize("width", [13, 50, 64])
 def test_few_rows_do_not_depend_on_each_other(width: int) -> None:
     torch.manual_seed(0)
-    product_of, values = linear(torch.randn(40, width), None, int8=True), torch.randn(9, width)
+    product_of, values = linear(torch.randn(40, width), None, "int8"), torch.randn(9, width)
     alone = torch.cat([product_of(values[row : row + 1]) for row in range(9)])
     assert torch.equal(product_of(values), alone)
 
@@ -86,7 +87,7 @@ def test_few_rows_do_not_depend_on_each_other(width: int) -> None:
 def test_many_rows_give_what_few_give(width: int) -> None:
     """Equal up to sums between two bfloat16 numbers that are rounded differently."""
     torch.manual_seed(0)
-    product_of, values = linear(torch.randn(40, width), None, int8=True), torch.randn(60, width)
+    product_of, values = linear(torch.randn(40, width), None, "int8"), torch.randn(60, width)
     together = product_of(values)
     few = torch.cat([product_of(rows) for rows in values.split(4)])
     assert torch.allclose(together, few, rtol=2**-7, atol=1e-6)
