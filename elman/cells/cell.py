@@ -118,10 +118,10 @@ class Cell(ABC):
         """
         return False
 
-    def prepare_step(self, weights: Weights, make: MakeLinear) -> Advance | None:
+    def prepare_step(self, weights: Weights, make: MakeLinear | None) -> Advance | None:
         """A faster form of `step` for weights that will not change; None: there is none.
 
-        `make` prepares the product with a matrix and a bias.
+        `make` prepares the product with a matrix and a bias; None: in any way.
         """
         return None
 

@@ -94,7 +94,8 @@ class Stepper:
         self._products: dict[str, Linear] = {}
         self._input_parts: dict[str, Linear] = {}
         own = {name: weight.detach() for name, weight in weights.items()}
-        self._advance = cell.prepare_step(own, lambda matrix, bias: linear(matrix, bias, way))
+        make = None if way in ("one", "several") else lambda *parts: linear(*parts, way)
+        self._advance = cell.prepare_step(own, make)
         if self._advance is None:
             self._weights = {name: weight.clone() for name, weight in own.items()}
             for name, product in cell.products.items():

@@ -22,30 +22,41 @@ from elman.decoding.transforms import ROUNDING
 _QUICK = {"temperature", "top-k", "top-p", "min-p"}
 
 
-def quick_ids(
-    scores: torch.Tensor, options: DecodingOptions, step: int, uniforms: Sequence[float]
-) -> list[int] | None:
-    """The next id of each row; None if the options or the numbers need the general path."""
-    transforms = options.transforms()
-    if options.penalises or options.logit_bias or step < len(options.forced):
-        return None
-    banned = [*options.banned, *(options.stop_ids if step < options.min_tokens else ())]
-    if transforms == {"top-k": 1}:
-        return _greedy_ids(scores, banned)
-    if not transforms.keys() <= _QUICK:
-        return None
-    tau = transforms.get("temperature", 1)
-    weights = (scores if tau == 1 else scores / tau).softmax(dim=-1).numpy()  # (B, V)
-    if banned:
-        weights[:, banned] = 0
-    if "top-k" in transforms:
-        _keep_top_k(weights, int(transforms["top-k"]))
-    if transforms.get("top-p", 1) < 1:
-        _keep_top_p(weights, transforms["top-p"])
-    if "min-p" in transforms:
-        edges = weights.max(axis=1, keepdims=True) * (transforms["min-p"] * (1 - ROUNDING))
-        weights *= weights >= edges
-    return draw_ids(weights, uniforms)
+class QuickDraw:
+    """Draws with the options that need no log probabilities."""
+
+    def __init__(self, options: DecodingOptions) -> None:
+        self._options = options
+        self._transforms = options.transforms()
+        self._greedy = self._transforms == {"top-k": 1}
+        known = self._transforms.keys() <= _QUICK
+        self._usable = known and not (options.penalises or options.logit_bias)
+
+    def ids(self, scores: torch.Tensor, step: int, uniforms: Sequence[float]) -> list[int] | None:
+        """The next id of each row; None if the options or the numbers need the general path."""
+        options = self._options
+        if not self._usable or step < len(options.forced):
+            return None
+        banned = [*options.banned, *(options.stop_ids if step < options.min_tokens else ())]
+        if self._greedy:
+            return _greedy_ids(scores, banned)
+        tau = self._transforms.get("temperature", 1)
+        weights = (scores if tau == 1 else scores / tau).softmax(dim=-1).numpy()  # (B, V)
+        if banned:
+            weights[:, banned] = 0
+        self._drop(weights)
+        return draw_ids(weights, uniforms)
+
+    def _drop(self, weights: np.ndarray) -> None:
+        """Set the weights (B, V) that the transforms drop to zero."""
+        transforms = self._transforms
+        if "top-k" in transforms:
+            _keep_top_k(weights, int(transforms["top-k"]))
+        if transforms.get("top-p", 1) < 1:
+            _keep_top_p(weights, transforms["top-p"])
+        if "min-p" in transforms:
+            edges = weights.max(axis=1, keepdims=True) * (transforms["min-p"] * (1 - ROUNDING))
+            weights *= weights >= edges
 
 
 def draw_ids(weights: np.ndarray, uniforms: Sequence[float]) -> list[int] | None:
@@ -66,6 +77,8 @@ def draw_ids(weights: np.ndarray, uniforms: Sequence[float]) -> list[int] | None
     total = cumulative[:, -1:]
     if not ((total > 0) & (total < np.inf)).all():
         return None
+    if rows == 1:
+        return [_draw_id(weights[0], cumulative[0], uniforms[0], width)]
     targets = np.array(uniforms)[:, None] * total  # (B, 1)
     blocks = _passed(cumulative, targets)  # (B, 1)
     before = np.take_along_axis(cumulative, np.maximum(blocks - 1, 0), axis=1) * (blocks > 0)
@@ -74,6 +87,19 @@ def draw_ids(weights: np.ndarray, uniforms: Sequence[float]) -> list[int] | None
     inside = np.where(places < size, inside, 0).cumsum(axis=1, dtype=np.float64)
     ids = blocks * width + _passed(inside, targets - before)
     return ids[:, 0].tolist()  # type: ignore[no-any-return]
+
+
+def _draw_id(weights: np.ndarray, cumulative: np.ndarray, uniform: float, width: int) -> int:
+    """The same for one row (V,) and the cumulative sums of its blocks, with fewer calls."""
+
+    def passed(sums: np.ndarray, target: float) -> int:
+        return min(int(sums.searchsorted(target, "right")), int(sums.searchsorted(sums[-1])))
+
+    target = uniform * float(cumulative[-1])
+    block = passed(cumulative, target)
+    before = float(cumulative[block - 1]) if block else 0.0
+    inside = weights[block * width : (block + 1) * width].cumsum(dtype=np.float64)
+    return block * width + passed(inside, target - before)
 
 
 def _passed(cumulative: np.ndarray, targets: np.ndarray) -> np.ndarray:

@@ -8,13 +8,12 @@ import numpy
 import torch
 
 from elman.decoding.distribution import allowed_distribution, next_distribution
-from elman.decoding.drawing import draw_ids, quick_ids
+from elman.decoding.drawing import QuickDraw, draw_ids
 from elman.decoding.options import DecodingOptions
 from elman.decoding.transforms import normalise
 from elman.errors import InputError
 from elman.models.contract import LanguageModel
 from elman.state import State, select, tensors
-
 
 # A model is prepared for many steps if there are at least this many.
 _WORTH_PREPARING = 16
@@ -43,13 +42,11 @@ def sample(
     written: list[list[int]] = [[] for _ in range(options.samples)]
     generators = [numpy.random.default_rng([options.seed, row]) for row in range(options.samples)]
     live = list(range(options.samples))
+    chooser = Chooser(options)
     for _ in range(options.max_tokens):
-        if written[live[0]]:
-            state = _read(model, [written[row][-1] for row in live], state)
+        texts = [written[row] for row in live]
         uniforms = [generators[row].random() for row in live]
-        chosen, likely = _choose(
-            model, state, options, [written[row] for row in live], uniforms, log_probs is not None
-        )
+        state, chosen, likely = _step(model, state, chooser, texts, uniforms, log_probs is not None)
         step: list[int | None] = [None] * options.samples
         for row, token in zip(live, chosen, strict=True):
             written[row].append(token)
@@ -70,26 +67,31 @@ def sample(
             live = [live[position] for position in going]
 
 
-def choose(
-    scores: torch.Tensor,
-    options: DecodingOptions,
-    written: Sequence[Sequence[int]],
-    uniforms: Sequence[float],
-) -> list[int]:
-    """The next id of each row, from the model's scores (B, V) and the row's ids.
+class Chooser:
+    """Chooses the next id of each row."""
 
-    scores: log probabilities up to a constant per row.
-    """
-    if scores.dtype != torch.float64:
-        scores = scores.float()  # numpy has no bfloat16
-    ids = quick_ids(scores, options, len(written[0]), uniforms)
-    if ids is not None:
-        return ids
-    log_probs = normalise(scores.double())
-    if options.transforms() == {"top-k": 1}:
-        allowed = allowed_distribution(log_probs, options, written)
-        return allowed.numpy().argmax(axis=-1).tolist()  # numpy: ties always go to the first
-    return draw(next_distribution(log_probs, options, written), uniforms)
+    def __init__(self, options: DecodingOptions) -> None:
+        self.options = options
+        self._quick = QuickDraw(options)
+        self._greedy = options.transforms() == {"top-k": 1}
+
+    def choose(
+        self, scores: torch.Tensor, written: Sequence[Sequence[int]], uniforms: Sequence[float]
+    ) -> list[int]:
+        """One id per row, from the model's scores (B, V), the row's ids and a uniform number.
+
+        scores: log probabilities up to a constant per row.
+        """
+        if scores.dtype != torch.float64:
+            scores = scores.float()  # numpy has no bfloat16
+        ids = self._quick.ids(scores, len(written[0]), uniforms)
+        if ids is not None:
+            return ids
+        log_probs = normalise(scores.double())
+        if self._greedy:
+            allowed = allowed_distribution(log_probs, self.options, written)
+            return allowed.numpy().argmax(axis=-1).tolist()  # numpy: ties always go to the first
+        return draw(next_distribution(log_probs, self.options, written), uniforms)
 
 
 def draw(log_probs: torch.Tensor, uniforms: Sequence[float]) -> list[int]:
@@ -110,28 +112,29 @@ def _ended(
 
 # Not around the loop of `sample`: a generator that pauses would leave gradients off for its caller.
 @torch.no_grad()
-def _choose(
+def _step(
     model: LanguageModel,
     state: State,
-    options: DecodingOptions,
+    chooser: Chooser,
     written: list[list[int]],
     uniforms: list[float],
     likely: bool,
-) -> tuple[list[int], list[float]]:
-    """The next id of each row and, on request, its log probability under the model."""
+) -> tuple[State, list[int], list[float]]:
+    """Read the last id of each row, unless it is the first step, and choose the next one.
+
+    Gives the state that chose, the ids and, on request, their log probabilities under the model.
+    """
+    if written[0]:
+        last = torch.tensor([[ids[-1]] for ids in written], device=_device(state))
+        state = model.read(last, state)
     scores = model.scores(state).cpu()  # (B, V)
     if len(scores) != len(written):
         raise InputError(f"the state has {len(scores)} rows but samples is {len(written)}")
-    ids = choose(scores, options, written, uniforms)
+    ids = chooser.choose(scores, written, uniforms)
     if not likely:
-        return ids, []
-    chosen = scores.gather(1, torch.tensor(ids)[:, None])[:, 0]
-    return ids, (chosen.double() - scores.logsumexp(1).double()).tolist()
-
-
-@torch.no_grad()
-def _read(model: LanguageModel, tokens: list[int], state: State) -> State:
-    return model.read(torch.tensor(tokens, device=_device(state)).unsqueeze(1), state)
+        return state, ids, []
+    log_probs = scores.log_softmax(1)
+    return state, ids, log_probs[range(len(ids)), ids].tolist()
 
 
 def _device(state: State) -> torch.device:

@@ -198,8 +198,13 @@ class Layer(nn.Module):
     @property
     def steps_alike(self) -> bool:
         """Whether a row of a step, prepared as `alike`, has the same bits in every batch."""
-        plain = isinstance(self.connection, Plain) and self.normalise is None
-        return plain and all(direction.steps_alike for direction in self.directions)
+        return self.is_plain and self.directions[0].steps_alike
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a cell and nothing else: one direction, no connection, no zoneout."""
+        alone = len(self.directions) == 1 and not any(self.directions[0].zoneout)
+        return alone and isinstance(self.connection, Plain) and self.normalise is None
 
     def weights(self, direction: Recurrent) -> Weights | None:
         """Weights without the dropped recurrent connections; None: the unchanged weights."""

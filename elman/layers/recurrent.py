@@ -188,6 +188,13 @@ class Recurrent(nn.Module):
             self._stepper, self._way = Frozen(Stepper(self.cell, own, way), *own.values()), way
 
     @property
+    def stepper(self) -> Stepper:
+        """The prepared step."""
+        found = None if self._stepper is None else self._stepper.of(*self.own_weights().values())
+        assert found is not None, "prepare_steps comes first"
+        return found
+
+    @property
     def steps_alike(self) -> bool:
         """Whether a row of a step, prepared as `alike`, has the same bits in every batch."""
         return self.cell.steps_alike and not any(self.zoneout)

@@ -19,6 +19,7 @@ from elman.layers.inputs import Material, TopicContext, WordVectors
 from elman.layers.stack import Stack, StackConfig, StackRun
 from elman.models.network import NeuralConfig
 from elman.models.neural import NeuralModel
+from elman.models.single_steps import SingleSteps
 from elman.state import State
 
 
@@ -61,12 +62,40 @@ class RecurrentModel(NeuralModel):
         self.topics = None if config.topics == 0 else _topic_context(config, material)
         self.stack = Stack(self.input.size + config.topics, config)
         self.add_output(self.stack.output_size + config.topics)
+        self._steps: SingleSteps | None = None
 
     @property
     def steps_alike(self) -> bool:
-        plain = self.topics is None and isinstance(self.input, WordVectors)
         layers = all(layer.steps_alike for layer in self.stack.layers)
-        return plain and layers and self.output.steps_alike
+        return self._is_plain and layers and self.output.steps_alike
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether a step is a look-up, one stepper per layer, and a product."""
+        layers = all(layer.is_plain for layer in self.stack.layers)
+        words = type(self.input) is WordVectors and self.topics is None
+        return words and layers and self.output.is_plain
+
+    def prepare_steps(self, rows: int) -> None:
+        super().prepare_steps(rows)
+        if not self._is_plain or self.resets_at_lines or self.counts.device.type != "cpu":
+            return
+        with torch.no_grad():
+            steppers = [layer.directions[0].stepper for layer in self.stack.layers]
+            product = self.output.product(self.shared_table())
+        owners = [m for part in (self.input, self.stack, self.output) for m in part.modules()]
+        self._steps = SingleSteps(self.input.weight, steppers, product, owners)
+
+    def read(self, ids: torch.Tensor, state: State) -> State:
+        if self._steps is not None and ids.shape[1] == 1 and not self.training:
+            if self._steps.is_valid:
+                return self._steps.read(ids, state)
+        return super().read(ids, state)
+
+    def scores(self, state: State) -> torch.Tensor:
+        if self._steps is not None and not self.training and self._steps.is_valid:
+            return self._steps.scores(state)
+        return super().scores(state)
 
     def begin_encoding(self, batch_size: int) -> State:
         state = self.stack.start(batch_size)

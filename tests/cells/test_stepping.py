@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from elman.cells import CELLS
-from elman.cells.engine import run
 from elman.cells.eight_bits import quantise_rows
+from elman.cells.engine import run
 from elman.cells.stepping import Stepper, linear
 
 SIZE = 6

@@ -89,6 +89,15 @@ class Output(nn.Module, ABC):
         """Whether a row of a step, prepared as `alike`, has the same bits in every batch."""
         return False
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the scores are one product with the hidden vector; then `product` gives it."""
+        return False
+
+    def product(self, table: Table) -> Linear:
+        """The product that `prepare_steps` has prepared, if the output is plain."""
+        raise NotImplementedError("this output is more than one product")
+
     @abstractmethod
     def multiplications(self, step_tokens: int) -> float:
         """Multiply-adds per token of a training step with this many tokens, forward only."""
@@ -120,13 +129,23 @@ class SoftmaxOutput(Output):
         if self._product is None or self._way != way or not self._product.fits(*weights):
             self._product, self._way = Frozen(linear(*weights, way), *weights), way
 
-    @property
-    def steps_alike(self) -> bool:
-        gathers = type(self).gather is SoftmaxOutput.gather and self.project is None
-        return gathers and self._is_plain and can_pack(self.bias)
+    def product(self, table: Table) -> Linear:
+        """The prepared product."""
+        found = None if self._product is None else self._product.of(self.matrix(table), self.bias)
+        assert found is not None, "prepare_steps comes first"
+        return found
 
     @property
-    def _is_plain(self) -> bool:
+    def steps_alike(self) -> bool:
+        return self.is_plain and can_pack(self.bias)
+
+    @property
+    def is_plain(self) -> bool:
+        gathers = type(self).gather is SoftmaxOutput.gather and self.project is None
+        return gathers and self._is_one_product
+
+    @property
+    def _is_one_product(self) -> bool:
         """Whether the distribution is a softmax of one product: no subclass replaces it."""
         return type(self).log_probs is SoftmaxOutput.log_probs
 
@@ -157,7 +176,7 @@ class SoftmaxOutput(Output):
         return self._logits(evidence[0], self.matrix(table)).log_softmax(1)
 
     def scores(self, evidence: Evidence, table: Table) -> torch.Tensor:
-        if not self._is_plain:
+        if not self._is_one_product:
             return self.log_probs(evidence, table)
         return self._logits(evidence[0], self.matrix(table))
 
