@@ -22,28 +22,29 @@ import torch
 from torch.nn.functional import pad
 
 Linear = Callable[[torch.Tensor], torch.Tensor]
-_FEW_ROWS = 15  # up to this many rows, the eight-bit kernels are faster
+_MOST_INTEGERS = 24  # up to this many rows, the kernel is faster than float32
+_MOST_BFLOAT16 = 15
 _LEVELS = 63  # the largest integer of a value
 _SECOND = 126.0  # the second integer counts in this part of the first
 _BLOCK = 16  # inputs that the bfloat16 kernel reads at a time: 8 with AVX2, 16 with AVX-512
 
 
-def linear_int8(weight: torch.Tensor, bias: torch.Tensor | None) -> Linear:
-    """x -> x Wᵀ + b, with W rounded to eight bits."""
+def linear_int8(
+    weight: torch.Tensor, bias: torch.Tensor | None, make: Callable[[torch.Tensor], Linear]
+) -> Linear:
+    """x -> x Wᵀ + b, with W rounded to eight bits; `make` prepares products in float32."""
     numbers, scales = quantise_rows(weight)
     few = (_integer_product if has_integers() else _bfloat16_product)(numbers, scales)
+    most = _MOST_INTEGERS if has_integers() else _MOST_BFLOAT16
     many: list[Linear] = []  # made for many rows only, because it takes four times the memory
 
     def product(values: torch.Tensor) -> torch.Tensor:
-        if len(values) <= _FEW_ROWS:
+        if len(values) <= most:
             result = few(values.float())
-        else:
-            if not many:
-                turned = (numbers * scales[:, None]).t()
-                many.append(lambda rows: rows @ turned)
-            result = many[0](values.float())
-        result = result.to(values.dtype)
-        return result if bias is None else result + bias
+            return (result if bias is None else result.add_(bias)).to(values.dtype)
+        if not many:
+            many.append(make(numbers * scales[:, None]))
+        return many[0](values.float()).to(values.dtype)
 
     return product
 

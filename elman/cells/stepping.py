@@ -36,10 +36,10 @@ def linear(weight: torch.Tensor, bias: torch.Tensor | None, way: Way = "one") ->
     """x -> x Wᵀ + b, for weights that will not change."""
     bias = None if bias is None else bias.detach()
     if way == "int8":
-        return linear_int8(weight, bias)
-    if way == "alike" or (way == "several" and weight.numel() >= _LARGE):
-        if can_pack(weight):
-            return _linear_packed(weight, bias)
+        return linear_int8(weight, bias, lambda unpacked: linear(unpacked, bias, "several"))
+    packs = way == "alike" or (way == "several" and weight.numel() >= _LARGE)
+    if packs and can_pack(weight):
+        return _linear_packed(weight, bias)
     return _linear_plain(weight.detach(), bias, by_columns=way == "one")
 
 

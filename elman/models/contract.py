@@ -66,7 +66,7 @@ class LanguageModel(ABC):
         """
         return self.predict(state)
 
-    def prepare_steps(self, rows: int) -> None:
+    def prepare_steps(self, rows: int) -> None:  # noqa: B027 (most models need nothing)
         """Prepare for many single steps of this many rows; a step rounds differently after it."""
 
     def step_alike(self) -> bool:

@@ -87,15 +87,17 @@ class RecurrentModel(NeuralModel):
         self._steps = SingleSteps(self.input.weight, steppers, product, owners)
 
     def read(self, ids: torch.Tensor, state: State) -> State:
-        if self._steps is not None and ids.shape[1] == 1 and not self.training:
-            if self._steps.is_valid:
-                return self._steps.read(ids, state)
+        if ids.shape[1] == 1 and (steps := self._valid_steps()) is not None:
+            return steps.read(ids, state)
         return super().read(ids, state)
 
     def scores(self, state: State) -> torch.Tensor:
-        if self._steps is not None and not self.training and self._steps.is_valid:
-            return self._steps.scores(state)
-        return super().scores(state)
+        steps = self._valid_steps()
+        return super().scores(state) if steps is None else steps.scores(state)
+
+    def _valid_steps(self) -> SingleSteps | None:
+        steps = self._steps
+        return steps if steps is not None and not self.training and steps.is_valid else None
 
     def begin_encoding(self, batch_size: int) -> State:
         state = self.stack.start(batch_size)

@@ -219,7 +219,7 @@ def test_after_a_mistake_of_ours_the_next_ones_are_served(
     async def broken() -> None:
         inbox: Inbox = asyncio.Queue()
         with monkeypatch.context() as patch:
-            patch.setattr(trained.model, "predict", lambda state: 1 / 0)
+            patch.setattr(trained.model, "scores", lambda state: 1 / 0)
             batcher.submit([work_of(trained, inbox)])
             with pytest.raises(ZeroDivisionError):
                 await ids_of(inbox)
