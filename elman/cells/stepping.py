@@ -87,17 +87,22 @@ def _marks(weights: tuple[torch.Tensor, ...]) -> list[tuple[int, int]]:
 class Stepper:
     """A cell with a copy of its weights, prepared for single steps."""
 
-    def __init__(self, cell: Cell, weights: Weights, way: Way = "one") -> None:
+    def __init__(
+        self, cell: Cell, weights: Weights, way: Way = "one", *, copies: bool = True
+    ) -> None:
+        """copies: whether the weights may change while it is used."""
         self.cell = cell
         self.inputs = torch.empty(0)
         self._weights: dict[str, torch.Tensor] = {}
         self._products: dict[str, Linear] = {}
         self._input_parts: dict[str, Linear] = {}
         own = {name: weight.detach() for name, weight in weights.items()}
+        if copies:
+            own = {name: weight.clone() for name, weight in own.items()}
         make = None if way in ("one", "several") else lambda *parts: linear(*parts, way)
         self._advance = cell.prepare_step(own, make)
         if self._advance is None:
-            self._weights = {name: weight.clone() for name, weight in own.items()}
+            self._weights = own
             for name, product in cell.products.items():
                 self._prepare(name, product, way)
 

@@ -185,7 +185,8 @@ class Recurrent(nn.Module):
         """Compute single steps in this way until the weights change."""
         own = self.own_weights()
         if self._stepper is None or self._way != way or not self._stepper.fits(*own.values()):
-            self._stepper, self._way = Frozen(Stepper(self.cell, own, way), *own.values()), way
+            stepper = Stepper(self.cell, own, way, copies=False)
+            self._stepper, self._way = Frozen(stepper, *own.values()), way
 
     @property
     def stepper(self) -> Stepper:

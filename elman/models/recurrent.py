@@ -78,7 +78,7 @@ class RecurrentModel(NeuralModel):
 
     def prepare_steps(self, rows: int) -> None:
         super().prepare_steps(rows)
-        if not self._is_plain or self.resets_at_lines or self.counts.device.type != "cpu":
+        if not self._is_plain or self.counts.device.type != "cpu":
             return
         with torch.no_grad():
             steppers = [layer.directions[0].stepper for layer in self.stack.layers]
@@ -87,9 +87,13 @@ class RecurrentModel(NeuralModel):
         self._steps = SingleSteps(self.input.weight, steppers, product, owners)
 
     def read(self, ids: torch.Tensor, state: State) -> State:
-        if ids.shape[1] == 1 and (steps := self._valid_steps()) is not None:
-            return steps.read(ids, state)
-        return super().read(ids, state)
+        steps = self._valid_steps() if ids.shape[1] == 1 else None
+        if steps is None:
+            return super().read(ids, state)
+        carried = state[1]
+        if self.resets_at_lines and bool((ended := ids[:, 0] == self.eos_id).any()):
+            carried = self.renew(ended, carried)
+        return steps.read(ids, carried)
 
     def scores(self, state: State) -> torch.Tensor:
         steps = self._valid_steps()

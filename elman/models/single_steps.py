@@ -41,10 +41,13 @@ class SingleSteps:
         """Whether the weights are the same as when it was made, and no gradients are wanted."""
         return not torch.is_grad_enabled() and self._marks() == self._from
 
-    def read(self, ids: torch.Tensor, state: State) -> State:
-        """The state of a `RecurrentModel` after one more id in each row, (B, 1)."""
-        parts: Any = state
-        _, (layers, memory) = parts
+    def read(self, ids: torch.Tensor, carried: State) -> State:
+        """The state of a `RecurrentModel` after one more id in each row, (B, 1).
+
+        carried: the states of the stack and of the output before it.
+        """
+        parts: Any = carried
+        layers, memory = parts
         values = embedding(ids[:, 0], self._table)
         after = []
         for stepper, (before,) in zip(self._steppers, layers, strict=True):

@@ -70,7 +70,9 @@ def test_a_row_does_not_depend_on_the_others(asked: dict[str, Any]) -> None:
 
 @settings(deadline=None, max_examples=200)
 @given(
-    st.lists(st.just(0.0) | st.floats(2.0**-99, 1000, width=32), min_size=1, max_size=40).filter(any),
+    st.lists(st.just(0.0) | st.floats(2.0**-99, 1000, width=32), min_size=1, max_size=40).filter(
+        any
+    ),
     st.floats(0, 1),
 )
 def test_weights_of_zero_are_never_drawn(row: list[float], uniform: float) -> None:
