@@ -22,7 +22,7 @@ import torch
 import elman
 from elman.cells.lstm import LSTM
 from elman.cells.stepping import Stepper, Way, linear
-from elman.tasks.language_modelling.task import quantise
+from elman.tasks.language_modelling.quantising import quantise
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.task import load, resume
 

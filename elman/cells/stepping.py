@@ -18,6 +18,7 @@ The ways to compute a product:
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Generic, Literal, TypeVar
 
 import torch
@@ -36,7 +37,11 @@ def linear(weight: torch.Tensor, bias: torch.Tensor | None, way: Way = "one") ->
     """x -> x Wᵀ + b, for weights that will not change."""
     bias = None if bias is None else bias.detach()
     if way == "int8":
-        return linear_int8(weight, bias, lambda unpacked: linear(unpacked, bias, "several"))
+        return linear_int8(
+            weight,
+            bias,
+            lambda matrix, several: linear(matrix, bias, "several" if several else "one"),
+        )
     packs = way == "alike" or (way == "several" and weight.numel() >= _LARGE)
     if packs and can_pack(weight):
         return _linear_packed(weight, bias)
@@ -99,8 +104,8 @@ class Stepper:
         own = {name: weight.detach() for name, weight in weights.items()}
         if copies:
             own = {name: weight.clone() for name, weight in own.items()}
-        make = None if way in ("one", "several") else lambda *parts: linear(*parts, way)
-        self._advance = cell.prepare_step(own, make)
+        given = None if way in ("one", "several") else partial(linear, way=way)
+        self._advance = cell.prepare_step(own, given)
         if self._advance is None:
             self._weights = own
             for name, product in cell.products.items():

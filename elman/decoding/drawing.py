@@ -86,7 +86,7 @@ def draw_ids(weights: np.ndarray, uniforms: Sequence[float]) -> list[int] | None
     inside = np.take_along_axis(weights, np.minimum(places, size - 1), axis=1)
     inside = np.where(places < size, inside, 0).cumsum(axis=1, dtype=np.float64)
     ids = blocks * width + _passed(inside, targets - before)
-    return ids[:, 0].tolist()  # type: ignore[no-any-return]
+    return ids[:, 0].tolist()
 
 
 def _draw_id(weights: np.ndarray, cumulative: np.ndarray, uniform: float, width: int) -> int:

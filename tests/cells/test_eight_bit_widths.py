@@ -15,6 +15,11 @@ ROWS = (1, 4, 25)
 OUTPUTS = 7  # the kernel computes four at a time, so a block of three is left over
 
 
+@pytest.fixture(autouse=True)
+def small_matrices_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("elman.cells.eight_bits._FEWEST_WEIGHTS", 0)
+
+
 def sizes(settings: Any, name: str = "") -> set[int]:
     """Every size that a recipe names: of layers, word vectors and projections."""
     if isinstance(settings, dict):
@@ -113,3 +118,13 @@ def test_the_kernel_without_fbgemm_is_near(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("elman.cells.eight_bits.has_integers", lambda: False)
     near = linear(weight, None, "int8")(values)
     assert 0 < (near - exact).norm() / exact.norm() < 2**-7
+
+
+@pytest.mark.parametrize("rows", ROWS)
+def test_small_matrices_are_unpacked(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("elman.cells.eight_bits._FEWEST_WEIGHTS", 1000)
+    torch.manual_seed(0)
+    weight, bias, values = torch.randn(9, 21), torch.randn(9), torch.randn(rows, 21)
+    numbers, scales = quantise_rows(weight)
+    expected = values @ (numbers * scales[:, None]).t() + bias
+    assert torch.allclose(linear(weight, bias, "int8")(values), expected, atol=1e-5)

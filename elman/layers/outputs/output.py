@@ -173,14 +173,14 @@ class SoftmaxOutput(Output):
         return softmax_scores(evidence[0], self.matrix(table), self.bias, targets)
 
     def log_probs(self, evidence: Evidence, table: Table) -> torch.Tensor:
-        return self._logits(evidence[0], self.matrix(table)).log_softmax(1)
+        return self._multiply(evidence[0], self.matrix(table)).log_softmax(1)
 
     def scores(self, evidence: Evidence, table: Table) -> torch.Tensor:
         if not self._is_one_product:
             return self.log_probs(evidence, table)
-        return self._logits(evidence[0], self.matrix(table))
+        return self._multiply(evidence[0], self.matrix(table))
 
-    def _logits(self, hidden: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
+    def _multiply(self, hidden: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
         if self._product is not None and len(hidden) <= _ROWS_OF_A_STEP:
             product = self._product.of(matrix, self.bias)
             if product is not None:
