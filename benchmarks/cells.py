@@ -203,7 +203,7 @@ def _stepper(module: torch.nn.LSTM, layer: int, int8: bool) -> Stepper:
         "gates_state_bias": "bias_hh",
     }
     weights = {ours: getattr(module, f"{theirs}_l{layer}") for ours, theirs in names.items()}
-    return Stepper(cell, weights, int8=int8)
+    return Stepper(cell, weights, "int8" if int8 else "one")
 
 
 if __name__ == "__main__":

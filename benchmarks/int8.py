@@ -21,8 +21,8 @@ import torch
 
 import elman
 from elman.cells.lstm import LSTM
-from elman.cells.stepping import Stepper, linear
-from elman.tasks.language_modelling.task import quantise
+from elman.cells.stepping import Stepper, Way, linear
+from elman.tasks.language_modelling.quantising import quantise
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.task import load, resume
 
@@ -53,7 +53,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--epochs", type=float, default=0.25)
     parser.add_argument("--tokens", type=int, default=2000, help="number of tokens to read")
     parser.add_argument("--sizes", type=int, nargs="+", default=[200, 650, 1150, 1500])
-    parser.add_argument("--rows", type=int, nargs="+", default=[1, 4, 16])
+    parser.add_argument("--rows", type=int, nargs="+", default=[1, 4, 16, 64])
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--steps", type=int, default=20, help="steps per turn")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
@@ -70,8 +70,8 @@ def measure_speed(size: int, rows: int, turns: int, steps: int, clock: Callable[
     """Measure the three versions in turns, so that other programs affect all of them equally."""
     torch.manual_seed(0)
     ways = {
-        "int8": _stepping(size, rows, int8=True),
-        "float32": _stepping(size, rows, int8=False),
+        "int8": _stepping(size, rows, "int8"),
+        "float32": _stepping(size, rows, "one" if rows == 1 else "several"),
         "nn.LSTM": _plain(size, rows),
     }
     taken: dict[str, list[float]] = {name: [] for name in ways}
@@ -98,14 +98,14 @@ def measure_speed(size: int, rows: int, turns: int, steps: int, clock: Callable[
     )
 
 
-def _stepping(size: int, rows: int, *, int8: bool) -> Step:
+def _stepping(size: int, rows: int, way: Way) -> Step:
     cell = LSTM(size, size)
     shapes = cell.shapes().items()
     steppers = [
-        Stepper(cell, {name: 0.05 * torch.randn(shape) for name, shape in shapes}, int8=int8)
+        Stepper(cell, {name: 0.05 * torch.randn(shape) for name, shape in shapes}, way)
         for _ in range(2)
     ]
-    output = linear(0.05 * torch.randn(WORDS, size), torch.zeros(WORDS), int8)
+    output = linear(0.05 * torch.randn(WORDS, size), torch.zeros(WORDS), way)
     inputs = torch.randn(rows, size)
     states = [cell.start(rows, inputs) for _ in steppers]
 

@@ -56,6 +56,10 @@ class Mixture(LanguageModel):
     def start(self, batch_size: int, source: Any = None) -> State:
         return tuple(model.start(batch_size, source) for model in self.models)
 
+    def prepare_steps(self, rows: int) -> None:
+        for model in self.models:
+            model.prepare_steps(rows)
+
     def predict(self, state: State) -> torch.Tensor:
         return self._mix([m.predict(s) for m, s in zip(self.models, state, strict=True)])
 

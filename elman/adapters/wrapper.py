@@ -52,6 +52,9 @@ class Wrapper(LanguageModel):
     def read(self, ids: torch.Tensor, state: State) -> State:
         return self.model.read(ids, state)
 
+    def prepare_steps(self, rows: int) -> None:
+        self.model.prepare_steps(rows)
+
     def score(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
         return self.model.score(ids, state)
 

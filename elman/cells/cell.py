@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -21,6 +21,10 @@ import torch
 
 Weights = Mapping[str, torch.Tensor]
 States = tuple[torch.Tensor, ...]  # each (B, size); the first is the output
+
+
+MakeLinear = Callable[[torch.Tensor, torch.Tensor | None], Callable[[torch.Tensor], torch.Tensor]]
+Advance = Callable[[torch.Tensor, States], States]  # inputs (B, input_size) and a state, to a state
 
 
 @dataclass
@@ -113,6 +117,20 @@ class Cell(ABC):
     def start(self, batch_size: int, like: torch.Tensor) -> States:
         """The initial state: zeros."""
         return tuple(like.new_zeros(batch_size, size) for size in self.state_sizes)
+
+    @property
+    def steps_alike(self) -> bool:
+        """Whether `prepare_step` gives a row the same bits whatever the other rows of a batch are,
+        if the products do.
+        """
+        return False
+
+    def prepare_step(self, weights: Weights, make: MakeLinear | None) -> Advance | None:
+        """A faster form of `step` for weights that will not change; None: there is none.
+
+        `make` prepares the product with a matrix and a bias; None: in any way.
+        """
+        return None
 
     def fused(self, inputs: torch.Tensor, state: States, weights: Weights) -> Run | None:
         """Run all steps in one call, if the cell has a faster way than step by step; else None.

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch.nn.functional import linear
 
-from elman.cells.cell import Cell, Product, Run, States, Step, Weights
+from elman.cells.cell import Advance, Cell, MakeLinear, Product, Run, States, Step, Weights
 from elman.cells.engine import (
     run_fused,
     sigmoid_derivative,
@@ -114,12 +114,59 @@ class LSTM(Cell):
             projected = projected.clamp(-self.projection_clip, self.projection_clip)
         return projected
 
+    @property
+    def steps_alike(self) -> bool:
+        own = type(self).step is LSTM.step and type(self).activate is LSTM.activate
+        return own and self.projection is None and self.cell_clip is None
+
+    def prepare_step(self, weights: Weights, make: MakeLinear | None) -> Advance | None:
+        """PyTorch's own step, or one with given products.
+
+        With σ(a) = (1 + tanh(a / 2)) / 2, one tanh serves all gates.
+
+        PyTorch's sigmoid rounds differently at the end of a tensor; tanh, sums and products of
+        two numbers do not, so the rows of a batch do not depend on each other.
+        """
+        if not self.steps_alike:
+            return None
+        if make is None:
+            return _torch_step(self, weights)
+        size = self.hidden_size
+        half = torch.full((4 * size, 1), 0.5).to(weights["gates_state"])
+        half[2 * size : 3 * size] = 1  # the candidate
+        matrix = torch.cat([weights["gates_input"], weights["gates_state"]], dim=1) * half
+        bias = self.bias("gates", weights)
+        product = make(matrix, None if bias is None else bias * half[:, 0])
+
+        def advance(inputs: torch.Tensor, state: States) -> States:
+            hidden, memory = state
+            gates = torch.tanh_(product(torch.cat([inputs, hidden], dim=1)))
+            written, kept, candidate, output = gates.split_with_sizes([size] * 4, dim=1)
+            memory = (kept.add_(1) * memory).add_(written.add_(1).mul_(candidate)).mul_(0.5)
+            return torch.tanh(memory).mul_(output.add_(1)).mul_(0.5), memory
+
+        return advance
+
     def fused(self, inputs: torch.Tensor, state: States, weights: Weights) -> Run | None:
         if self.gates != "ifgo":
             return None
         if self.projection is not None or self.cell_clip is not None:
             return run_lstm(inputs, state, weights, (self.cell_clip, self.projection_clip))
         return run_fused(torch.lstm, inputs, state, weights, "gates")
+
+
+def _torch_step(cell: LSTM, weights: Weights) -> Advance:
+    """One call for the whole step."""
+    matrices = weights["gates_input"], weights["gates_state"]
+    bias = cell.bias("gates", weights)
+    biases = None if bias is None else (bias, torch.zeros_like(bias))
+
+    def advance(inputs: torch.Tensor, state: States) -> States:
+        if biases is None:
+            return torch.lstm_cell(inputs, state, *matrices)
+        return torch.lstm_cell(inputs, state, *matrices, *biases)
+
+    return advance
 
 
 Clips = tuple[float | None, float | None]  # bounds of c_t and of h_t

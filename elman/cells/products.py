@@ -28,11 +28,18 @@ def lay_out(weight: torch.Tensor, time: int, rows: int) -> Plain:
 def worth_packing(weight: torch.Tensor, time: int, rows: int) -> bool:
     """Whether products of `rows` rows with this matrix, `time` times, are faster packed."""
     return (
-        weight.device.type == "cpu"
-        and weight.dtype == torch.float32
-        and weight.numel() >= _FEWEST_WEIGHTS
+        weight.numel() >= _FEWEST_WEIGHTS
         and time >= _FEWEST_STEPS
         and 1 < rows <= _MOST_ROWS
+        and can_pack(weight)
+    )
+
+
+def can_pack(weight: torch.Tensor) -> bool:
+    """Whether oneDNN can rearrange this matrix."""
+    return (
+        weight.device.type == "cpu"
+        and weight.dtype == torch.float32
         and torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
         and hasattr(torch.ops.mkldnn, "_linear_pointwise")
     )

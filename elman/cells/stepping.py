@@ -2,87 +2,63 @@
 
 Takes a cell and its weights once, then inputs (B, input_size) and a state per step. At batch 1 a
 step reads every weight once and does two operations with it, so memory bandwidth is the limit. The
-speed-ups are: one product [W U] [x; v] instead of two, no preparation per call, and, on request,
-eight-bit weights (a scale per row), a quarter of the bytes.
+speed-ups are: one product [W U] [x; v] instead of two, no preparation per call, and a layout that
+suits the number of rows.
 
 The fused kernels for whole sequences do not help here: PyTorch 2.13 packs the weights again at
 every call.
 
-Eight-bit weights are faster for few rows; for many rows, a float32 product of the same numbers is
-faster, so the number of rows decides. Both round in the same way (inputs and results to bfloat16,
-sums in float32), so a row hardly depends on the other rows: occasionally a result is rounded the
-other way.
+The ways to compute a product:
+
+    one       laid out by columns: one row of values then reads the matrix at full speed
+    several   rearranged for oneDNN if it is large: the fastest for two rows and more
+    alike     always rearranged for oneDNN: a row has the same bits whatever the other rows are
+    int8      eight-bit weights with a scale per row (`eight_bits.py`)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Generic, TypeVar
+from functools import partial
+from typing import Any, Generic, Literal, TypeVar
 
 import torch
-from torch.nn.functional import pad
 
 from elman.cells.cell import Cell, Product, States, Weights
+from elman.cells.eight_bits import Linear, linear_int8
+from elman.cells.products import can_pack
 
-Linear = Callable[[torch.Tensor], torch.Tensor]
+Way = Literal["one", "several", "alike", "int8"]
 Made = TypeVar("Made")
-_FEW_ROWS = 15  # up to this many rows, the eight-bit kernel is faster
-_BLOCK = 16  # inputs that the eight-bit kernel reads at a time: 8 with AVX2, 16 with AVX-512
+_LARGE = 300_000  # weights; a smaller matrix gains less than the call of oneDNN costs
+_ROWS = 8  # that oneDNN arranges a matrix for; with 1, single rows get bits of their own
 
 
-def linear(weight: torch.Tensor, bias: torch.Tensor | None, int8: bool = False) -> Linear:
+def linear(weight: torch.Tensor, bias: torch.Tensor | None, way: Way = "one") -> Linear:
     """x -> x Wᵀ + b, for weights that will not change."""
-    return _linear_int8(weight, bias) if int8 else _linear_float(weight, bias)
-
-
-def _linear_float(weight: torch.Tensor, bias: torch.Tensor | None) -> Linear:
-    # Laid out by columns: with one row of values, both cores then read it at full speed.
-    columns = weight.detach().t().contiguous()
-    if bias is None:
-        return lambda values: values @ columns
-    bias = bias.detach()
-    return lambda values: torch.addmm(bias, values, columns)
-
-
-def _linear_int8(weight: torch.Tensor, bias: torch.Tensor | None) -> Linear:
-    numbers, scales = quantise_rows(weight)
-    by_kernel = _kernel_product(numbers, scales)
-    by_floats: list[Linear] = []  # made for many rows only, because it takes four times the memory
     bias = None if bias is None else bias.detach()
-
-    def product(values: torch.Tensor) -> torch.Tensor:
-        rounded = values.to(torch.bfloat16)
-        if len(values) <= _FEW_ROWS:
-            result = by_kernel(rounded)
-        else:
-            if not by_floats:
-                by_floats.append(_linear_float(numbers * scales[:, None], None))
-            result = by_floats[0](rounded.float()).to(torch.bfloat16)
-        result = result.to(values.dtype)
-        return result if bias is None else result + bias
-
-    return product
+    if way == "int8":
+        return linear_int8(
+            weight,
+            bias,
+            lambda matrix, several: linear(matrix, bias, "several" if several else "one"),
+        )
+    packs = way == "alike" or (way == "several" and weight.numel() >= _LARGE)
+    if packs and can_pack(weight):
+        return _linear_packed(weight, bias)
+    return _linear_plain(weight.detach(), bias, by_columns=way == "one")
 
 
-def _kernel_product(numbers: torch.Tensor, scales: torch.Tensor) -> Linear:
-    """Of values and results in bfloat16: the kernel is slow with others."""
-    # The kernel reads whole blocks. Where the last block of a row is not full, it reads beyond:
-    # wrong sums, or a segmentation fault. Zeros fill the block and change nothing.
-    missing = -numbers.shape[1] % _BLOCK
-    numbers = pad(numbers, (0, missing)).contiguous()
-    scales = scales.to(torch.bfloat16)
-    return lambda values: torch._weight_int8pack_mm(
-        pad(values, (0, missing)).contiguous(), numbers, scales
-    )
+def _linear_plain(weight: torch.Tensor, bias: torch.Tensor | None, *, by_columns: bool) -> Linear:
+    turned = weight.t().contiguous() if by_columns else weight.t()
+    if bias is None:
+        return lambda values: values @ turned
+    return lambda values: torch.addmm(bias, values, turned)
 
 
-def quantise_rows(weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Integers from -127 to 127 and a scale per row, so that scale * integer ≈ weight."""
-    weight = weight.detach().float()
-    # The kernel takes scales of 16 bits; rounding them first lets the numbers make up for it.
-    scales = (weight.abs().amax(dim=1).clamp(min=1e-12) / 127).to(torch.bfloat16).float()
-    quantised = torch.round(weight / scales[:, None]).clamp(-127, 127).to(torch.int8)
-    return quantised.contiguous(), scales
+def _linear_packed(weight: torch.Tensor, bias: torch.Tensor | None) -> Linear:
+    packed = torch.ops.mkldnn._reorder_linear_weight(weight.detach().contiguous(), _ROWS)
+    product = torch.ops.mkldnn._linear_pointwise
+    return lambda values: product(values.contiguous(), packed, bias, "none", [], "")
 
 
 class Frozen(Generic[Made]):
@@ -97,9 +73,15 @@ class Frozen(Generic[Made]):
 
     def of(self, *weights: torch.Tensor) -> Made | None:
         """The prepared form of exactly these weights; None while gradients are enabled."""
-        if torch.is_grad_enabled() or _marks(weights) != self._from:
-            return None
-        return self._made
+        return None if torch.is_grad_enabled() or not self.fits(*weights) else self._made
+
+    def fits(self, *weights: torch.Tensor) -> bool:
+        """Whether it was made from exactly these weights."""
+        return _marks(weights) == self._from
+
+    def __reduce__(self) -> Any:
+        """Copies and pickles are empty, because their weights will be others."""
+        return Frozen, (None,)
 
 
 def _marks(weights: tuple[torch.Tensor, ...]) -> list[tuple[int, int]]:
@@ -110,17 +92,29 @@ def _marks(weights: tuple[torch.Tensor, ...]) -> list[tuple[int, int]]:
 class Stepper:
     """A cell with a copy of its weights, prepared for single steps."""
 
-    def __init__(self, cell: Cell, weights: Weights, *, int8: bool = False) -> None:
+    def __init__(
+        self, cell: Cell, weights: Weights, way: Way = "one", *, copies: bool = True
+    ) -> None:
+        """copies: whether the weights may change while it is used."""
         self.cell = cell
-        self._weights = {name: weight.detach().clone() for name, weight in weights.items()}
+        self.inputs = torch.empty(0)
+        self._weights: dict[str, torch.Tensor] = {}
         self._products: dict[str, Linear] = {}
         self._input_parts: dict[str, Linear] = {}
-        for name, product in cell.products.items():
-            self._prepare(name, product, int8)
-        self.inputs = torch.empty(0)
+        own = {name: weight.detach() for name, weight in weights.items()}
+        if copies:
+            own = {name: weight.clone() for name, weight in own.items()}
+        given = None if way in ("one", "several") else partial(linear, way=way)
+        self._advance = cell.prepare_step(own, given)
+        if self._advance is None:
+            self._weights = own
+            for name, product in cell.products.items():
+                self._prepare(name, product, way)
 
     def step(self, inputs: torch.Tensor, state: States) -> States:
         """The state after one more input, (B, input_size)."""
+        if self._advance is not None:
+            return self._advance(inputs, state)
         self.inputs = inputs
         return self.cell.step(self, state)
 
@@ -142,12 +136,12 @@ class Stepper:
     def record(self, **values: torch.Tensor) -> None:
         """Do nothing: single steps have no trace."""
 
-    def _prepare(self, name: str, product: Product, int8: bool) -> None:
+    def _prepare(self, name: str, product: Product, way: Way) -> None:
         weights = self._weights
         bias = self.cell.bias(name, weights)
         if product.input_rows and product.input_rows < product.rows and product.state_size:
-            self._input_parts[name] = linear(weights[f"{name}_input"], None, int8)
-            self._products[name] = linear(weights[f"{name}_state"], bias, int8)
+            self._input_parts[name] = linear(weights[f"{name}_input"], None, way)
+            self._products[name] = linear(weights[f"{name}_state"], bias, way)
             return
         parts = [weights[n] for n in (f"{name}_input", f"{name}_state") if n in weights]
-        self._products[name] = linear(torch.cat(parts, dim=1), bias, int8)
+        self._products[name] = linear(torch.cat(parts, dim=1), bias, way)

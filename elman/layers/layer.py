@@ -187,12 +187,24 @@ class Layer(nn.Module):
             )
             for number, direction in enumerate(self.directions)
         ]
-        joined = torch.cat([run.outputs for run in runs], dim=-1)
+        outputs = [run.outputs for run in runs]
+        joined = outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=-1)
         return LayerRun(
             outputs=_clear(self.connection(entered, joined), lengths),
             state=tuple(run.state for run in runs),
             trace=tuple(run.trace for run in runs) if trace else None,
         )
+
+    @property
+    def steps_alike(self) -> bool:
+        """Whether a row of a step, prepared as `alike`, has the same bits in every batch."""
+        return self.is_plain and self.directions[0].steps_alike
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a cell and nothing else: one direction, no connection, no zoneout."""
+        alone = len(self.directions) == 1 and not any(self.directions[0].zoneout)
+        return alone and isinstance(self.connection, Plain) and self.normalise is None
 
     def weights(self, direction: Recurrent) -> Weights | None:
         """Weights without the dropped recurrent connections; None: the unchanged weights."""

@@ -14,7 +14,7 @@ from elman.cells.elman_rnn import ElmanRNN
 from elman.cells.engine import run
 from elman.cells.gru import TorchGRU
 from elman.cells.lstm import LSTM
-from elman.cells.stepping import Frozen, Stepper
+from elman.cells.stepping import Frozen, Stepper, Way
 from elman.errors import InputError
 from elman.layers.dropout import check_rate, dropout, in_one_network
 
@@ -180,11 +180,26 @@ class Recurrent(nn.Module):
         with torch.no_grad():
             cell.initialise(self.own_weights())
         self._stepper: Frozen[Stepper] | None = None
+        self._way: Way = "one"
 
-    def step_in_eight_bits(self) -> None:
-        """Use eight-bit weights in single steps until the weights change."""
+    def prepare_steps(self, way: Way) -> None:
+        """Compute single steps in this way until the weights change."""
         own = self.own_weights()
-        self._stepper = Frozen(Stepper(self.cell, own, int8=True), *own.values())
+        if self._stepper is None or self._way != way or not self._stepper.fits(*own.values()):
+            stepper = Stepper(self.cell, own, way, copies=False)
+            self._stepper, self._way = Frozen(stepper, *own.values()), way
+
+    @property
+    def stepper(self) -> Stepper:
+        """The prepared step."""
+        found = None if self._stepper is None else self._stepper.of(*self.own_weights().values())
+        assert found is not None, "prepare_steps comes first"
+        return found
+
+    @property
+    def steps_alike(self) -> bool:
+        """Whether a row of a step, prepared as `alike`, has the same bits in every batch."""
+        return self.cell.steps_alike and not any(self.zoneout)
 
     def own_weights(self) -> dict[str, torch.Tensor]:
         """The parameters, by their names in the cell."""

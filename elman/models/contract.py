@@ -59,6 +59,23 @@ class LanguageModel(ABC):
     def predict(self, state: State) -> torch.Tensor:
         """Log probabilities of the next token, (B, V)."""
 
+    def scores(self, state: State) -> torch.Tensor:
+        """Log probabilities of the next token up to a constant per row, (B, V).
+
+        Enough for drawing a token, and often cheaper than `predict`. Do not change them in place.
+        """
+        return self.predict(state)
+
+    def prepare_steps(self, rows: int) -> None:  # noqa: B027 (most models need nothing)
+        """Prepare for many single steps of this many rows; a step rounds differently after it."""
+
+    def step_alike(self) -> bool:
+        """From now on, give each row of a single step the same bits whatever the other rows are.
+
+        False: this model cannot; in double precision, rows differ too little to matter.
+        """
+        return False
+
     @abstractmethod
     def read(self, ids: torch.Tensor, state: State) -> State:
         """The state after reading ids, (B, T)."""

@@ -13,11 +13,12 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import torch
 
+from elman.cells.stepping import Way
 from elman.layers.inputs import Material
 from elman.layers.outputs.output import Evidence
 from elman.models.contract import LanguageModel
 from elman.models.network import Network, NeuralConfig, rows
-from elman.models.weights import NotFinite, check_counts, is_packed, step_in_eight_bits
+from elman.models.weights import NotFinite, check_counts, is_packed, prepare_steps
 from elman.state import State, replace_rows
 from elman.text.tokenizer import count_ids
 
@@ -35,6 +36,7 @@ class NeuralModel(Network, LanguageModel):
         self.vocabulary_size = material.vocabulary_size
         self.eos_id = material.eos_id
         self.resets_at_lines = config.context == "line"
+        self._way: Way | None = None  # of all single steps; None: the number of rows decides
 
     def start(self, batch_size: int, source: Any = None) -> State:
         nothing = torch.full((batch_size, 1), self.eos_id)
@@ -42,6 +44,25 @@ class NeuralModel(Network, LanguageModel):
 
     def predict(self, state: State) -> torch.Tensor:
         return self.predict_from(cast("Evidence", state[0]))
+
+    def scores(self, state: State) -> torch.Tensor:
+        return self.output.scores(cast("Evidence", state[0]), self.shared_table())
+
+    def prepare_steps(self, rows: int) -> None:
+        if self.counts.device.type == "cpu":
+            way = self._way or ("one" if rows == 1 else "several")
+            prepare_steps(self, self.shared_table(), way)
+
+    def step_alike(self) -> bool:
+        if self._way is None and self.steps_alike:
+            self._way = "alike"
+            self.prepare_steps(1)
+        return self._way == "alike"
+
+    @property
+    def steps_alike(self) -> bool:
+        """Whether a row of a step, prepared as `alike`, has the same bits in every batch."""
+        return False
 
     def read(self, ids: torch.Tensor, state: State) -> State:
         if ids.shape[1] == 0:
@@ -135,7 +156,8 @@ class NeuralModel(Network, LanguageModel):
         model.make_room({name: array.shape for name, array in arrays.items()})
         model.load_arrays(arrays)
         if is_packed(arrays):
-            step_in_eight_bits(model, model.shared_table())
+            model._way = "int8"
+            model.prepare_steps(1)
         model.eval().check_prediction()
         return model
 

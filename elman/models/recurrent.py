@@ -15,10 +15,11 @@ from elman.cells.engine import real_tokens
 from elman.config import at_least
 from elman.counts.topics import learn_topics
 from elman.errors import InputError
-from elman.layers.inputs import Material, TopicContext
+from elman.layers.inputs import Material, TopicContext, WordVectors
 from elman.layers.stack import Stack, StackConfig, StackRun
 from elman.models.network import NeuralConfig
 from elman.models.neural import NeuralModel
+from elman.models.single_steps import SingleSteps
 from elman.state import State
 
 
@@ -61,6 +62,46 @@ class RecurrentModel(NeuralModel):
         self.topics = None if config.topics == 0 else _topic_context(config, material)
         self.stack = Stack(self.input.size + config.topics, config)
         self.add_output(self.stack.output_size + config.topics)
+        self._steps: SingleSteps | None = None
+
+    @property
+    def steps_alike(self) -> bool:
+        layers = all(layer.steps_alike for layer in self.stack.layers)
+        return self._is_plain and layers and self.output.steps_alike
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether a step is a look-up, one stepper per layer, and a product."""
+        layers = all(layer.is_plain for layer in self.stack.layers)
+        words = type(self.input) is WordVectors and self.topics is None
+        return words and layers and self.output.is_plain
+
+    def prepare_steps(self, rows: int) -> None:
+        super().prepare_steps(rows)
+        if not self._is_plain or self.counts.device.type != "cpu":
+            return
+        with torch.no_grad():
+            steppers = [layer.directions[0].stepper for layer in self.stack.layers]
+            product = self.output.product(self.shared_table())
+        owners = [m for part in (self.input, self.stack, self.output) for m in part.modules()]
+        self._steps = SingleSteps(self.input.weight, steppers, product, owners)
+
+    def read(self, ids: torch.Tensor, state: State) -> State:
+        steps = self._valid_steps() if ids.shape[1] == 1 else None
+        if steps is None:
+            return super().read(ids, state)
+        carried = state[1]
+        if self.resets_at_lines and bool((ended := ids[:, 0] == self.eos_id).any()):
+            carried = self.renew(ended, carried)
+        return steps.read(ids, carried)
+
+    def scores(self, state: State) -> torch.Tensor:
+        steps = self._valid_steps()
+        return super().scores(state) if steps is None else steps.scores(state)
+
+    def _valid_steps(self) -> SingleSteps | None:
+        steps = self._steps
+        return steps if steps is not None and not self.training and steps.is_valid else None
 
     def begin_encoding(self, batch_size: int) -> State:
         state = self.stack.start(batch_size)

@@ -8,7 +8,7 @@ A matrix W becomes integers from -127 to 127 and a scale per row (`quantise_rows
 
 Vectors (biases, gains) and counts are not quantised. `elman quantise` calls `pack`; loading calls
 `unpack`. A quantised network reads whole texts with unpacked float weights; single steps, as in
-generation, use the eight-bit weights (`step_in_eight_bits`).
+generation, use the eight-bit weights (`prepare_steps`).
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from elman.cells.stepping import quantise_rows
+from elman.cells.eight_bits import quantise_rows
+from elman.cells.stepping import Way
 from elman.errors import ElmanError, InputError
-from elman.layers.outputs.output import SoftmaxOutput
+from elman.layers.outputs.output import Output
 from elman.layers.recurrent import Recurrent
 
 _SCALES = ".scales"
@@ -61,13 +62,13 @@ def unpack(arrays: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
     return unpacked
 
 
-def step_in_eight_bits(network: nn.Module, table: torch.Tensor | None) -> None:
-    """Use eight-bit products in single steps; `table`: the word vectors of a tied output."""
+def prepare_steps(network: nn.Module, table: torch.Tensor | None, way: Way) -> None:
+    """Prepare the products of single steps; `table`: the word vectors of a tied output."""
     for module in network.modules():
         if isinstance(module, Recurrent):
-            module.step_in_eight_bits()
-        elif isinstance(module, SoftmaxOutput):
-            module.step_in_eight_bits(table)
+            module.prepare_steps(way)
+        elif isinstance(module, Output):
+            module.prepare_steps(way, table)
 
 
 class NotFinite(ElmanError):

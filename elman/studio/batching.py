@@ -13,13 +13,13 @@ import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 
 import torch
 
 from elman.decoding.options import DecodingOptions
-from elman.decoding.sampling import choose
+from elman.decoding.sampling import Chooser
 from elman.errors import ElmanError
 from elman.models.contract import LanguageModel
 from elman.state import State, join, select
@@ -27,6 +27,7 @@ from elman.studio.errors import Busy, DeadlinePassed, ServerStopping
 from elman.studio.limits import Limits
 from elman.studio.metrics import ModelMeter
 from elman.studio.rows import (
+    Drawn,
     Event,
     Failed,
     Finished,
@@ -35,6 +36,7 @@ from elman.studio.rows import (
     Row,
     Scored,
     Work,
+    Written,
     told_of,
 )
 
@@ -53,6 +55,7 @@ class Batcher:
         self._reading: PromptReading | None = None
         self._live: list[tuple[Row, Work]] = []
         self._state: State | None = None  # of the live rows, in their order
+        self._groups: list[tuple[Chooser, list[int]]] | None = None  # places in `_live`
         self._told: list[tuple[Inbox, int, Event]] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
@@ -149,6 +152,7 @@ class Batcher:
             return
         places = [place for place, keep in enumerate(kept) if keep]
         self._live = [self._live[place] for place in places]
+        self._groups = None
         assert self._state is not None
         self._state = select(self._state, torch.tensor(places)) if places else None
 
@@ -204,6 +208,7 @@ class Batcher:
             self._end_work(work, Finished("length"))
             return None
         self._live += [(row, work) for row in work.rows]
+        self._groups = None
         assert reading.state is not None
         return select(reading.state, torch.zeros(len(work.rows), dtype=torch.int64))
 
@@ -214,8 +219,8 @@ class Batcher:
         assert self._state is not None
         self.meter.batch_size.observe(len(self._live))
         self.meter.generated_tokens += len(self._live)
-        log_probs = self._model.predict(self._state).cpu().double()  # (B, V)
-        chosen = self._choose(log_probs)
+        scores = self._model.scores(self._state).cpu()  # (B, V)
+        chosen = self._choose(scores)
         going = []
         for place, (row, _) in enumerate(self._live):
             token = chosen[place]
@@ -223,9 +228,11 @@ class Batcher:
                 self._tell(row, Failed(token))
                 going.append(False)
                 continue
-            self._tell(row, told_of(token, log_probs[place], row.likeliest))
+            self._tell_token(row, token, scores[place] if row.likeliest is not None else None)
             reason = row.add(token)
             if reason is not None:
+                if row.unsent:
+                    self._tell(row, Written(tuple(row.unsent)))
                 self._tell(row, Finished(reason))
             going.append(reason is None)
         self._keep(going)
@@ -233,45 +240,62 @@ class Batcher:
             last = torch.tensor([[row.written[-1]] for row, _ in self._live])
             self._state = self._model.read(last, self._state)
 
-    def _choose(self, log_probs: torch.Tensor) -> dict[int, int | Exception]:
+    def _tell_token(self, row: Row, token: int, scores: torch.Tensor | None) -> None:
+        """Send a token, with its log probability from the scores (V,) if they are given."""
+        drawn = Drawn(token)
+        if scores is not None:
+            drawn = told_of(token, scores.double().log_softmax(0), row.likeliest)
+        if row.streamed or not row.written:
+            self._tell(row, drawn)
+        else:
+            row.unsent.append(drawn)
+
+    def _choose(self, scores: torch.Tensor) -> list[int | Exception]:
         """The next token or the error of each row; rows with the same options go together."""
         uniforms = [row.generator.random() for row, _ in self._live]
-        chosen: dict[int, int | Exception] = {}
-        for options, places in self._alike():
-            try:
-                chosen |= self._draw(log_probs, options, places, uniforms)
-            except ElmanError:  # caused by one row; try each row alone
-                for place in places:
-                    try:
-                        chosen |= self._draw(log_probs, options, [place], uniforms)
-                    except ElmanError as error:
-                        chosen[place] = error
+        chosen: list[int | Exception] = [0] * len(self._live)
+        for chooser, places in self._alike():
+            for some, found in self._draw(scores, chooser, places, uniforms):
+                chosen[some] = found
         return chosen
 
     def _draw(
         self,
-        log_probs: torch.Tensor,
-        options: DecodingOptions,
+        scores: torch.Tensor,
+        chooser: Chooser,
         places: list[int],
         uniforms: list[float],
-    ) -> dict[int, int | Exception]:
+    ) -> Iterable[tuple[int, int | Exception]]:
+        """The places of rows with these options, each with its token or its error."""
         written = [self._live[place][0].written for place in places]
-        ids = choose(log_probs[places], options, written, [uniforms[place] for place in places])
-        return dict(zip(places, ids, strict=True))
+        own = scores if len(places) == len(scores) else scores[places]
+        try:
+            return zip(
+                places,
+                chooser.choose(own, written, [uniforms[place] for place in places]),
+                strict=True,
+            )
+        except ElmanError as error:
+            if len(places) == 1:
+                return [(places[0], error)]
+        # One of the rows caused it: try each alone.
+        return [pair for place in places for pair in self._draw(scores, chooser, [place], uniforms)]
 
-    def _alike(self) -> Iterator[tuple[DecodingOptions, list[int]]]:
-        """Group rows with the same distribution options."""
-        groups: dict[DecodingOptions, list[int]] = {}
-        for place, (row, _) in enumerate(self._live):
-            groups.setdefault(_shaping(row.options), []).append(place)
-        yield from groups.items()
+    def _alike(self) -> list[tuple[Chooser, list[int]]]:
+        """Group rows with the same distribution options; the same until the rows change."""
+        if self._groups is None:
+            groups: dict[DecodingOptions, list[int]] = {}
+            for place, (row, _) in enumerate(self._live):
+                groups.setdefault(_shaping(row.options), []).append(place)
+            self._groups = [(Chooser(options), places) for options, places in groups.items()]
+        return self._groups
 
     def _fail_all(self, error: Exception) -> None:
         for row, _ in self._live:
             self._tell(row, Failed(error))
         if self._reading is not None:
             self._end_work(self._reading.work, Failed(error))
-        self._live, self._state, self._reading = [], None, None
+        self._live, self._state, self._reading, self._groups = [], None, None, None
 
     def _end_work(self, work: Work, event: Event) -> None:
         for row in work.rows:

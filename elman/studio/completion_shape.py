@@ -60,7 +60,8 @@ class Choice:
         self._number = number
         self._tokenizer = tokenizer
         self._continuation = continuation
-        self._growing = GrowingText(continuation)
+        self._growing = GrowingText(continuation) if asked.stream else None
+        self._ids: list[int] = []  # if the text is wanted as a whole
         self._tells = asked.logprobs is not None
         self._offsets = _Offsets(tokenizer, continuation, bool(asked.echo))
         self._text = ""  # all text so far
@@ -87,12 +88,18 @@ class Choice:
     def add(self, drawn: Drawn) -> None:
         self.drawn += 1
         self._log_prob += drawn.log_prob or 0.0
-        self._text += self._growing.add(drawn.id)
+        if self._growing is None:
+            self._ids.append(drawn.id)
+        else:
+            self._text += self._growing.add(drawn.id)
         if self._tells:
             self._tokens.append(self._token(drawn))
 
     def end(self, reason: str) -> None:
-        self._text += self._growing.end()
+        if self._growing is None:
+            self._text += self._continuation.cut(self._continuation.text(self._ids))
+        else:
+            self._text += self._growing.end()
         self._reason = reason
 
     def whole(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from elman.studio.completion_request import CompletionRequest, check_prompt
 from elman.studio.completion_shape import Choice, Envelope
 from elman.studio.errors import Refused, as_refused, error_data
 from elman.studio.limits import Limits, refuse_above
-from elman.studio.rows import Drawn, Failed, Finished, Inbox, Row, Scored, Work
+from elman.studio.rows import Drawn, Failed, Finished, Inbox, Row, Scored, Work, Written
 from elman.studio.served import ServedModel
 from elman.tasks.language_modelling.continuation import Continuation
 
@@ -80,7 +80,17 @@ class Completion:
         for sample in range(self._asked.drawn):
             number = len(self._choices)
             generator = np.random.default_rng([self._options.seed, sample])
-            rows.append(Row(number, self._options, continuation, generator, logprobs, self._inbox))
+            rows.append(
+                Row(
+                    number,
+                    self._options,
+                    continuation,
+                    generator,
+                    logprobs,
+                    self._inbox,
+                    streamed=bool(self._asked.stream),
+                )
+            )
             self._choices.append(Choice(number, tokenizer, continuation, self._asked))
         scores = self._asked.logprobs if self._asked.echo else None
         self._works.append(Work(continuation.prompt_ids.tolist(), rows, deadline, scores))
@@ -146,6 +156,9 @@ class Completion:
                     self._batcher.meter.first_token.observe(time.monotonic() - self._began)
                 has_token = True
                 choice.add(event)
+            elif isinstance(event, Written):
+                for drawn in event.tokens:
+                    choice.add(drawn)
             elif isinstance(event, Finished):
                 choice.end(event.reason)
                 open_choices -= 1

@@ -30,6 +30,13 @@ class Drawn:
 
 
 @dataclass(frozen=True)
+class Written:
+    """Several sampled tokens, of a row whose text is wanted as a whole."""
+
+    tokens: tuple[Drawn, ...]
+
+
+@dataclass(frozen=True)
 class Scored:
     """The tokens of the prompt with their log probabilities."""
 
@@ -50,7 +57,7 @@ class Failed:
     error: Exception
 
 
-Event = Drawn | Scored | Finished | Failed
+Event = Drawn | Written | Scored | Finished | Failed
 Inbox = asyncio.Queue[tuple[int, Event]]  # per request: number of the choice, and the event
 
 
@@ -64,7 +71,9 @@ class Row:
     generator: np.random.Generator
     likeliest: int | None  # how many top tokens to report
     inbox: Inbox
+    streamed: bool = True  # send every token at once; otherwise the first, and the rest at the end
     written: list[int] = field(default_factory=list)
+    unsent: list[Drawn] = field(default_factory=list)
 
     def add(self, token: int) -> str | None:
         """Append a token; return the reason if the row ends with it."""

@@ -1,8 +1,8 @@
 """The served models: runs by name, with the questions that each can answer.
 
 Loads run folders when the server starts, and finds the model for a name from a client. A name is
-only looked up, never opened as a path. Networks run in double precision: rounding errors are then
-far too small to change a sample, so a row does not depend on the rest of its batch.
+only looked up, never opened as a path. A row does not depend on the rest of its batch: networks
+either give it the same bits in every batch, or run in double precision.
 """
 
 from collections.abc import Iterable, Sequence

@@ -4,8 +4,9 @@ import pytest
 import torch
 
 from elman.cells import CELLS
+from elman.cells.eight_bits import quantise_rows
 from elman.cells.engine import run
-from elman.cells.stepping import Stepper, linear, quantise_rows
+from elman.cells.stepping import Stepper, linear
 
 SIZE = 6
 
@@ -45,7 +46,7 @@ def test_eight_bits_are_nearly_the_same() -> None:
     torch.manual_seed(0)
     weight, bias = torch.randn(64, 32), torch.randn(64)
     values = torch.randn(2, 32)
-    exact, near = (linear(weight, bias, int8=int8)(values) for int8 in (False, True))
+    exact, near = (linear(weight, bias, way)(values) for way in ("one", "int8"))
     assert torch.allclose(exact, torch.nn.functional.linear(values, weight, bias))
     assert 0 < (near - exact).norm() / exact.norm() < 0.02
 
@@ -56,7 +57,7 @@ def test_a_stepper_in_eight_bits_follows_the_float_one() -> None:
     weights = weights_of(cell)
     inputs = torch.randn(1, 20, 64)
     exact = run(cell, weights, inputs).outputs[0]
-    stepper, state, outputs = Stepper(cell, weights, int8=True), cell.start(1, inputs), []
+    stepper, state, outputs = Stepper(cell, weights, "int8"), cell.start(1, inputs), []
     for t in range(20):
         state = stepper.step(inputs[:, t], state)
         outputs.append(state[0][0])

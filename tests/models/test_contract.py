@@ -50,6 +50,15 @@ def test_distributions_sum_to_one(model: LanguageModel, tokens: int) -> None:
     assert torch.allclose(log_probs.exp().sum(1), expected, atol=1e-9)
 
 
+@pytest.mark.parametrize("tokens", [0, 5])
+def test_scores_are_log_probabilities_up_to_a_constant(model: LanguageModel, tokens: int) -> None:
+    state = read_some(model, tokens)
+    expected = model.predict(state)
+    defined = ~expected.isneginf().all(1)
+    found = model.scores(state)[defined].double().log_softmax(1)
+    assert torch.allclose(found, expected[defined].double(), atol=1e-9)
+
+
 def test_score_equals_predict_and_read(model: LanguageModel) -> None:
     scored, end = model.score(IDS, model.start(3))
     state = model.start(3)

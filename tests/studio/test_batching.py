@@ -90,14 +90,14 @@ def test_no_more_rows_than_allowed_are_written_side_by_side(
 ) -> None:
     batcher = Batcher(trained.model, Limits(rows=3, samples=3))
     widths = []
-    predict = trained.model.predict
+    scores = trained.model.scores
 
     def watched(state: Any) -> Any:
-        found = predict(state)
+        found = scores(state)
         widths.append(len(found))
         return found
 
-    monkeypatch.setattr(trained.model, "predict", watched, raising=True)
+    monkeypatch.setattr(trained.model, "scores", watched, raising=True)
 
     async def many() -> None:
         inboxes: list[Inbox] = [asyncio.Queue() for _ in range(9)]
@@ -219,7 +219,7 @@ def test_after_a_mistake_of_ours_the_next_ones_are_served(
     async def broken() -> None:
         inbox: Inbox = asyncio.Queue()
         with monkeypatch.context() as patch:
-            patch.setattr(trained.model, "predict", lambda state: 1 / 0)
+            patch.setattr(trained.model, "scores", lambda state: 1 / 0)
             batcher.submit([work_of(trained, inbox)])
             with pytest.raises(ZeroDivisionError):
                 await ids_of(inbox)

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 from elman.atomic import replacing
-from elman.cells.stepping import quantise_rows
+from elman.cells.eight_bits import quantise_rows
 from elman.errors import InputError
 from elman.formats import Exported
 from elman.formats.page.step_program import Program, trace_model

@@ -23,7 +23,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from elman.cells.stepping import Frozen, Linear, linear
+from elman.cells.eight_bits import Linear
+from elman.cells.products import can_pack
+from elman.cells.stepping import Frozen, Way, linear
 from elman.errors import InputError
 from elman.layers.softmax import softmax_loss, softmax_scores
 from elman.state import State
@@ -88,6 +90,27 @@ class Output(nn.Module, ABC):
     def log_probs(self, evidence: Evidence, table: Table) -> torch.Tensor:
         """Log probabilities of the whole vocabulary, (N, V)."""
 
+    def scores(self, evidence: Evidence, table: Table) -> torch.Tensor:
+        """Log probabilities up to a constant per row, (N, V)."""
+        return self.log_probs(evidence, table)
+
+    def prepare_steps(self, way: Way, table: Table) -> None:
+        """Compute single steps in this way until the weights change; most outputs cannot."""
+
+    @property
+    def steps_alike(self) -> bool:
+        """Whether a row of a step, prepared as `alike`, has the same bits in every batch."""
+        return False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the scores are one product with the hidden vector; then `product` gives it."""
+        return False
+
+    def product(self, table: Table) -> Linear:
+        """The product that `prepare_steps` has prepared, if the output is plain."""
+        raise NotImplementedError("this output is more than one product")
+
     @abstractmethod
     def multiplications(self, step_tokens: int) -> float:
         """Multiply-adds per token of a training step with this many tokens, forward only."""
@@ -114,11 +137,32 @@ class SoftmaxOutput(Output):
         if self.weight is not None:
             nn.init.uniform_(self.weight, -0.1, 0.1)
         self._product: Frozen[Linear] | None = None
+        self._way: Way = "one"
 
-    def step_in_eight_bits(self, table: Table) -> None:
-        """Use eight-bit weights in single steps until the weights change."""
+    def prepare_steps(self, way: Way, table: Table) -> None:
         weights = self.matrix(table), self.bias
-        self._product = Frozen(linear(*weights, int8=True), *weights)
+        if self._product is None or self._way != way or not self._product.fits(*weights):
+            self._product, self._way = Frozen(linear(*weights, way), *weights), way
+
+    def product(self, table: Table) -> Linear:
+        """The prepared product."""
+        found = None if self._product is None else self._product.of(self.matrix(table), self.bias)
+        assert found is not None, "prepare_steps comes first"
+        return found
+
+    @property
+    def steps_alike(self) -> bool:
+        return self.is_plain and can_pack(self.bias)
+
+    @property
+    def is_plain(self) -> bool:
+        gathers = type(self).gather is SoftmaxOutput.gather and self.project is None
+        return gathers and self._is_one_product
+
+    @property
+    def _is_one_product(self) -> bool:
+        """Whether the distribution is a softmax of one product: no subclass replaces it."""
+        return type(self).log_probs is SoftmaxOutput.log_probs
 
     def make_bridge(self, size: int) -> nn.Linear | None:
         """The projection of hidden vectors to the size of word vectors."""
@@ -145,12 +189,19 @@ class SoftmaxOutput(Output):
         return softmax_scores(hidden, matrix, self.bias, targets, least=self.least)
 
     def log_probs(self, evidence: Evidence, table: Table) -> torch.Tensor:
-        hidden, matrix = evidence[0], self.matrix(table)
+        return self._multiply(evidence[0], self.matrix(table)).log_softmax(1)
+
+    def scores(self, evidence: Evidence, table: Table) -> torch.Tensor:
+        if not self._is_one_product:
+            return self.log_probs(evidence, table)
+        return self._multiply(evidence[0], self.matrix(table))
+
+    def _multiply(self, hidden: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
         if self._product is not None and len(hidden) <= _ROWS_OF_A_STEP:
             product = self._product.of(matrix, self.bias)
             if product is not None:
-                return product(hidden).log_softmax(1)
-        return torch.addmm(self.bias, hidden, matrix.t()).log_softmax(1)
+                return product(hidden)
+        return torch.addmm(self.bias, hidden, matrix.t())
 
     def rows_per_token(self, step_tokens: int) -> float:
         """The mean number of matrix rows per token in training."""

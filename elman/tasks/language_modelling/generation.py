@@ -93,21 +93,27 @@ class _Writer:
         )
         self.state = read_prompt(trained, self.continuation.prompt_ids)
 
-    def steps(self) -> Iterator[list[int | None]]:
-        """Ids step by step, one per sample; a row ends at a stop sequence."""
+    def steps(self, log_probs: list[float] | None = None) -> Iterator[list[int | None]]:
+        """Ids step by step, one per sample; a row ends at a stop sequence.
+
+        `log_probs`, one number per sample, adds up those of the ids.
+        """
         state = select(self.state, torch.zeros(self.options.samples, dtype=torch.int64))
         # `sample` turns gradients off inside. Here it would turn them off for the reader of a
         # paused stream.
-        return sample(self.model, state, self.options, lambda _, ids: self.continuation.stops(ids))
+        stops = self.continuation.stops
+        finished = (lambda _, ids: stops(ids)) if self.continuation.stop else None
+        return sample(self.model, state, self.options, finished, log_probs)
 
     def draw(self, progress: Progress) -> list[Generated]:
         rows: list[list[int]] = [[] for _ in range(self.options.samples)]
-        for step in self.steps():
+        log_probs = [0.0] * self.options.samples
+        for step in self.steps(log_probs):
             for row, number in zip(rows, step, strict=True):
                 if number is not None:
                     row.append(number)
             progress(1, self.options.max_tokens)
-        return [self._finish(row) for row in rows]
+        return [self._finish(row, total) for row, total in zip(rows, log_probs, strict=True)]
 
     def search(self, progress: Progress) -> list[Generated]:
 
@@ -117,16 +123,16 @@ class _Writer:
 
         with torch.inference_mode():
             found = beam_search(self.model, self.state, self.options, stops)
-        return [self._finish(best.ids, best.score) for best in found]
+        return [self._finish(best.ids, self._log_prob(best.ids), best.score) for best in found]
 
-    def _finish(self, ids: Sequence[int], score: float | None = None) -> Generated:
+    def _log_prob(self, ids: Sequence[int]) -> float:
+        with torch.inference_mode():
+            log_probs, _ = self.model.score(torch.tensor([[*ids]], dtype=torch.int64), self.state)
+        return float(log_probs.sum())
+
+    def _finish(self, ids: Sequence[int], log_prob: float, score: float | None = None) -> Generated:
         """A continuation with its probability."""
         continuation = self.continuation.cut(self.continuation.text(ids))
-        log_prob = 0.0
-        if ids:
-            with torch.inference_mode():
-                log_probs, _ = self.model.score(torch.tensor([ids]), self.state)
-            log_prob = float(log_probs.sum())
         return Generated(
             text=self.continuation.prompt + continuation,
             continuation=continuation,

@@ -304,12 +304,16 @@ class TrainedModel(Trained):
         return {"name": self.name, **tokenizer, **self.describe_model(), "training": self.facts}
 
     def for_serving(self, name: str) -> Self:
-        """Use double precision: rounding errors are then far too small to change a sample, so a
-        row does not depend on the rest of its batch.
+        """Make the text of a row independent of the rest of its batch.
+
+        A model that can gives every row the same bits in every batch. Others use double precision:
+        rounding errors are then far too small to change a sample.
         """
         again = self.named(name)
         if hasattr(self.model, "double"):
-            again.model = deepcopy(self.model).double().eval()
+            again.model = deepcopy(self.model).eval()
+            if not again.model.step_alike():
+                again.model = again.model.double()
         return again
 
     def describe_model(self) -> dict[str, Any]:
