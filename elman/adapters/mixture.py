@@ -52,6 +52,8 @@ class Mixture(LanguageModel):
         self._vectors_of = next((n for n, model in enumerate(models) if model.has_vectors), None)
         self.has_vectors = self._vectors_of is not None
         self.has_attention = any(model.has_attention for model in models)
+        self.tokens_at_once = min(model.tokens_at_once for model in models)
+        self.rows_at_once = min(model.rows_at_once for model in models)
 
     def start(self, batch_size: int, source: Any = None) -> State:
         return tuple(model.start(batch_size, source) for model in self.models)

@@ -38,6 +38,8 @@ class SampledSoftmax(SoftmaxOutput):
         self.ranked: torch.Tensor
         self.frequency: torch.Tensor
 
+    score_and_mass = SoftmaxOutput.score_and_mass_in_blocks
+
     def rows_per_token(self, step_tokens: int) -> float:
         if self.samples >= self.vocabulary_size:
             return self.vocabulary_size
@@ -109,6 +111,8 @@ class NoiseOutput(SoftmaxOutput):
         noise = (frequent / frequent.sum()).float()
         self.register_buffer("noise", noise, persistent=False)
         self.noise: torch.Tensor
+
+    score_and_mass = SoftmaxOutput.score_and_mass_in_blocks
 
     @abstractmethod
     def contrast(self, true: torch.Tensor, noise: torch.Tensor, same: torch.Tensor) -> torch.Tensor:
