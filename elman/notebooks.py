@@ -14,7 +14,7 @@ from html import escape
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from elman.errors import InputError
+from elman.extras import import_extra
 
 _MOST_ROWS = 200  # shown in a notebook; `to_frame` has all of them
 _CELL = "padding:.15rem .6rem;text-align:"
@@ -48,10 +48,7 @@ class Tabular(ABC):
 
 def make_frame(table: Table) -> Any:
     """A pandas DataFrame of a table."""
-    try:
-        pandas = import_module("pandas")
-    except ImportError:
-        raise InputError("to_frame() needs pandas: pip install pandas") from None
+    pandas = import_extra("pandas", "to_frame() needs pandas")
     return pandas.DataFrame([list(row) for row in table.rows], columns=list(table.header))
 
 

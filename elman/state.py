@@ -11,14 +11,10 @@ left.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import torch
+import torch
 
-    State = torch.Tensor | tuple["State", ...]
-else:
-    State = object  # only the name, so that modules can import it without torch
+State = torch.Tensor | tuple["State", ...]
 
 
 def map_state(function: Callable[[torch.Tensor], torch.Tensor], state: State) -> State:
@@ -44,8 +40,6 @@ def select(state: State, rows: torch.Tensor) -> State:
 
 def replace_rows(rows: torch.Tensor, new: State, old: State) -> State:
     """The new state in the rows (B,) that are true, the old one elsewhere."""
-    import torch
-
     return combine(lambda a, b: torch.where(rows.view(-1, *[1] * (a.dim() - 1)), a, b), new, old)
 
 
@@ -63,8 +57,6 @@ def tensors(state: State) -> list[torch.Tensor]:
 
 def join(states: list[State]) -> State:
     """Concatenate states along the batch."""
-    import torch
-
     if isinstance(states[0], tuple):
         return tuple(join([state[part] for state in states]) for part in range(len(states[0])))
     return torch.cat(_same_length(states))  # type: ignore[arg-type]  # one tensor, so all are
@@ -79,8 +71,6 @@ def _same_length(parts: list[torch.Tensor]) -> list[torch.Tensor]:
 
 
 def _padded(part: torch.Tensor, missing: int) -> torch.Tensor:
-    import torch
-
     padding = part.new_zeros((len(part), missing, *part.shape[2:]))
     return torch.cat([padding, part], dim=1)
 

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -13,6 +14,7 @@ PACKAGE = Path(elman.__file__).parent
 # From the ground up; a module may import from lower floors and from its own room.
 FLOORS = [
     {"errors", "version", "state", "atomic", "data_checks", "json_safe"},
+    {"extras"},
     {"notebooks"},
     {"config"},
     {"registry"},
@@ -47,6 +49,10 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+KNOWN = {module_name(path) for path in MODULES}
+
+
+@cache
 def imports(path: Path, *, top_level_only: bool) -> set[str]:
     """Modules of the package that a file imports, leaving out what only type checkers see."""
     tree = ast.parse((PACKAGE / path).read_text(encoding="utf-8"))
@@ -58,8 +64,7 @@ def imports(path: Path, *, top_level_only: bool) -> set[str]:
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("elman"):
             names = {f"{node.module}.{alias.name}" for alias in node.names}
-            known = {module_name(other) for other in MODULES}
-            found |= {name if name in known else node.module for name in names}
+            found |= {name if name in KNOWN else node.module for name in names}
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names if alias.name.startswith("elman")}
         elif isinstance(node, ast.Constant) and PLACE.fullmatch(str(node.value)):

@@ -133,7 +133,7 @@ def test_comparisons(place: Path) -> None:
 
 def test_without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(InputError, match="pip install pandas"):
+    with pytest.raises(InputError, match=r"pip install 'elman\[data\]'"):
         make_frame(Table(["a"], [[1]]))
 
 

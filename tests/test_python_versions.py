@@ -49,15 +49,22 @@ def imported(tree: ast.AST) -> dict[str, str]:
     return found
 
 
+def dotted(node: ast.expr) -> str:
+    """A name with its attributes, as `ast.Str`; "" for any other expression."""
+    parts = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
+
+
 def removed(text: str) -> list[str]:
     """The removed modules and names that a program uses."""
     tree = ast.parse(text)
     names = imported(tree)
     used = {*names.values()}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and re.fullmatch(
-            r"[\w.]+", written := ast.unparse(node)
-        ):
+        if isinstance(node, ast.Attribute) and (written := dotted(node)):
             first, _, rest = written.partition(".")
             used.add(f"{names[first]}.{rest}" if first in names else "")
         elif isinstance(node, ast.Import):

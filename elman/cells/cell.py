@@ -15,16 +15,21 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import torch
 
-if TYPE_CHECKING:
-    from elman.cells.engine import Run
-
-
 Weights = Mapping[str, torch.Tensor]
 States = tuple[torch.Tensor, ...]  # each (B, size); the first is the output
+
+
+@dataclass
+class Run:
+    """The result of running a cell over time."""
+
+    outputs: torch.Tensor  # (B, T, size)
+    state: States  # after the last step (of each row, where lengths are given)
+    trace: dict[str, torch.Tensor] | None = None  # name to (B, T, size)
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,8 @@ class Product:
     state_size: int  # size of v; 0: there is no U
     bias: bool = True
     second_bias: bool = False  # a second bias for U v, as in PyTorch: `gates_state_bias`
+    partial: bool = False  # the rows after the first `input_rows` do not see the input
+    shared: bool = False  # all units use the same rows, as a gate that is one number
 
 
 class Step(Protocol):
@@ -114,6 +121,28 @@ class Cell(ABC):
         (B, T, input_size), forward in time, no padding.
         """
         return None
+
+
+def check_products(cell: Cell) -> None:
+    """Raise if a product has too few rows, unless it says that this is meant.
+
+    Nothing else would notice: gates without W run, and PyTorch repeats a single row for all units.
+    """
+    sizes = {cell.hidden_size, cell.input_size, *cell.state_sizes}
+    for name, product in cell.products.items():
+        where = f"{type(cell).__name__}: the product {name!r}"
+        if product.input_rows not in (0, product.rows) and not product.partial:
+            raise ValueError(
+                f"{where} has {product.rows} rows, but only {product.input_rows} input rows: the "
+                "other rows would not see the input; give the same number twice, or partial=True"
+            )
+        if product.shared or any(product.rows % size == 0 for size in sizes):
+            continue
+        if not any(other.state_size == product.rows for other in cell.products.values()):
+            raise ValueError(
+                f"{where} has {product.rows} rows: expected a multiple of hidden_size "
+                f"({cell.hidden_size}), one row for each unit; or shared=True"
+            )
 
 
 def check_inputs(inputs: torch.Tensor, input_size: int) -> None:

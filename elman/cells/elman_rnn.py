@@ -11,9 +11,8 @@ from typing import Any
 import torch
 from torch.nn.functional import linear
 
-from elman.cells.cell import Cell, Product, States, Step, Weights
+from elman.cells.cell import Cell, Product, Run, States, Step, Weights
 from elman.cells.engine import (
-    Run,
     finished,
     run_fused,
     sigmoid_derivative,

@@ -12,7 +12,6 @@ one product of all these gradients with all v (`products.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -20,6 +19,7 @@ import torch
 from elman.cells.cell import (
     Cell,
     Product,
+    Run,
     States,
     Weights,
     check_inputs,
@@ -36,15 +36,6 @@ _WORTH_FUSING = 3
 # as a dozen steps of one row, the usual case in dynamic evaluation.
 _LARGE_MATRIX = 300_000
 _FEW_PRODUCTS = 12
-
-
-@dataclass
-class Run:
-    """The result of running a cell over time."""
-
-    outputs: torch.Tensor  # (B, T, size)
-    state: States  # after the last step (of each row, where lengths are given)
-    trace: dict[str, torch.Tensor] | None = None  # name to (B, T, size)
 
 
 def run(

@@ -7,9 +7,8 @@ from typing import Any
 import torch
 from torch.nn.functional import linear
 
-from elman.cells.cell import Cell, Product, States, Step, Weights
+from elman.cells.cell import Cell, Product, Run, States, Step, Weights
 from elman.cells.engine import (
-    Run,
     finished,
     sigmoid_derivative,
     states_from,
@@ -153,7 +152,7 @@ class TorchGRU(Cell):
         self.products = {
             # W feeds only the two gates; the input part of the candidate must stay separate from
             # its recurrent part, because the reset gate multiplies only the latter.
-            "gates": Product(3 * hidden_size, 2 * hidden_size, hidden_size),
+            "gates": Product(3 * hidden_size, 2 * hidden_size, hidden_size, partial=True),
             "candidate": Product(hidden_size, hidden_size, 0),
         }
 

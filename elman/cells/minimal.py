@@ -11,8 +11,7 @@ from typing import Any
 import torch
 from torch.nn.functional import linear, logsigmoid
 
-from elman.cells.cell import Cell, Product, States, Step, Weights
-from elman.cells.engine import Run
+from elman.cells.cell import Cell, Product, Run, States, Step, Weights
 
 
 class MinGRU(Cell):

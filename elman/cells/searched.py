@@ -69,7 +69,7 @@ class MUT2(_AddsInput):
         super().__init__(input_size, hidden_size)
         self.products = {
             # Rows in the order z, r; W feeds z only.
-            "gates": Product(2 * hidden_size, hidden_size, hidden_size),
+            "gates": Product(2 * hidden_size, hidden_size, hidden_size, partial=True),
             "candidate": Product(hidden_size, hidden_size, hidden_size),
         }
 
@@ -134,7 +134,7 @@ class NAS(Cell):
         self.state_sizes = (hidden_size, hidden_size)
         self.products = {
             # W feeds all rows except those of 4, whose input part is a factor: `factor`.
-            "gates": Product(8 * hidden_size, 7 * hidden_size, hidden_size),
+            "gates": Product(8 * hidden_size, 7 * hidden_size, hidden_size, partial=True),
             "factor": Product(hidden_size, hidden_size, 0, bias=False),
         }
 

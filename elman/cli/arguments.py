@@ -50,6 +50,13 @@ def _with_columns(recipe: str, settings: tuple[str, ...], columns: str | None) -
     return (*settings, columns_setting(columns))
 
 
+if TYPE_CHECKING:
+    _RecipeName = str
+    _Engine = str
+else:  # choices, for --help and for shells that complete them
+    _RecipeName = Literal[shipped_names()] | str  # any other text is a file
+    _Engine = Literal[ENGINES]
+
 WholeNumber = Annotated[int, Parameter(converter=_whole)]
 
 Run = Annotated[str, Parameter(help="A run folder.")]
@@ -60,10 +67,6 @@ Verify = Annotated[
         "tables of 32 MB or more are checked, so that large models load at once.",
     ),
 ]
-if TYPE_CHECKING:
-    _RecipeName = str
-else:  # shells complete the names; any other text is a file
-    _RecipeName = Literal[shipped_names()] | str
 Recipe = Annotated[
     _RecipeName,
     Parameter(
@@ -162,17 +165,14 @@ Counts = Annotated[
         "repeated: the counts add up."
     ),
 ]
-if TYPE_CHECKING:
-    EngineName = str | None
-else:
-    EngineName = Annotated[
-        Literal[ENGINES] | None,
-        Parameter(
-            help="The engine that counts n-grams: memory (numpy), duckdb (on disk, one machine) or "
-            "spark (a cluster). All give the same model. Default: memory if the text fits, "
-            "otherwise duckdb."
-        ),
-    ]
+EngineName = Annotated[
+    _Engine | None,
+    Parameter(
+        help="The engine that counts n-grams: memory (numpy), duckdb (on disk, one machine) or "
+        "spark (a cluster). All give the same model. Default: memory if the text fits, "
+        "otherwise duckdb."
+    ),
+]
 Memory = Annotated[
     str | None,
     Parameter(help="The memory for counting n-grams, like 2G. Default: 70 % of all memory."),

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress
@@ -21,9 +21,7 @@ from elman.json_safe import json_safe
 from elman.tasks.question import aligned_lines
 from elman.training.history import criterion
 from elman.training.machine import Machine
-
-if TYPE_CHECKING:
-    from elman.training.loop import TrainingProgress
+from elman.training.progress import TrainingProgress
 
 _PATIENCE = 1.0  # seconds before a progress line appears
 _PROGRESS_SECONDS = 10.0  # between lines where there is no terminal

@@ -13,7 +13,6 @@ from elman.errors import InputError
 from elman.evaluation.attention_map import AttentionMap
 from elman.figures.attention_maps import check_map_file, write_maps
 from elman.figures.files import check_file, writing
-from elman.tasks.translation.attention import check_attention
 from elman.tasks.translation.questions import Translate
 from elman.tasks.translation.trained import mix_translators
 from elman.tasks.translation.vectors import is_vectors, read_vectors
@@ -104,7 +103,7 @@ def translate(
         looking.check(1 if values.get("whole") else document.lines)
     trained = mix_translators([open_run(one, "translate") for one in (run, *mix)])
     if looking.wanted:
-        check_attention(trained)
+        trained.check_attention()
     answer = ask(trained, "translate", values | {"attention": looking.wanted}, document)
     looking.write(answer.maps)
     print_answer(answer, json)

@@ -13,6 +13,7 @@ from elman.atomic import replacing
 from elman.counts.engines import Engine
 from elman.counts.shards import BEFORE, COUNT, columns
 from elman.errors import DiskFull, InputError
+from elman.extras import import_extra
 
 _SHARE = 0.5  # of the memory; the rest is for Python, for buffers and for the allocator
 _SMALLEST = 128 << 20  # bytes; DuckDB needs so much to sort on disk
@@ -23,7 +24,7 @@ class DuckDB(Engine):
     """One connection with a bound on its memory and a folder for the rest."""
 
     def __init__(self, folder: Path, memory: int, threads: int | None = None) -> None:
-        database = _package()
+        database = import_extra("duckdb", "--engine duckdb: DuckDB is not installed")
         room = max(int(memory * _SHARE), _SMALLEST)
         self._errors = database.Error
         self._connection = database.connect()
@@ -84,13 +85,3 @@ def _explained(error: Exception, out: Path) -> Exception:
     if "Out of Memory" in message:
         return InputError(f"DuckDB needs more memory; raise --memory ({message[:200]})")
     return error
-
-
-def _package() -> Any:
-    try:
-        import duckdb
-    except ImportError:
-        raise InputError(
-            "--engine duckdb: DuckDB is not installed: pip install 'elman[duckdb]'"
-        ) from None
-    return duckdb

@@ -16,8 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
+from elman.counts.duckdb import DuckDB
 from elman.counts.engines import DUCKDB, ENGINES, MEMORY, SPARK, Engine, InMemory
 from elman.counts.shards import group, shorten, windows
+from elman.counts.spark import Spark
 from elman.errors import InputError, nearest
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -73,11 +75,7 @@ class Resources:
         if engine == MEMORY:
             return InMemory()
         if engine == DUCKDB:
-            from elman.counts.duckdb import DuckDB
-
             return DuckDB(folder, self.bytes, threads)
-        from elman.counts.spark import Spark
-
         return Spark.connected(folder, self.bytes, self.master)
 
 

@@ -24,6 +24,7 @@ import numpy as np
 from elman.atomic import replacing
 from elman.counts.tables import NOTHING
 from elman.errors import InputError
+from elman.extras import import_extra
 
 Ints = np.ndarray
 COUNT, BEFORE = "count", "before"
@@ -178,11 +179,5 @@ def file_order(file: Path | str) -> int:
 
 
 def _parquet() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise InputError(
-            "counts in files need pyarrow, which is not installed: pip install 'elman[duckdb]'"
-        ) from None
-    return pyarrow, pyarrow.parquet
+    problem = "counts in files need pyarrow, which is not installed"
+    return import_extra("pyarrow", problem), import_extra("pyarrow.parquet", problem)

@@ -25,6 +25,7 @@ import numpy as np
 from elman.counts.engines import Engine
 from elman.counts.shards import BEFORE, COUNT, columns, group, windows
 from elman.errors import ElmanError, InputError
+from elman.extras import import_extra
 from elman.text import tokenizer_from_data, tokenizer_to_data
 from elman.text.tokenizer import EOS, UNKNOWN, Tokenizer
 from elman.text.words import split_words
@@ -51,7 +52,8 @@ class Spark(Engine):
         }
         if master is None:
             settings["spark.driver.memory"] = f"{max(memory // (1 << 20) // 2, 512)}m"
-        builder = _package().SparkSession.builder.master(master or "local[1]")
+        sql = import_extra("pyspark.sql", "--engine spark: pyspark is not installed")
+        builder = sql.SparkSession.builder.master(master or "local[1]")
         for name, value in settings.items():
             builder = builder.config(name, value)
         try:
@@ -142,8 +144,7 @@ def _counter(encoding: dict[str, Any], order: int) -> Callable[[Iterator[Any]], 
     """A function that counts the n-grams of batches of lines on a worker."""
 
     def counted(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow
-
+        pyarrow = _arrow()
         tokenizer = tokenizer_from_data(encoding)
         for text in _texts(batches):
             ids = tokenizer.encode(text)
@@ -158,8 +159,7 @@ def _counter(encoding: dict[str, Any], order: int) -> Callable[[Iterator[Any]], 
 
 
 def _word_counts(batches: Iterator[Any]) -> Iterator[Any]:
-    import pyarrow
-
+    pyarrow = _arrow()
     for text in _texts(batches):
         found = Counter(split_words(text))
         yield pyarrow.RecordBatch.from_arrays(
@@ -187,11 +187,5 @@ class _explained:
             raise ElmanError(f"Spark: {' '.join(str(error).split())[:300]}") from None
 
 
-def _package() -> Any:
-    try:
-        from pyspark import sql
-    except ImportError:
-        raise InputError(
-            "--engine spark: pyspark is not installed: pip install 'elman[spark]'"
-        ) from None
-    return sql
+def _arrow() -> Any:
+    return import_extra("pyarrow", "the workers of Spark need pyarrow")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from elman.errors import InputError
 from elman.evaluation.attention_map import AttentionMap
-from elman.figures.files import PICTURES, check_file, save_figure, writing
+from elman.figures.files import PICTURES, check_file, empty_figure, save_figure, writing
 
 MOST_PICTURES = 100
 _SQUARE = 0.34  # inches per weight
@@ -49,11 +49,9 @@ def write_maps(maps: Sequence[AttentionMap], path: str) -> list[Path]:
 
 def draw_map(one: AttentionMap, path: Path) -> None:
     """Draw one map; darker means more weight."""
-    from matplotlib.figure import Figure
-
     label = _LETTER * max(map(len, [*one.source, *one.target, ""]))
     size = [min(_LARGEST, label + 1 + _SQUARE * len(side)) for side in (one.source, one.target)]
-    figure = Figure(figsize=(max(size[0], 2), max(size[1], 2)), layout="constrained")
+    figure = empty_figure(max(size[0], 2), max(size[1], 2))
     axes = figure.subplots()
     axes.imshow(
         one.weights if one.weights.size else [[0.0]], cmap="Greys", vmin=0, vmax=1, aspect="auto"

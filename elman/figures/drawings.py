@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elman.figures.files import new_figure
+from elman.figures.files import empty_figure, new_figure
 from elman.insight.insight import Drawing
 
 if TYPE_CHECKING:
@@ -36,11 +36,9 @@ def _curves(given: dict[str, Any]) -> Figure:
 
 def _panels(given: dict[str, Any]) -> Figure:
     """Curves side by side, in two columns."""
-    from matplotlib.figure import Figure
-
     panels = given["panels"]
     rows = (len(panels) + 1) // 2
-    figure = Figure(figsize=(11, 0.5 + 3.4 * rows), layout="constrained")
+    figure: Figure = empty_figure(11, 0.5 + 3.4 * rows)
     figure.suptitle(_plain(given["title"]), fontsize=11)
     every = figure.subplots(rows, 2, squeeze=False).flat
     for axes, panel in zip(every, panels, strict=False):

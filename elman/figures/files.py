@@ -59,11 +59,16 @@ def writing(path: Path) -> Iterator[Path]:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
 
 
+def empty_figure(width: float, height: float) -> Any:
+    """A figure without axes, in inches."""
+    from matplotlib.figure import Figure  # takes half a second
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
 def new_figure(width: float, height: float, columns: int = 1) -> tuple[Any, Any]:
     """An empty figure and its axes, an array of them if there are several columns."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = empty_figure(width, height)
     axes = figure.subplots(1, columns)
     for one in figure.axes:
         one.spines[["top", "right"]].set_visible(False)

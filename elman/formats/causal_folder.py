@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from elman.errors import InputError
+from elman.extras import import_extra
 from elman.models.causal import CausalModel
 from elman.text.pretrained import PretrainedTokenizer, find_folder, read_settings
 
@@ -34,13 +35,7 @@ def open_causal(name: str) -> tuple[CausalModel, PretrainedTokenizer, Path]:
 
 
 def _load_module(name: str, folder: Path) -> Any:
-    try:
-        import transformers
-    except ImportError:
-        raise InputError(
-            f"hf:{name}: Hugging Face models need transformers: pip install 'elman[transformers]'"
-        ) from None
-    library: Any = transformers
+    library = import_extra("transformers", f"hf:{name}: Hugging Face models need transformers")
     quiet = logging.getLogger("transformers")
     level = quiet.level
     quiet.setLevel(logging.ERROR)

@@ -26,7 +26,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import onnx
 import torch
+from onnx import TensorProto, helper
+from onnxruntime.quantization import QuantType, quantize_dynamic
 from torch import nn
 
 from elman.atomic import replacing
@@ -129,8 +132,6 @@ def trace_step(network: Any) -> Any:
 
 def _trace(model: nn.Module, example: Any, sizes: Any, given: list[str], found: list[str]) -> Any:
     """A module as an ONNX model; `sizes` names the dimensions that may change."""
-    import onnx
-
     with _quiet(), torch.no_grad():
         program = torch.onnx.export(
             model.eval(),
@@ -156,9 +157,6 @@ def quantise(model: Any) -> Any:
     The weights use 7 of the 8 bits: processors with AVX2 but without VNNI add two products in 16
     bits, and larger ones saturate.
     """
-    import onnx
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
     with _quiet(), tempfile.TemporaryDirectory() as folder:
         before, after = Path(folder, "float.onnx"), Path(folder, "int8.onnx")
         onnx.save(model, before)
@@ -170,8 +168,6 @@ def quantise(model: Any) -> Any:
 
 def over_time(step: Any, network: Any) -> Any:
     """The graph of whole lines: the step in an ONNX `Scan`; x, x_lens → nll."""
-    from onnx import TensorProto, helper
-
     names = state_names(network)
     body = helper.make_graph(
         [
@@ -227,8 +223,6 @@ def over_time(step: Any, network: Any) -> Any:
 
 def _lines(eos_id: int) -> list[Any]:
     """Nodes: x and x_lens to what is read, what comes next, and where it counts, (N, L + 1)."""
-    from onnx import TensorProto, helper
-
     make = helper.make_node
     return [
         make("Shape", ["x"], ["shape"]),
@@ -251,8 +245,6 @@ def _lines(eos_id: int) -> list[Any]:
 
 def _first_states(network: Any, names: list[str]) -> tuple[list[Any], list[str]]:
     """Nodes that make the first state, and the names of their results."""
-    from onnx import TensorProto, helper
-
     nodes, first = [], []
     for name, tensor in zip(names, network.begin(1), strict=True):
         kind = TensorProto.FLOAT if tensor.is_floating_point() else TensorProto.INT64
@@ -270,8 +262,6 @@ def _first_states(network: Any, names: list[str]) -> tuple[list[Any], list[str]]
 
 
 def _constants() -> list[Any]:
-    from onnx import TensorProto, helper
-
     whole = TensorProto.INT64
     return [
         helper.make_tensor("one", whole, [1], [1]),
@@ -283,8 +273,6 @@ def _constants() -> list[Any]:
 
 
 def _value(value: float, kind: Any) -> Any:
-    from onnx import helper
-
     return helper.make_tensor("value", kind, [1], [value])
 
 
@@ -305,9 +293,7 @@ def _write_tokens(path: Path, tokens: list[str]) -> None:
 
 
 def _save(model: Any, metadata: dict[str, str], path: Path) -> None:
-    import onnx
-
-    onnx.helper.set_model_props(model, metadata)
+    helper.set_model_props(model, metadata)
     onnx.checker.check_model(model)
     try:
         path.parent.mkdir(exist_ok=True)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from elman.cells.cell import Cell, States, Step, Weights
+from elman.cells.cell import Cell, Run, States, Step, Weights, check_products
 from elman.cells.elman_rnn import ElmanRNN
-from elman.cells.engine import Run, run
+from elman.cells.engine import run
 from elman.cells.gru import TorchGRU
 from elman.cells.lstm import LSTM
 from elman.cells.stepping import Frozen, Stepper
@@ -169,6 +169,7 @@ class Recurrent(nn.Module):
     ) -> None:
         super().__init__()
         check_rate(recurrent_dropout, "recurrent_dropout")
+        check_products(cell)
         self.cell = cell
         self.zoneout = Zoneout(cell, zoneout, training=False).rates
         self.recurrent_dropout = recurrent_dropout

@@ -19,6 +19,7 @@ from typing import Any
 
 import torch
 
+from elman.extras import import_extra
 from elman.models.contract import LanguageModel
 from elman.state import State, join, map_state, select
 
@@ -34,6 +35,8 @@ class CausalModel(LanguageModel):
         self.vocabulary_size = int(module.config.vocab_size)
         self.first_id = first_id
         self.positions = positions
+        library = import_extra("transformers", "Hugging Face models need transformers")
+        self._cache = library.DynamicCache
         self._takes_positions = "position_ids" in inspect.signature(module.forward).parameters
         window = "" if positions is None else f", at most {positions:,} tokens at a time"
         self.reads = f"reads {first or first_id} first{window}"
@@ -132,8 +135,6 @@ class CausalModel(LanguageModel):
         self, ids: torch.Tensor, state: State, *, last_only: bool = False
     ) -> tuple[torch.Tensor, State]:
         """The log probabilities after each id, (B, T, V), and the state after them."""
-        from transformers import DynamicCache  # an extra
-
         parts: Any = state
         _, before, mask, layers = parts
         cached = [tensor.transpose(1, 2) for tensor in layers]
@@ -144,7 +145,7 @@ class CausalModel(LanguageModel):
         found = self.module(
             input_ids=ids,
             attention_mask=whole.long(),
-            past_key_values=DynamicCache([*zip(cached[::2], cached[1::2], strict=True)]),
+            past_key_values=self._cache([*zip(cached[::2], cached[1::2], strict=True)]),
             use_cache=True,
             **options,
         )

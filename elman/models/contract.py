@@ -69,21 +69,17 @@ class LanguageModel(ABC):
 
     def undefined(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
         """Where no distribution is defined before an id, (B, T) bool, and the state after."""
-        import torch
-
-        return torch.zeros(ids.shape, dtype=torch.bool), self.read(ids, state)
+        return ids.new_zeros(ids.shape).bool(), self.read(ids, state)
 
     def predict_all(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
         """The whole distribution before each id, (B, T, V), and the state after them."""
-        import torch
-
         if ids.shape[1] == 0:
             return self.predict(state)[:, None][:, :0], state
         distributions = []
         for t in range(ids.shape[1]):
-            distributions.append(self.predict(state))
+            distributions.append(self.predict(state)[:, None])
             state = self.read(ids[:, t : t + 1], state)
-        return torch.stack(distributions, dim=1), state
+        return _join(distributions), state
 
     @property
     def numbers_at_once(self) -> int:
@@ -104,15 +100,13 @@ class LanguageModel(ABC):
 
         members: which ids are in the set, (V,) bool. Word boundaries are such a set.
         """
-        import torch
-
         scores, masses = [], []
         at_once = max(1, _NUMBERS // (max(len(ids), 1) * self.vocabulary_size))
-        for piece in torch.split(ids, at_once, dim=1):
+        for piece in ids.split(at_once, dim=1):  # type: ignore[no-untyped-call]
             log_probs, state = self.predict_all(piece, state)
             scores.append(log_probs.gather(2, piece[:, :, None])[:, :, 0])
             masses.append(log_probs[:, :, members].logsumexp(2))
-        return torch.cat(scores, dim=1), torch.cat(masses, dim=1), state
+        return _join(scores), _join(masses), state
 
     def parts(self) -> list[LanguageModel]:
         """The models whose scores of a text give those of this one, by `combine`; mostly none."""
@@ -141,6 +135,13 @@ class LanguageModel(ABC):
     def describe(self) -> dict[str, Any]:
         """A description of the model for users, as plain data."""
         return {"vocabulary_size": self.vocabulary_size}
+
+
+def _join(parts: list[torch.Tensor]) -> torch.Tensor:
+    """Tensors with time as their second dimension, one after the other."""
+    import torch
+
+    return torch.cat(parts, dim=1)
 
 
 def measure_spread(

@@ -89,57 +89,44 @@ class NGram(LanguageModel):
     # The contract ---------------------------------------------------------------------------------
 
     def start(self, batch_size: int, source: Any = None) -> torch.Tensor:
-        import torch
-
-        return torch.from_numpy(self.start_context).repeat(batch_size, 1)
+        return _tensor(np.tile(self.start_context, (batch_size, 1)))
 
     def predict(self, state: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
-        import torch
-
         contexts = state.numpy()
         log_probs = self.tables.predict(contexts)
         if not self.always_defined:
             rows = np.concatenate([contexts, contexts[:, -1:]], axis=1)  # any word may follow
             log_probs[self._unseen(rows)[:, 0]] = -np.inf
-        return torch.from_numpy(log_probs)
+        return _tensor(log_probs)
 
     def read(self, ids: torch.Tensor, state: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
-        import torch
-
-        return torch.cat([state, ids], dim=1)[:, ids.shape[1] :]
+        return _tensor(_rows(state, ids)[:, ids.shape[1] :])
 
     def score(  # type: ignore[override]
         self, ids: torch.Tensor, state: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        import torch
-
-        rows = torch.cat([state, ids], dim=1).numpy()
-        log_probs = self._score(rows)
-        return torch.from_numpy(np.ascontiguousarray(log_probs)), self.read(ids, state)
+        log_probs = self._score(_rows(state, ids))
+        return _tensor(np.ascontiguousarray(log_probs)), self.read(ids, state)
 
     def undefined(  # type: ignore[override]
         self, ids: torch.Tensor, state: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        import torch
-
         if self.always_defined:
             return super().undefined(ids, state)  # type: ignore[return-value]
-        rows = torch.cat([state, ids], dim=1).numpy()
-        return torch.from_numpy(self._unseen(rows).copy()), self.read(ids, state)
+        unseen = self._unseen(_rows(state, ids))
+        return _tensor(unseen.copy()), self.read(ids, state)
 
     def score_and_mass(  # type: ignore[override]
         self, ids: torch.Tensor, state: torch.Tensor, members: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        import torch
-
-        rows = torch.cat([state, ids], dim=1).numpy()
+        rows = _rows(state, ids)
         contexts = np.lib.stride_tricks.sliding_window_view(rows[:, :-1], self.context_size, axis=1)
         masses = self._mass_of(members.numpy()).log_masses(contexts.reshape(-1, self.context_size))
         masses = masses.reshape(ids.shape)
         if not self.always_defined:
             masses[self._unseen(rows)] = -np.inf
         log_probs, state = self.score(ids, state)
-        return log_probs, torch.from_numpy(masses), state
+        return log_probs, _tensor(masses), state
 
     def _mass_of(self, members: np.ndarray) -> SetMass:
         """The masses of a set; those of the last set are kept, with the contexts seen so far."""
@@ -151,9 +138,7 @@ class NGram(LanguageModel):
     def predict_all(  # type: ignore[override]
         self, ids: torch.Tensor, state: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        import torch
-
-        rows = torch.cat([state, ids], dim=1)
+        rows = _tensor(_rows(state, ids))
         contexts = rows.unfold(1, self.context_size, 1)[:, :-1]  # (B, T, context)
         log_probs = self.predict(contexts.reshape(-1, self.context_size))
         return log_probs.view(*ids.shape, self.vocabulary_size), self.read(ids, state)
@@ -161,22 +146,21 @@ class NGram(LanguageModel):
     def spread(  # type: ignore[override]
         self, ids: torch.Tensor, state: torch.Tensor, members: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        import torch
-
         if members is not None:  # needs whole distributions: a few tokens at a time
             found = []
-            for piece in torch.split(ids, max(1, _NUMBERS // (len(ids) * len(members))), dim=1):
+            at_once = max(1, _NUMBERS // (len(ids) * len(members)))
+            for piece in ids.split(at_once, dim=1):  # type: ignore[no-untyped-call]
                 columns, state = super().spread(piece, state, members)  # type: ignore[assignment]
-                found.append(columns)
-            return torch.cat(found, dim=1), state
-        rows, before = torch.cat([state, ids], dim=1).numpy(), self.context_size - 1
+                found.append(columns.numpy())
+            return _tensor(np.concatenate(found, axis=1)), state
+        rows, before = _rows(state, ids), self.context_size - 1
         log_probs = self.tables.score(rows)
         entropies, ranks = entropies_and_ranks(self.tables, rows, log_probs)
         nothing = np.zeros_like(log_probs)
         measured = np.stack([log_probs, nothing, entropies, ranks], axis=2)[:, before:]
         if not self.always_defined:  # every word has probability zero there
             measured[self._unseen(rows)] = [-np.inf, 0, 0, 1]
-        return torch.from_numpy(measured), self.read(ids, state)
+        return _tensor(measured), self.read(ids, state)
 
     # Saving and loading ---------------------------------------------------------------------------
 
@@ -249,6 +233,17 @@ class NGram(LanguageModel):
             "context": self.config.context,
             **self.facts(),
         }
+
+
+def _rows(state: torch.Tensor, ids: torch.Tensor) -> np.ndarray:
+    """The context of each row and the ids after it, (B, order - 1 + T)."""
+    return np.concatenate([state.numpy(), ids.numpy()], axis=1)
+
+
+def _tensor(array: np.ndarray) -> torch.Tensor:
+    import torch
+
+    return torch.from_numpy(array)
 
 
 def _stored_table(arrays: Mapping[str, np.ndarray], order: int, counts: list[int]) -> OrderTable:

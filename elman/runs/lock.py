@@ -17,6 +17,13 @@ from pathlib import Path
 
 from elman.errors import ElmanError, InputError
 
+try:
+    import fcntl
+
+    _HAS_LOCKS = True
+except ImportError:  # Windows
+    _HAS_LOCKS = False
+
 LOCK = ".lock"
 _PATIENCE = 0.2  # seconds: `is_being_trained` holds a lock for a moment to look at it
 _BUSY = (errno.EWOULDBLOCK, errno.EACCES)
@@ -81,9 +88,7 @@ _NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # the name may belong to a FIFO
 
 def _flock(descriptor: int) -> bool:
     """Lock the file if possible; always True on systems without such locks (Windows)."""
-    try:
-        import fcntl
-    except ImportError:
+    if not _HAS_LOCKS:
         return True
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -96,9 +101,7 @@ def _flock(descriptor: int) -> bool:
 
 def is_being_trained(path: Path) -> bool:
     """Whether a process is writing to this run."""
-    try:
-        import fcntl
-    except ImportError:
+    if not _HAS_LOCKS:
         return False
     try:
         descriptor = os.open(path / LOCK, os.O_RDONLY | _NONBLOCK)

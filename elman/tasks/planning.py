@@ -7,7 +7,6 @@ Memory and minutes are measured: a few steps are trained on the same text and di
 """
 
 import math
-import sys
 from typing import Any
 
 import torch
@@ -15,7 +14,7 @@ import torch
 from elman.batches import Batch, Batches, Lines, Pairs, Stream
 from elman.recipes import RunConfig
 from elman.tasks.task import Plan
-from elman.training.memory import needed_bytes
+from elman.training.memory import needed_bytes, peak_gigabytes
 from elman.training.probe import measure_speed
 from elman.training.trainer import Trainer
 
@@ -51,7 +50,7 @@ def measure_plan(config: RunConfig, data: str, trainer: Trainer, notes: list[str
     weights = sum(value.nbytes for value in model.state_dict().values())
     memory = sum(value.nbytes for value in trainer.memory().values())
     needed = needed_bytes(model, training) / 1e9
-    peak = _peak_memory()
+    peak = peak_gigabytes()
     validating = model.multiplications(round(per_step), learning=False)
     return Plan(
         recipe=config.recipe,
@@ -126,12 +125,3 @@ def _speed_of_whole(trainer: Trainer, speed: float, validation_speed: float) -> 
     rate = 2 * model.multiplications(whole, learning=False) * validation_speed
     further = 6 * model.multiplications(whole) * (whole - narrow) / rate
     return whole / (narrow / speed + further)
-
-
-def _peak_memory() -> float | None:
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1e9 if sys.platform == "darwin" else 1e6)  # kilobytes, but bytes on a Mac

@@ -18,10 +18,13 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from elman.errors import InputError
+from elman.tasks.classification.reader import read_labelled
+from elman.tasks.translation.parallel import stem_and_ending
 from elman.text.corpora import CORPORA, SPLIT_NAMES, open_corpus
 from elman.text.file_shapes import looks_like
 from elman.text.files import local_files
 from elman.text.reader import Document
+from elman.text.tables import read_table, table_separator
 from elman.training.budget import Budget
 
 _SMALL_TEXT = 1_000_000  # characters
@@ -64,8 +67,6 @@ def is_parallel(data: str) -> bool:
     """Whether two files of a folder have the same name but for its last part, as train.en and
     train.de.
     """
-    from elman.tasks.translation.parallel import stem_and_ending
-
     path = Path(data)
     try:
         if os.path.isdir(path):
@@ -114,9 +115,6 @@ def is_squad(document: Document) -> bool:
 
 def _of_table(document: Document) -> str:
     """Labels repeat; the translations of different texts do not."""
-    from elman.tasks.classification.reader import read_labelled
-    from elman.text.tables import read_table, table_separator
-
     separator = table_separator(document)
     assert separator is not None, "it looks like a table"
     table = read_table(document, separator)

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from elman.errors import InputError
+from elman.extras import import_extra
 
 STANDARD_INPUT = "-"
 _REMOTE = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
@@ -167,10 +168,7 @@ def _named_errors(location: str) -> Iterator[None]:
 
 def _file_system(location: str) -> tuple[Any, str]:
     """The fsspec file system of an address, and the path in it."""
-    try:
-        import fsspec
-    except ImportError:
-        raise InputError(f"{location}: addresses need fsspec: pip install 'elman[data]'") from None
+    fsspec = import_extra("fsspec", f"{location}: addresses need fsspec")
     try:
         return fsspec.core.url_to_fs(location)
     except (ImportError, ValueError) as error:
@@ -243,12 +241,7 @@ def _damages() -> tuple[type[Exception], ...]:
 
 
 def _zstandard(file: Any, location: str) -> Any:
-    try:
-        import zstandard
-    except ImportError:
-        raise InputError(
-            f"{location}: Zstandard files need zstandard: pip install 'elman[data]'"
-        ) from None
+    zstandard = import_extra("zstandard", f"{location}: Zstandard files need zstandard")
     return _ZstandardFrames(file, zstandard.ZstdDecompressor())
 
 

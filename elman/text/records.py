@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from elman.errors import InputError, nearest
+from elman.extras import import_extra
 from elman.text import files
 from elman.text.file_shapes import csv_separator
 from elman.text.reader import Reading
@@ -226,21 +227,16 @@ class _ArrowFile:
 
 @contextmanager
 def _opened_binary(location: str, form: str) -> Iterator[Any]:
-    try:
-        import pyarrow
-        from pyarrow import ipc, parquet
-    except ImportError:
-        raise InputError(
-            f"{location}: {form} files need pyarrow: pip install 'elman[data]'"
-        ) from None
+    problem = f"{location}: {form} files need pyarrow"
+    pyarrow = import_extra("pyarrow", problem)
     if files.is_compressed(location) or location == files.STANDARD_INPUT:
         raise InputError(f"{location}: give {form} as a file that is not compressed again")
     try:
         with files.opened(location) as stream:
             if form == PARQUET:
-                yield parquet.ParquetFile(stream)
+                yield import_extra("pyarrow.parquet", problem).ParquetFile(stream)
             else:
-                yield _ArrowFile(ipc, stream)
+                yield _ArrowFile(import_extra("pyarrow.ipc", problem), stream)
     except pyarrow.ArrowException as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"{location}: is not a complete {form} file ({reason})") from None

@@ -12,12 +12,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from elman.errors import ElmanError
 from elman.training.counters import Meter
 from elman.training.divergence import Diverged, WorseThanUniform, refuse_worse_than_uniform
 from elman.training.history import Record
+from elman.training.progress import TrainingProgress
 from elman.training.snapshot import Snapshot
 from elman.training.trainer import Trainer, undisturbed
 
@@ -40,20 +40,6 @@ class Stopped(ElmanError):
 
 class _Interrupted(Exception):
     """A signal asked to stop during validation."""
-
-
-@dataclass
-class TrainingProgress:
-    """The progress of a training, for display."""
-
-    epochs: float
-    of_epochs: float
-    tokens_per_second: float
-    perplexity: float  # of the last steps, on the training text
-    validation: float | None  # perplexity, or the criterion of the model
-    judged_by: str
-    seconds_left: float
-    unit: str = "tokens"  # what its speed counts
 
 
 class Loop:

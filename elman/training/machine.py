@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from elman.counts.resources import Resources
 from elman.errors import DataWarning, InputError
+from elman.extras import import_extra
 from elman.training.allocator import keep_memory
 from elman.training.history import Record
-from elman.training.notebook_progress import watch_in_notebook
 from elman.training.processes import Processes
+from elman.training.progress import TrainingProgress, watch_in_notebook
 
 if TYPE_CHECKING:  # count models are trained without torch
     import torch
-
-    from elman.training.loop import TrainingProgress
 
 
 def _warn(message: str) -> None:
@@ -48,7 +47,7 @@ class Machine:
         import torch
 
         if self.tensorboard:
-            _summary_writer()  # fails now if TensorBoard is missing, not after the work
+            _tensorboard()  # fails now if TensorBoard is missing, not after the work
         if self.threads is not None:
             if self.threads < 1:
                 raise InputError(f"--threads {self.threads}: must be at least 1")
@@ -64,12 +63,8 @@ class Machine:
 
     def open_tensorboard(self, run: Path) -> Any:
         """A TensorBoard writer for the run folder, if requested; else None."""
-        return _summary_writer()(str(run / "tensorboard")) if self.tensorboard else None
+        return _tensorboard().SummaryWriter(str(run / "tensorboard")) if self.tensorboard else None
 
 
-def _summary_writer() -> Any:
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        raise InputError("TensorBoard is not installed: pip install tensorboard") from None
-    return SummaryWriter
+def _tensorboard() -> Any:
+    return import_extra("torch.utils.tensorboard", "TensorBoard is not installed")

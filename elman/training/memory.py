@@ -7,12 +7,20 @@ training that cannot fit is refused; one that may fit is tried.
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 from torch import nn
 
 from elman.errors import InputError
 from elman.training.settings import TrainingConfig
+
+try:
+    import resource
+
+    _HAS_LIMITS = True
+except ImportError:  # Windows
+    _HAS_LIMITS = False
 
 _STATES = {"adam": 2, "adamw": 2, "rmsprop": 1, "adagrad": 1}  # optimizer state per parameter
 _CONTROL_GROUP = Path("/sys/fs/cgroup/memory.max")  # of a container, on Linux
@@ -33,6 +41,14 @@ def available_bytes() -> int | None:
     """The memory available to this process; None if unknown."""
     limits = [_physical_bytes(), _control_group_bytes(), _limit_bytes()]
     return min((limit for limit in limits if limit is not None), default=None)
+
+
+def peak_gigabytes() -> float | None:
+    """The largest memory that this process has used so far; None if unknown."""
+    if not _HAS_LIMITS:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1e9 if sys.platform == "darwin" else 1e6)  # kilobytes, but bytes on a Mac
 
 
 def refuse_too_large(model: nn.Module | None, config: TrainingConfig) -> None:
@@ -69,9 +85,7 @@ def _control_group_bytes() -> int | None:
 
 
 def _limit_bytes() -> int | None:
-    try:
-        import resource
-    except ImportError:
+    if not _HAS_LIMITS:
         return None
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     return None if limit == resource.RLIM_INFINITY else limit

@@ -26,8 +26,6 @@ if TYPE_CHECKING:  # count models are trained without torch
     from elman.batches import Batch
     from elman.training.snapshot import Tensors
 
-    Parameters = Iterable[torch.nn.Parameter]
-
 _LAUNCHED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")  # set by torchrun
 
 
@@ -62,7 +60,7 @@ class Processes:
         return batch, 1
 
     def average(
-        self, parameters: Parameters, weight: int, nats: torch.Tensor, tokens: int
+        self, parameters: Iterable[torch.nn.Parameter], weight: int, nats: torch.Tensor, tokens: int
     ) -> tuple[float, int]:
         """Average the gradients over the processes by weight; nats and tokens of all of them.
 

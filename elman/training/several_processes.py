@@ -17,7 +17,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -28,9 +27,6 @@ from elman.batches import Batch
 from elman.errors import ElmanError, InputError
 from elman.training.processes import Processes, WorkerLost, resume_command
 from elman.training.snapshot import Tensors
-
-if TYPE_CHECKING:
-    from elman.training.processes import Parameters
 
 _OWN = ("carried", "random/")  # memory that differs between processes
 _PATIENCE = timedelta(minutes=5)  # for a silent process; a dead one is detected at once
@@ -93,7 +89,7 @@ class SeveralProcesses(Processes):
         return batch.rows(rows), counts
 
     def average(
-        self, parameters: Parameters, weight: int, nats: torch.Tensor, tokens: int
+        self, parameters: Iterable[torch.nn.Parameter], weight: int, nats: torch.Tensor, tokens: int
     ) -> tuple[float, int]:
         # By hand, not by DistributedDataParallel: it changes the layout of the gradients after its
         # first step, and the order of summation over three or more processes depends on the layout.

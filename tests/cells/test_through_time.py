@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from elman.cells import CELLS, products
-from elman.cells.cell import Cell, States
-from elman.cells.engine import Run, run
+from elman.cells.cell import Cell, Run, States
+from elman.cells.engine import run
 from elman.cells.lstm import LSTM
 from elman.cells.products import Packed
 

@@ -10,7 +10,7 @@ import pytest
 from elman.cli import output
 from elman.cli.output import _progress_line, counted, note, print_json, print_table, stages
 from elman.json_safe import json_safe
-from elman.training.loop import TrainingProgress
+from elman.training.progress import TrainingProgress
 
 
 @dataclass

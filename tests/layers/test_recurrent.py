@@ -1,5 +1,7 @@
+import pytest
 import torch
 
+from elman.cells.cell import Cell, Product, States, Step
 from elman.cells.lstm import LSTM
 from elman.layers.recurrent import Recurrent
 
@@ -55,3 +57,38 @@ def test_trace_names_gates() -> None:
 
 def test_recurrent_names() -> None:
     assert make().recurrent_names() == ["gates_state"]
+
+
+class OneProduct(Cell):
+    """h_t = tanh of the first units of a product."""
+
+    def __init__(self, product: Product) -> None:
+        super().__init__(3, 4)
+        self.products = {"gates": product}
+
+    def step(self, step: Step, state: States) -> States:
+        return (torch.tanh(step.product("gates", state[0])[:, :4]) + 0 * state[0],)
+
+
+@pytest.mark.parametrize(
+    ("product", "message"),
+    [
+        (Product(8, 4, 4), "8 rows, but only 4 input rows: .* or partial=True"),
+        (Product(4, 1, 4), "4 rows, but only 1 input rows: .* or partial=True"),
+        (Product(1, 1, 4), r"1 rows: expected a multiple of hidden_size \(4\), .* shared=True"),
+        (Product(5, 0, 4), "5 rows: expected a multiple"),
+    ],
+    ids=["half of the gates", "one input row", "one row", "five rows"],
+)
+def test_a_product_with_too_few_rows_is_refused(product: Product, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^OneProduct: the product 'gates' has {message}"):
+        Recurrent(OneProduct(product))
+
+
+@pytest.mark.parametrize(
+    "product",
+    [Product(8, 4, 4, partial=True), Product(1, 1, 4, shared=True), Product(8, 8, 4)],
+    ids=["partial", "shared", "whole"],
+)
+def test_fewer_rows_run_if_they_are_meant(product: Product) -> None:
+    assert Recurrent(OneProduct(product))(torch.randn(2, 5, 3)).outputs.shape == (2, 5, 4)

@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from elman.cells import CELLS
-from elman.cells.cell import Cell
+from elman.cells.cell import Cell, Run
 from elman.cells.elman_rnn import ElmanRNN
-from elman.cells.engine import Run, run
+from elman.cells.engine import run
 from elman.cells.lstm import LSTM
 from elman.errors import InputError
 from elman.layers.recurrent import Recurrent, RecurrentDropout, Zoneout

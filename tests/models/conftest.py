@@ -200,9 +200,12 @@ CAUSAL |= {
 ALL = {name: partial(fit, *chosen) for name, chosen in KINDS.items()} | ADAPTED | CAUSAL
 
 
-@pytest.fixture(params=ALL)
+@pytest.fixture(scope="module", params=ALL)
 def model(request: pytest.FixtureRequest) -> LanguageModel:
-    """In double precision, so that two ways to one number can be compared."""
+    """In double precision, so that two ways to one number can be compared.
+
+    All checks share it: a model that a check could change would not keep the contract.
+    """
     return ALL[request.param]()
 
 

@@ -10,10 +10,11 @@ import torch
 
 from elman.cells import CELLS
 from elman.errors import InputError
-from elman.formats.onnx_export import write
 from elman.models import MODELS
 from elman.models.neural import NeuralModel
 
+pytest.importorskip("onnxscript", reason="needs onnx: pip install 'elman[onnx]'")
+write = pytest.importorskip("elman.formats.onnx_export", exc_type=ImportError).write
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of the exporter are not ours
 SIZE, EOS = 9, 0
 TEXT = np.random.default_rng(5).integers(0, SIZE - 1, 400)
@@ -102,7 +103,6 @@ def first_state(graph: Any, rows: int) -> list[np.ndarray]:
 
 
 def check(chosen: tuple[str, dict[str, Any]], place: Path) -> None:
-    pytest.importorskip("onnxscript")
     model = build(*chosen)
     write(Run(model), place / "graphs")
     check_steps(model, place / "graphs" / "step.onnx")
@@ -123,7 +123,6 @@ def test_graphs_of_every_cell(name: str, tmp_path: Path) -> None:
 
 
 def test_a_recogniser_finds_its_metadata(tmp_path: Path) -> None:
-    pytest.importorskip("onnxscript")
     write(Run(build(*FEW["feed-forward"])), tmp_path / "graphs")
     found = session(tmp_path / "graphs" / "nll.onnx").get_modelmeta().custom_metadata_map
     assert (found["sos_id"], found["eos_id"], found["vocab_size"]) == ("0", "0", "9")

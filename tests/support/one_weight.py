@@ -10,7 +10,8 @@ from torch import nn
 
 from elman.batches import Batch, Batches
 from elman.state import State
-from elman.training.loop import Loop, TrainingProgress
+from elman.training.loop import Loop
+from elman.training.progress import TrainingProgress
 from elman.training.settings import TrainingConfig
 from elman.training.snapshot import Snapshot
 from elman.training.trainer import Trainer

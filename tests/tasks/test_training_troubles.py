@@ -7,6 +7,7 @@ import math
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from elman.models.recurrent import RecurrentModel
 from elman.runs import parts as run_parts
 from elman.runs.folder import read_run
 from elman.tasks.task import load, resume
-from elman.training import machine
 from elman.training.loop import Loop
 from elman.training.machine import Machine
 
@@ -66,7 +66,8 @@ def test_tensorboard_is_told_every_number(
         def close(self) -> None:
             told.append(("closed", 0, 0))
 
-    monkeypatch.setattr(machine, "_summary_writer", lambda: Writer)
+    library = SimpleNamespace(SummaryWriter=Writer)
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", library)
     train_tiny(data, out, machine=Machine(tensorboard=True))
     last = history(out)[-1]
     assert ("valid_perplexity", last["valid_perplexity"], last["step"]) in told

@@ -39,6 +39,8 @@ def plan_rows(workshop: Workshop, rows: Iterable[tuple[PublishedTable, Published
 def _plan(workshop: Workshop, table: PublishedTable, training: Training, data: str) -> Cost | None:
     text = training.corpus or data
     if not text:
+        from elman.experiments.reproduce.computed_cost import compute_cost  # imports torch
+
         return compute_cost(training, table)
     if training.config().training is None:
         length = len(open_data(text).split("train").text)
@@ -52,30 +54,6 @@ def _plan(workshop: Workshop, table: PublishedTable, training: Training, data: s
         parameters=planned.parameters,
         threads=planned.threads,
     )
-
-
-def compute_cost(training: Training, table: PublishedTable) -> Cost | None:
-    """Compute the operations for a missing dataset; None if its size is unknown."""
-    config = training.config()
-    if config.training is None or not table.tokens or not table.vocabulary:
-        return None
-    import torch
-
-    from elman.layers.inputs import Material
-    from elman.models import MODELS
-    from elman.models.weights import outline
-
-    ranks = torch.arange(1, table.vocabulary + 1, dtype=torch.double)  # counts by Zipf's law
-    counts = (table.tokens / (ranks * (1 / ranks).sum())).round().long().clamp(min=1)
-    material = Material(counts=counts, eos_id=0)
-    model = outline(lambda: MODELS[config.kind](config.model, material))
-    if model is None:
-        return None
-    per_step = config.training.batch_size * config.training.window
-    per_token = model.multiplications(per_step)  # type: ignore[operator]
-    teraflop = 6e-12 * per_token * table.tokens * config.training.epochs
-    parameters = sum(parameter.numel() for parameter in model.parameters())
-    return Cost(teraflop=float(f"{teraflop:.4g}"), parameters=parameters, computed=True)
 
 
 def spent(result: Result) -> Cost | None:

@@ -76,8 +76,8 @@ def _measure(processes: int, threads: int) -> list[float]:
 
 def _steps_per_second(threads: int, seconds: float) -> float:
     import torch
-    from torch import nn
 
+    nn = torch.nn
     torch.set_num_threads(threads)
     torch.manual_seed(0)
     size, words, rows, window = 200, 10_000, 20, 35

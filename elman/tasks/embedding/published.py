@@ -21,6 +21,7 @@ import numpy as np
 import torch
 
 from elman.errors import InputError
+from elman.extras import import_extra
 from elman.models.bidirectional import BidirectionalConfig, BidirectionalModel
 from elman.recipes import RunConfig
 from elman.tasks.embedding.task import Embedding, TrainedEmbedding
@@ -164,12 +165,7 @@ def _reordered(rows: torch.Tensor) -> torch.Tensor:
 
 def _open(path: Path) -> Any:
     """An HDF5 file, open for reading."""
-    try:
-        import h5py
-    except ImportError:
-        raise InputError(
-            "ELMo weights are HDF5 files, and h5py is not installed: pip install 'elman[elmo]'"
-        ) from None
+    h5py = import_extra("h5py", "ELMo weights are HDF5 files, and h5py is not installed")
     try:
         return h5py.File(path, "r")
     except OSError as error:

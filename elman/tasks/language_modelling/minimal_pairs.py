@@ -39,6 +39,7 @@ from elman.tasks.language_modelling.trained import TrainedModel
 from elman.text.minimal_pairs import (
     MinimalPair,
     SkippedLine,
+    agreement_pairs,
     prepare_pair,
     read_minimal_pairs,
 )
@@ -138,8 +139,6 @@ def read_materials(path: str, columns: Mapping[str, str] | None = None) -> Mater
     `columns` names the columns of a table of pairs.
     """
     if path == BUILT_IN and not Path(path).exists():
-        from elman.text.minimal_pairs import agreement_pairs
-
         return Materials(([*agreement_pairs()],))
     if columns and Path(path).is_dir():
         raise InputError(

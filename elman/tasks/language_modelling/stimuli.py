@@ -28,6 +28,7 @@ import numpy as np
 from elman.errors import InputError
 from elman.evaluation.measures import BEAM, Progress, silent
 from elman.evaluation.sentence_words import sentence_words
+from elman.extras import import_extra
 from elman.figures.files import writing
 from elman.tasks.language_modelling.scoring import unknown_note
 from elman.tasks.language_modelling.trained import TrainedModel
@@ -107,13 +108,9 @@ class JoinedTable(Answer):
             place.write_text("".join(f"{line}\n" for line in self._lines(separator)))
 
     def _save_parquet(self, path: Path) -> None:
-        try:
-            import pyarrow
-            from pyarrow import parquet
-        except ImportError:
-            raise InputError(
-                f"{path}: Parquet files need pyarrow: pip install 'elman[data]'"
-            ) from None
+        problem = f"{path}: Parquet files need pyarrow"
+        pyarrow = import_extra("pyarrow", problem)
+        parquet = import_extra("pyarrow.parquet", problem)
         own = zip(*self.stimuli.rows, strict=True)
         columns = dict(zip(self.stimuli.names, map(list, own), strict=True))
         table = pyarrow.table({**columns, **{name: self._values(name) for name in self.added}})
@@ -246,10 +243,7 @@ def make_frame(
     progress: Progress,
 ) -> Any:
     """The table with the new columns; a list of sentences gives a table of their words."""
-    try:
-        import pandas
-    except ImportError:
-        raise InputError("surprisal_table needs pandas: pip install 'elman[data]'") from None
+    pandas = import_extra("pandas", "surprisal_table needs pandas")
     if isinstance(table, pandas.DataFrame):
         names = [str(name) for name in table.columns]
         values = table.astype(object).where(table.notna(), None)

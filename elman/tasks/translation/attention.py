@@ -7,20 +7,14 @@ each; called by the commands that translate, for pictures and alignments.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from elman.batches.sources import pad_rows
-from elman.errors import InputError
 from elman.evaluation.attention_map import END, AttentionMap, map_words, starts_of, words_of
-
-if TYPE_CHECKING:
-    from elman.models.contract import LanguageModel
-    from elman.tasks.translation.sides import Side
-    from elman.tasks.translation.task import ReadSource, Translation
-    from elman.tasks.translation.trained import TrainedTranslator
+from elman.tasks.translation.sides import Side
+from elman.tasks.translation.task import ReadSource, Translation
+from elman.tasks.translation.trained import TrainedTranslator, attention_of
 
 _AT_ONCE = 64
 
@@ -31,7 +25,7 @@ def attention_maps(
     targets: Sequence[Sequence[int]],
 ) -> list[AttentionMap]:
     """The map of every source and target; an empty source gives an empty map."""
-    check_attention(trained)
+    trained.check_attention()
     encoded = trained.task.encode_sources(sources)
     maps = [AttentionMap((), (), np.zeros((0, 0)))] * len(sources)
     for row, weights in _weights(trained, encoded, targets):
@@ -39,15 +33,6 @@ def attention_maps(
         target = _target_words(trained.task, targets[row], encoded[row])
         maps[row] = map_words(source, target, weights[: len(targets[row]), : len(source[1])])
     return maps
-
-
-def check_attention(trained: TrainedTranslator) -> None:
-    """Refuse a run without attention."""
-    if not trained.model.has_attention:
-        raise InputError(
-            f"{trained.name}: this run was trained without attention; leave out --attention and "
-            "--alignments"
-        )
 
 
 def _weights(
@@ -61,19 +46,7 @@ def _weights(
         rows = some[first : first + _AT_ONCE]
         ids = pad_rows([np.asarray(targets[row]) for row in rows], 0)
         source = trained.task.source_batch([encoded[row] for row in rows])
-        yield from zip(rows, look(trained.model, source, ids), strict=True)
-
-
-@torch.inference_mode()
-def look(model: LanguageModel, source: object, ids: torch.Tensor) -> np.ndarray:
-    """The attention weights of each predicted id (B, T) over the source, (B, T, S)."""
-    state = model.start(len(ids), source)
-    steps = [model.attention(state)[0]]
-    for t in range(ids.shape[1] - 1):
-        state = model.read(ids[:, t : t + 1], state)
-        steps.append(model.attention(state)[0])
-    weights: np.ndarray = torch.stack(steps, dim=1).numpy(force=True)
-    return weights
+        yield from zip(rows, attention_of(trained.model, source, ids), strict=True)
 
 
 def _source_words(

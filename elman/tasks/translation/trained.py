@@ -27,7 +27,6 @@ from elman.evaluation.bootstrap import Measure
 from elman.evaluation.measures import Progress, silent
 from elman.models.contract import LanguageModel
 from elman.tasks.example_task import TrainedTask
-from elman.tasks.translation.attention import check_attention, look
 from elman.tasks.translation.measures import (
     Judging,
     TranslationMeasures,
@@ -203,15 +202,23 @@ class TrainedTranslator(TrainedTask):
         self, pairs: Sequence[tuple[Any, str]], *, batch_size: int = 64
     ) -> list[Alignment]:
         """The attention weights for given targets; `<eos>` is last on both sides."""
-        check_attention(self)
+        self.check_attention()
         sources, targets = self.task.encode([Pair(*pair) for pair in pairs])
         found: dict[int, Alignment] = {}
         for rows, ids, some in self._given(sources, targets, batch_size):
-            weights = look(self.model, self.task.source_batch(some), ids)  # (B, T, S)
+            weights = attention_of(self.model, self.task.source_batch(some), ids)  # (B, T, S)
             for place, row in enumerate(rows):
                 found[row] = self._alignment(sources[row], targets[row], weights[place])
         nothing = np.zeros((0, 0), dtype=np.float32)
         return [found.get(row, Alignment([], [], nothing)) for row in range(len(pairs))]
+
+    def check_attention(self) -> None:
+        """Refuse a run without attention."""
+        if not self.model.has_attention:
+            raise InputError(
+                f"{self.name}: this run was trained without attention; leave out --attention and "
+                "--alignments"
+            )
 
     def _alignment(self, source: ReadSource, target: np.ndarray, weights: np.ndarray) -> Alignment:
         known = [*self.task.target.tokenizer.tokens, *source.unknown]
@@ -276,6 +283,18 @@ class TrainedTranslator(TrainedTask):
         right = [pair.target for pair in examples]
         guessed = self.translate([pair.source for pair in examples])
         return resampled_translation(right, guessed, self._judging(right))
+
+
+@torch.inference_mode()
+def attention_of(model: LanguageModel, source: object, ids: torch.Tensor) -> np.ndarray:
+    """The attention weights of each predicted id (B, T) over the source, (B, T, S)."""
+    state = model.start(len(ids), source)
+    steps = [model.attention(state)[0]]
+    for t in range(ids.shape[1] - 1):
+        state = model.read(ids[:, t : t + 1], state)
+        steps.append(model.attention(state)[0])
+    weights: np.ndarray = torch.stack(steps, dim=1).numpy(force=True)
+    return weights
 
 
 def mix_translators(runs: Sequence[TrainedTranslator]) -> TrainedTranslator:

@@ -1,19 +1,31 @@
-"""The progress of a training in a notebook: a bar with epochs, perplexity, speed and time left.
+"""The progress of a training, and its display in a notebook: a bar with speed and time left.
 
-Called by `Machine`, so that `elman.train` shows it without being told. Elsewhere it does nothing.
+The loop reports a `TrainingProgress`; commands print it. `Machine` calls `watch_in_notebook`, so
+that `elman.train` shows it in notebooks without being told.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from elman.notebooks import NotebookBar, in_notebook
 from elman.training.history import criterion
 
-if TYPE_CHECKING:
-    from elman.training.loop import TrainingProgress
+
+@dataclass
+class TrainingProgress:
+    """The progress of a training, for display."""
+
+    epochs: float
+    of_epochs: float
+    tokens_per_second: float
+    perplexity: float  # of the last steps, on the training text
+    validation: float | None  # perplexity, or the criterion of the model
+    judged_by: str
+    seconds_left: float
+    unit: str = "tokens"  # what its speed counts
 
 
 def watch_in_notebook() -> Callable[[TrainingProgress], None]:
