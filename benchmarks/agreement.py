@@ -1,12 +1,13 @@
 """Agreement with other programs on 10,000 words: KenLM, transformers, minicons and plain torch.
 
-    python benchmarks/agreement.py PENN_TREEBANK_FOLDER [LSTM_RUN]
+    python benchmarks/agreement.py PENN_TREEBANK_FOLDER
+    python benchmarks/agreement.py TEXT_OF_THE_RUN LSTM_RUN
 
 Trains a 5-gram model and opens a small GPT-2 with random weights (nothing is downloaded). Each row
 compares elman with another program, word by word: the largest difference in nats. minicons and
 transformers read the same weights; KenLM reads the exported ARPA file. With a run of a word LSTM,
-only that run is compared: its weights are copied into torch.nn.LSTM and torch.nn.Linear, in double
-precision, which read the same text word by word.
+only that run is compared, on a text tokenized like its training text: its weights are copied into
+torch.nn.LSTM and torch.nn.Linear, in double precision, which read the same text word by word.
 """
 
 import json
@@ -30,7 +31,8 @@ WORDS = 10_000
 def read_lines(data: Path) -> list[str]:
     """Lines of the test text with 10,000 words together."""
     lines, words = [], 0
-    for line in (data / "ptb.test.txt").read_text().splitlines():
+    file = data / "ptb.test.txt" if data.is_dir() else data
+    for line in file.read_text().splitlines():
         if line.split():
             lines.append(" ".join(line.split()))
             words += len(line.split())
@@ -169,6 +171,8 @@ def with_torch(run: Path, lines: list[str]) -> tuple[int, float]:
     table = model.surprisal_table(lines, base=math.e, entropy=False)
     ours = table.surprisal.to_numpy()
     numbers = {token: number for number, token in enumerate(model.tokenizer.tokens)}
+    if (table.tokens != 1).any():
+        raise SystemExit("some words have several tokens; give a text tokenized like the run's")
     theirs = []
     with torch.no_grad():
         for line in lines:
