@@ -1,10 +1,13 @@
-"""Agreement with other programs on 10,000 words: KenLM, transformers and minicons.
+"""Agreement with other programs on 10,000 words: KenLM, transformers, minicons and plain torch.
 
     python benchmarks/agreement.py PENN_TREEBANK_FOLDER
+    python benchmarks/agreement.py TEXT_OF_THE_RUN LSTM_RUN
 
 Trains a 5-gram model and opens a small GPT-2 with random weights (nothing is downloaded). Each row
 compares elman with another program, word by word: the largest difference in nats. minicons and
-transformers read the same weights; KenLM reads the exported ARPA file.
+transformers read the same weights; KenLM reads the exported ARPA file. With a run of a word LSTM,
+only that run is compared, on a text tokenized like its training text: its weights are copied into
+torch.nn.LSTM and torch.nn.Linear, in double precision, which read the same text word by word.
 """
 
 import json
@@ -16,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors.torch import load_file
 
 import elman
 from elman.tasks.language_modelling.trained import TrainedModel
@@ -27,7 +31,8 @@ WORDS = 10_000
 def read_lines(data: Path) -> list[str]:
     """Lines of the test text with 10,000 words together."""
     lines, words = [], 0
-    for line in (data / "ptb.test.txt").read_text().splitlines():
+    file = data / "ptb.test.txt" if data.is_dir() else data
+    for line in file.read_text().splitlines():
         if line.split():
             lines.append(" ".join(line.split()))
             words += len(line.split())
@@ -139,9 +144,53 @@ def with_minicons(folder: Path, model: TrainedModel, lines: list[str]) -> list[t
     return found
 
 
+def make_torch(run: Path) -> tuple[torch.nn.Embedding, torch.nn.LSTM, torch.nn.Linear]:
+    """Modules of torch with the weights of a run, read from its file of weights."""
+    (file,) = run.glob("weights*.safetensors")
+    arrays = {name: array.double() for name, array in load_file(file).items()}
+    table = arrays["input.weight"]  # also the weights of the output
+    layers = sum(name.endswith("gates_bias") for name in arrays)
+    size = arrays["stack.layers.0.directions.0.weights.gates_state"].shape[1]
+    lstm = torch.nn.LSTM(table.shape[1], size, layers, batch_first=True).double()
+    for layer in range(layers):
+        own = f"stack.layers.{layer}.directions.0.weights.gates_"
+        getattr(lstm, f"weight_ih_l{layer}").data.copy_(arrays[f"{own}input"])
+        getattr(lstm, f"weight_hh_l{layer}").data.copy_(arrays[f"{own}state"])
+        getattr(lstm, f"bias_ih_l{layer}").data.copy_(arrays[f"{own}bias"])
+        getattr(lstm, f"bias_hh_l{layer}").data.zero_()
+    linear = torch.nn.Linear(size, len(table)).double()
+    linear.weight.data.copy_(table)
+    linear.bias.data.copy_(arrays["output.bias"])
+    return torch.nn.Embedding.from_pretrained(table), lstm, linear
+
+
+def with_torch(run: Path, lines: list[str]) -> tuple[int, float]:
+    """Plain torch, one word at a time: the line end first, then each word."""
+    embedding, lstm, linear = make_torch(run)
+    model = load(str(run), TrainedModel)
+    table = model.surprisal_table(lines, base=math.e, entropy=False)
+    ours = table.surprisal.to_numpy()
+    numbers = {token: number for number, token in enumerate(model.tokenizer.tokens)}
+    if (table.tokens != 1).any():
+        raise SystemExit("some words have several tokens; give a text tokenized like the run's")
+    theirs = []
+    with torch.no_grad():
+        for line in lines:
+            word, state = numbers["<eos>"], None
+            for following in line.split():
+                hidden, state = lstm(embedding(torch.tensor([[word]])), state)
+                word = numbers.get(following, numbers["<unk>"])
+                theirs.append(-float(linear(hidden[0, 0]).log_softmax(0)[word]))
+    return len(ours), float(np.abs(ours - np.array(theirs)).max())
+
+
 def main() -> None:
     data = Path(sys.argv[1])
     lines = read_lines(data)
+    if len(sys.argv) > 2:
+        count, apart = with_torch(Path(sys.argv[2]), lines)
+        print(json.dumps({"compared": f"torch, {count:,} words", "largest difference": apart}))
+        return
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as temporary:
         place = Path(temporary)

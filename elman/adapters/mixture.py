@@ -52,6 +52,8 @@ class Mixture(LanguageModel):
         self._vectors_of = next((n for n, model in enumerate(models) if model.has_vectors), None)
         self.has_vectors = self._vectors_of is not None
         self.has_attention = any(model.has_attention for model in models)
+        self.tokens_at_once = min(model.tokens_at_once for model in models)
+        self.rows_at_once = min(model.rows_at_once for model in models)
 
     def start(self, batch_size: int, source: Any = None) -> State:
         return tuple(model.start(batch_size, source) for model in self.models)
@@ -61,25 +63,25 @@ class Mixture(LanguageModel):
             model.prepare_steps(rows)
 
     def predict(self, state: State) -> torch.Tensor:
-        return self._mix([m.predict(s) for m, s in zip(self.models, state, strict=True)])
+        return self.combine([m.predict(s) for m, s in zip(self.models, state, strict=True)])
 
     def read(self, ids: torch.Tensor, state: State) -> State:
         return tuple(m.read(ids, s) for m, s in zip(self.models, state, strict=True))
 
     def score(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
         scored = [m.score(ids, s) for m, s in zip(self.models, state, strict=True)]
-        return self._mix([log_probs for log_probs, _ in scored]), tuple(s for _, s in scored)
+        return self.combine([log_probs for log_probs, _ in scored]), tuple(s for _, s in scored)
 
     def predict_all(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
         done = [m.predict_all(ids, s) for m, s in zip(self.models, state, strict=True)]
-        return self._mix([log_probs for log_probs, _ in done]), tuple(s for _, s in done)
+        return self.combine([log_probs for log_probs, _ in done]), tuple(s for _, s in done)
 
     def score_and_mass(
         self, ids: torch.Tensor, state: State, members: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, State]:
         done = [m.score_and_mass(ids, s, members) for m, s in zip(self.models, state, strict=True)]
         scores, masses, states = zip(*done, strict=True)
-        return self._mix([*scores]), self._mix([*masses]), tuple(states)
+        return self.combine([*scores]), self.combine([*masses]), tuple(states)
 
     def vector(self, state: State) -> torch.Tensor:
         assert self._vectors_of is not None, "no model of this mixture has hidden vectors"
@@ -97,7 +99,7 @@ class Mixture(LanguageModel):
                 scores, after = model.score(ids, inner)
             log_probs.append(scores)
             states.append(after)
-        return self._mix(log_probs), vectors, tuple(states)
+        return self.combine(log_probs), vectors, tuple(states)
 
     def attention(self, state: State) -> tuple[torch.Tensor, torch.Tensor]:
         """The weighted average over the models with attention to a source."""
@@ -109,7 +111,11 @@ class Mixture(LanguageModel):
         stacked = torch.stack([weights for _, weights, _ in looks])
         return (shares.to(stacked)[:, None, None] * stacked).sum(0), looks[0][2]
 
-    def _mix(self, log_probs: list[torch.Tensor]) -> torch.Tensor:
+    def parts(self) -> list[LanguageModel]:
+        return self.models
+
+    def combine(self, log_probs: list[torch.Tensor]) -> torch.Tensor:
+        """Mix log probabilities, of tokens or of whole distributions."""
         stacked = torch.stack([part.double() for part in log_probs])
         weights = torch.tensor(self.weights, dtype=torch.float64).log()
         return torch.logsumexp(stacked + weights.view(-1, *[1] * (stacked.dim() - 1)), dim=0)

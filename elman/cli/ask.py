@@ -110,7 +110,9 @@ def make_flags(request: type, without: Collection[str] = ()) -> Any:
             continue
         default = one.default if one.default is not MISSING else None
         shown = Parameter(
-            help=one.metadata["about"], allow_leading_hyphen=one.metadata["kind"] == STDIN
+            help=one.metadata["about"],
+            allow_leading_hyphen=one.metadata["kind"] == STDIN,
+            negative=f"--no-{one.name.replace('_', '-')}" if default is True else "",
         )
         made.append((one.name, Annotated[hint | None, shown], field(default=default)))
     # Without a module, cyclopts treats the class as a builtin and ignores its fields.

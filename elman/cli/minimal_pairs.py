@@ -11,6 +11,7 @@ from elman.cli.output import counted, note, print_json, print_table
 from elman.errors import InputError
 from elman.evaluation.pair_accuracy import EXCLUSIONS, Score
 from elman.evaluation.pairs import DIFFERENCE, SCORED
+from elman.evaluation.prefix_tree import KnownScores
 from elman.figures.files import check_file
 from elman.figures.minimal_pairs import draw_accuracies
 from elman.tasks.language_modelling.minimal_pairs import (
@@ -23,7 +24,7 @@ from elman.tasks.language_modelling.minimal_pairs import (
     materials_of,
     read_materials,
 )
-from elman.tasks.language_modelling.written_runs import open_written
+from elman.tasks.language_modelling.written_runs import open_all
 from elman.text.pair_tables import ROLES
 from elman.text.tables import check_columns, parse_columns
 
@@ -110,8 +111,8 @@ def minimal_pairs(
         "per_token": per_token,
     }
     with counted("tokens") as progress:
-        models = (open_written(run, progress) for run in runs)  # one at a time in memory
-        scores = [judge(model, materials, **options, progress=progress) for model in models]
+        options |= {"known": KnownScores(), "progress": progress}
+        scores = [judge(model, materials, **options) for model in open_all(runs, progress)]
     if place is not None:
         draw_accuracies(scores, place)
     compared = compare_scores(scores)

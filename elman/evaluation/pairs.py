@@ -22,7 +22,7 @@ import numpy as np
 from elman.errors import choose
 from elman.evaluation.measures import Progress, silent
 from elman.evaluation.pair_accuracy import ANY, DIFFERING, EXCLUSIONS, Judgement
-from elman.evaluation.prefix_tree import score_lines
+from elman.evaluation.prefix_tree import KnownScores, score_lines
 from elman.models.contract import LanguageModel
 from elman.text.minimal_pairs import MinimalPair, Place
 from elman.text.splitting import find_words
@@ -197,12 +197,13 @@ def judge_pairs(
     exclude_unknown: str = DIFFERING,
     per_token: bool = False,
     batch_size: int | None = None,
+    known: KnownScores | None = None,
     progress: Progress = silent,
 ) -> list[JudgedPair]:
     """Judge every pair, in order.
 
     scored: one of `SCORED`; exclude_unknown: one of `EXCLUSIONS`; batch_size never changes a
-    judgement.
+    judgement; known: scores computed before.
     """
     choose(SCORED, scored, "way to score pairs")
     choose(EXCLUSIONS, exclude_unknown, "way to exclude unknown words")
@@ -211,7 +212,12 @@ def judge_pairs(
     lines = PairTokens(tokenizer, pairs)
     decides = lines.deciding(pairs) if scored == DIFFERENCE else None
     log_probs = score_lines(
-        model, lines.ids, eos_id=tokenizer.eos_id, batch_size=batch_size, progress=progress
+        model,
+        lines.ids,
+        eos_id=tokenizer.eos_id,
+        batch_size=batch_size,
+        known=known,
+        progress=progress,
     )
     counts = np.ones(len(lines.ids), dtype=bool) if decides is None else decides
     sums = np.add.reduceat(np.where(counts, log_probs, 0), lines.firsts)

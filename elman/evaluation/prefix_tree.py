@@ -6,12 +6,15 @@
 Takes a model and the ids of lines, gives the log probability of every token, like `score_ids` line
 by line; called by `pairs.py` and `suites.py`. Lines are sorted, divided into batches, and scored
 one token at a time. A prefix that several lines share is one row of that step. So there is no
-padding, and shared prefixes have exactly the same probability in all lines.
+padding, and shared prefixes have exactly the same probability in all lines. A mixture is scored
+part by part, and `KnownScores` keeps the scores of models that are also parts of others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,20 +29,56 @@ _LARGEST = 1 << 12  # maximum lines per batch
 _NOTHING = -1  # after the end of a line
 
 
+class KnownScores:
+    """The scores that models gave to lines, so that the same model never scores them again."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[LanguageModel, bytes], np.ndarray] = {}
+
+    def get(
+        self, model: LanguageModel, ids: np.ndarray, score: Callable[[], np.ndarray]
+    ) -> np.ndarray:
+        """The scores of ids, computed by `score` if they are not known."""
+        key = model, sha256(ids.tobytes()).digest()
+        if key not in self._found:
+            self._found[key] = score()
+        return self._found[key]
+
+
 def score_lines(
     model: LanguageModel,
     ids: np.ndarray,
     *,
     eos_id: int,
     batch_size: int | None = None,
+    known: KnownScores | None = None,
     progress: Progress = silent,
 ) -> np.ndarray:
     """Natural-log probabilities of ids, float64, same length; the state is reset at every line.
 
-    batch_size: lines per batch; None: as many as fit into memory.
+    batch_size: lines per batch; None: as many as fit into memory; known: scores computed before.
     """
     if not len(ids):
         return np.empty(0)
+    known = known or KnownScores()
+
+    def score() -> np.ndarray:
+        if not (parts := model.parts()):
+            return _score_lines(model, ids, eos_id, batch_size, progress)
+        given: dict[str, Any] = {"eos_id": eos_id, "batch_size": batch_size}
+        scores = [score_lines(part, ids, **given, known=known, progress=progress) for part in parts]
+        return model.combine([torch.from_numpy(one) for one in scores]).numpy()
+
+    return known.get(model, ids, score)
+
+
+def _score_lines(
+    model: LanguageModel,
+    ids: np.ndarray,
+    eos_id: int,
+    batch_size: int | None,
+    progress: Progress,
+) -> np.ndarray:
     lines = [(row.first, row.last) for row in cut_lines(ids, eos_id)]
     distinct, owners = _sort_distinct(ids, lines)
     size = batch_size or _fitting(model)

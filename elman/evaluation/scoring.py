@@ -10,22 +10,24 @@ work is divided:
                         └ read ┘ scored
 
     line     every line is a row, from the initial state; lines of similar length are side by side,
-             and equal lines are scored once
+             a line leaves the batch soon after its end, and equal lines are scored once
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import torch
 
 from elman.evaluation.measures import STREAM, Progress, Reading, silent
 from elman.models.contract import LanguageModel
-from elman.state import State, join
+from elman.state import State, join, select
 
 _AT_ONCE = 1 << 22  # numbers of distributions held in memory
+_WINDOWS = 16  # per batch of lines: enough for little padding
 # Takes ids (B, T) and the state before them, gives a number for each, (B, T), or several,
 # (B, T, K), and the state after.
 Measure = Callable[[torch.Tensor, State], tuple[torch.Tensor, State]]
@@ -69,7 +71,7 @@ def each_distribution(
         log_probs, state = model.predict_all(batch, state)
         return measure(batch, log_probs), state
 
-    reading = _fitting(reading, model.vocabulary_size)
+    reading = _fitting(model, reading, model.vocabulary_size)
     return each_token(model, ids, over, eos_id, reading, progress)
 
 
@@ -88,14 +90,25 @@ def each_spread(
     def over(batch: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
         return model.spread(batch, state, members)
 
-    reading = _fitting(reading, model.numbers_at_once)
+    reading = _fitting(model, reading, model.numbers_at_once)
     return each_token(model, ids, over, eos_id, reading, progress)
 
 
-def _fitting(reading: Reading, numbers: int) -> Reading:
+def _fitting(model: LanguageModel, reading: Reading, numbers: int) -> Reading:
     """A window for which so many numbers per token fit into memory."""
-    fits = max(1, _AT_ONCE // (numbers * reading.batch_size))
+    fits = max(1, _AT_ONCE // (numbers * _batch_size(model, reading)))
     return replace(reading, window=min(reading.window or fits, fits))
+
+
+def _is_by_lines(model: LanguageModel, reading: Reading) -> bool:
+    """Whether every line is a row. A model that resets at lines gives the same numbers either way,
+    so its streams are cut into lines too.
+    """
+    return reading.reset == "line" or (model.resets_at_lines and model.horizon is None)
+
+
+def _batch_size(model: LanguageModel, reading: Reading) -> int:
+    return max(reading.batch_size, model.rows_at_once if _is_by_lines(model, reading) else 1)
 
 
 def each_token(
@@ -107,9 +120,7 @@ def each_token(
     progress: Progress,
 ) -> np.ndarray:
     """Apply `measure` to all ids; float64, same length: (N,) or (N, K)."""
-    # A model that resets at lines gives the same numbers either way.
-    by_lines = reading.reset == "line" or (model.resets_at_lines and model.horizon is None)
-    batch_size = max(reading.batch_size, model.rows_at_once if by_lines else 1)
+    by_lines = _is_by_lines(model, reading)
     copies: list[tuple[ScoringRow, ScoringRow]] = []
     if by_lines and model.reorders_lines:
         rows, copies = _distinct(ids, cut_lines(ids, eos_id))
@@ -119,14 +130,14 @@ def each_token(
         rows = cut_stream(len(ids), model.horizon, reading.batch_size)
     result = np.empty(0)
     with torch.inference_mode():
-        for batch in _batches(rows, batch_size):
-            window = reading.window or model.tokens_at_once
-            for offset, values in _measure_rows(model, ids, measure, batch, eos_id, window):
+        for batch in _batches(rows, _batch_size(model, reading)):
+            window = reading.window or max(1, model.tokens_at_once // len(batch))
+            for offset, left, values in _measure_rows(model, ids, measure, batch, eos_id, window):
                 if not len(result):
                     result = np.empty((len(ids), *values.shape[2:]))
                 done = 0  # without padding
-                for row, own in zip(batch, values, strict=True):
-                    begin = min(row.first + offset, row.last)
+                for row, own in zip(left, values, strict=True):
+                    begin = row.first + offset
                     end = min(begin + len(own), row.last)
                     result[begin:end] = own[: end - begin]
                     done += end - begin
@@ -186,17 +197,35 @@ def _measure_rows(
     rows: list[ScoringRow],
     padding: int,
     window: int,
-) -> Iterator[tuple[int, np.ndarray]]:
-    """Measure rows in parallel, window by window, with padding at the end."""
-    longest = max(row.last - row.first for row in rows)
-    padded = np.full((len(rows), longest), padding)
+) -> Iterator[tuple[int, list[ScoringRow], np.ndarray]]:
+    """Measure rows in parallel, window by window: the position of a window, the rows that reach
+    it, and their values, with padding at the end.
+    """
+    lengths = np.array([row.last - row.first for row in rows])
+    padded = np.full((len(rows), lengths.max()), padding)
     for place, row in zip(padded, rows, strict=True):
         place[: row.last - row.first] = ids[row.first : row.last]
     batch = torch.from_numpy(padded)
     state = _state_before(model, ids, rows)
-    for offset in range(0, longest, window):
-        values, state = measure(batch[:, offset : offset + window], state)
-        yield offset, values.double().numpy()
+    left = np.arange(len(rows))
+    for begin, end in pairwise(_cuts(lengths, window)):
+        if not (reach := lengths[left] > begin).all():
+            left, state = left[reach], select(state, torch.from_numpy(np.flatnonzero(reach)))
+        values, state = measure(batch[left, begin:end], state)
+        yield begin, [rows[row] for row in left.tolist()], values.double().numpy()
+
+
+def _cuts(lengths: np.ndarray, window: int) -> list[int]:
+    """Where windows begin and end: at ends of rows, if that saves padding, and after `window`."""
+    longest, *shorter = np.unique(lengths)[::-1].tolist()
+    ends = [longest]
+    for length in shorter:
+        if ends[-1] - length >= max(longest // _WINDOWS, 1):
+            ends.append(length)
+    cuts = [0]
+    for end in reversed(ends):
+        cuts += [*range(cuts[-1] + window, end, window), end]
+    return cuts
 
 
 def _state_before(model: LanguageModel, ids: np.ndarray, rows: list[ScoringRow]) -> State:

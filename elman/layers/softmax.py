@@ -7,6 +7,9 @@ The rows are processed in chunks. In training, the gradient of the logits of a c
 directly from its probabilities: it is softmax minus one at the target. So gradients are computed in
 the forward pass (`Gradients`), and nothing of size (N, V) is stored or recomputed for the backward
 pass.
+
+Scores without gradients go through blocks of the vocabulary, with the logarithm of the sum so far
+(`LogSum`): many rows at once use each block of weights while it is in the cache.
 """
 
 from __future__ import annotations
@@ -17,6 +20,9 @@ from typing import Any
 import torch
 
 _CHUNK_BYTES = 8 << 20  # logits per chunk: a chunk should fit into the CPU cache
+# Blocks of logits for scores: more rows or words at once were not faster.
+_BLOCK_ROWS = 1 << 10
+_BLOCK_WORDS = 1 << 10
 
 
 def softmax_loss(
@@ -74,18 +80,108 @@ def softmax_scores(
     Differentiable; `softmax_loss` computes their sum faster. With `least` and few rows, the
     gradient of W is sparse: without the words that are less probable than that in every row.
     """
+    if not _learned(hidden, weight, bias):
+        return _score_in_blocks(hidden, weight, bias, targets)
     return _SoftmaxScores.apply(  # type: ignore[no-untyped-call]
         hidden, weight, bias, targets, least
     )
 
 
+def softmax_scores_and_masses(
+    hidden: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor,
+    targets: torch.Tensor,
+    members: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """log softmax(W h + b)[target] and log of the sum of softmax over a set of words, (N,) each.
+
+    members (V,): which words are in the set. Not differentiable.
+    """
+    inside, outside = members.nonzero()[:, 0], (~members).nonzero()[:, 0]
+    places = torch.cat([inside, outside]).argsort()[targets]  # the set first, then the others
+    set_words, other_words = (weight[inside], bias[inside]), (weight[outside], bias[outside])
+    scores, masses = torch.empty_like(hidden[:, 0]), torch.empty_like(hidden[:, 0])
+    for rows in even_slices(len(hidden), _BLOCK_ROWS):
+        of_set, chosen = _sum_words(hidden[rows], *set_words, places[rows])
+        others, rest = _sum_words(hidden[rows], *other_words, places[rows] - len(inside))
+        total = torch.logaddexp(of_set, others)
+        scores[rows] = torch.maximum(chosen, rest) - total
+        masses[rows] = of_set - total
+    return scores, masses
+
+
 def chunks(rows: int, vocabulary_size: int, like: torch.Tensor) -> Iterator[slice]:
     """Split the rows into equal chunks whose logits fit into the CPU cache."""
     size = max(1, _CHUNK_BYTES // (vocabulary_size * like.element_size()))
-    # Equal chunks: a last one of a few rows would cost nearly as much as a full one.
-    count = max(1, -(-rows // size))
+    yield from even_slices(rows, size)
+
+
+def even_slices(length: int, size: int) -> Iterator[slice]:
+    """Slices of equal length, at most `size`: a last one of a few rows would cost nearly as much
+    as a full one.
+    """
+    count = max(1, -(-length // size))
     for number in range(count):
-        yield slice(number * rows // count, (number + 1) * rows // count)
+        yield slice(number * length // count, (number + 1) * length // count)
+
+
+def _score_in_blocks(
+    hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, targets: torch.Tensor
+) -> torch.Tensor:
+    scores = torch.empty_like(hidden[:, 0])
+    for rows in even_slices(len(hidden), _BLOCK_ROWS):
+        total, chosen = _sum_words(hidden[rows], weight, bias, targets[rows])
+        scores[rows] = chosen - total
+    return scores
+
+
+def _sum_words(
+    hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, targets: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """log Σ exp(W h + b), and the logit of the target, -inf if it is none of these words; (N,)."""
+    total = LogSum(hidden)
+    chosen = torch.full_like(total.largest, -torch.inf)
+    size = max(_BLOCK_WORDS, _BLOCK_ROWS * _BLOCK_WORDS // max(len(hidden), 1))
+    memory = hidden.new_empty(len(hidden) * min(size, len(weight)))
+    for words in even_slices(len(weight), size):
+        count = words.stop - words.start
+        if not count:
+            continue
+        logits = memory[: len(hidden) * count].view(len(hidden), count)
+        torch.addmm(bias[words], hidden, weight[words].t(), out=logits)
+        place = (targets - words.start)[:, None]
+        is_here = (place >= 0) & (place < count)
+        here = logits.gather(1, place.clamp(0, count - 1))
+        chosen = torch.where(is_here, here, chosen)
+        total.add(logits)
+    return total.log()[:, 0], chosen[:, 0]
+
+
+class LogSum:
+    """The logarithm of a sum of exponentials, block by block, relative to the largest so far."""
+
+    def __init__(self, hidden: torch.Tensor) -> None:
+        """`hidden` (N, …): one sum per row."""
+        # Below all logits, but finite: -inf minus -inf is undefined.
+        self.largest = hidden.new_full((len(hidden), 1), torch.finfo(hidden.dtype).min)
+        self.summed = torch.zeros_like(self.largest)
+
+    def add(self, logits: torch.Tensor) -> None:
+        """Add a block (N, words), which is overwritten."""
+        largest = torch.maximum(self.largest, logits.amax(1, keepdim=True))
+        self.summed *= (self.largest - largest).exp_()
+        self.summed += logits.sub_(largest).exp_().sum(1, keepdim=True)
+        self.largest = largest
+
+    def log(self) -> torch.Tensor:
+        """(N, 1)"""
+        return self.summed.log() + self.largest
+
+
+def _learned(*parts: torch.Tensor) -> bool:
+    """Whether gradients are needed."""
+    return torch.is_grad_enabled() and any(part.requires_grad for part in parts)
 
 
 class Gradients:
@@ -100,8 +196,7 @@ class Gradients:
         cls, hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor
     ) -> Gradients | None:
         """None if no gradients are needed."""
-        learned = any(part.requires_grad for part in (hidden, weight, bias))
-        return cls(hidden, weight, bias) if learned and torch.is_grad_enabled() else None
+        return cls(hidden, weight, bias) if _learned(hidden, weight, bias) else None
 
     def add(self, rows: slice, slopes: torch.Tensor) -> None:
         """Add the gradients of the logits of these rows, (n, V); every row is added once."""

@@ -125,6 +125,14 @@ class LanguageModel(ABC):
             masses.append(log_probs[:, :, members].logsumexp(2))
         return _join(scores), _join(masses), state
 
+    def parts(self) -> list[LanguageModel]:
+        """The models whose scores of a text give those of this one, by `combine`; mostly none."""
+        return []
+
+    def combine(self, log_probs: list[torch.Tensor]) -> torch.Tensor:
+        """The scores of this model, given those of its parts for the same tokens, (…) each."""
+        raise NotImplementedError("this model has no parts")
+
     def vector(self, state: State) -> torch.Tensor:
         """The hidden vector that predicts the next token, (B, size), if the model has vectors."""
         raise NotImplementedError("this model has no hidden vectors")

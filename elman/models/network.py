@@ -156,6 +156,15 @@ class Network(Kept, ABC):
         targets = ids.to(evidence[0].device).flatten()
         return self.output.score(rows(evidence), targets, self.shared_table()).view(ids.shape)
 
+    def score_and_mass_from(
+        self, evidence: Evidence, ids: torch.Tensor, members: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Log probability of each id (B, T) and of a set of ids, given the evidence before it."""
+        targets = ids.to(evidence[0].device).flatten()
+        given = rows(evidence), targets, members.to(targets.device), self.shared_table()
+        scores, masses = self.output.score_and_mass(*given)
+        return scores.view(ids.shape), masses.view(ids.shape)
+
     def predict_from(self, evidence: Evidence) -> torch.Tensor:
         """Log probabilities of the whole vocabulary, (N, V), from evidence (N, …)."""
         return self.output.log_probs(evidence, self.shared_table())

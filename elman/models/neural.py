@@ -30,6 +30,7 @@ class NeuralModel(Network, LanguageModel):
     task: ClassVar[str] = "language-modelling"
     config_class: ClassVar[type]
     has_vectors = True
+    rows_at_once = 128
 
     def __init__(self, config: NeuralConfig, material: Material) -> None:
         super().__init__(config, material)
@@ -72,6 +73,12 @@ class NeuralModel(Network, LanguageModel):
     def score(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
         before, state = self._before_each(ids, state)
         return self.score_from(before, ids), state
+
+    def score_and_mass(
+        self, ids: torch.Tensor, state: State, members: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor, State]:
+        before, state = self._before_each(ids, state)
+        return *self.score_and_mass_from(before, ids, members), state
 
     def predict_all(self, ids: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
         before, state = self._before_each(ids, state)

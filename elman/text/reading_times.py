@@ -98,10 +98,12 @@ def read_reading_times(document: Document, columns: Mapping[str, str]) -> Readin
     rows, last, ended = [], None, set()
     for line, cells in table.rows:
         cells = [str("" if cell is None else cell).strip() for cell in cells]
+        # Spreadsheets that separate cells by ; write 312,5 for 312.5.
+        numbers = [cell.replace(",", ".") for cell in cells] if table.separator == ";" else cells
         key = tuple(cells[place] for place in places["sentence"])
         subject = cells[places["subject"][0]] if "subject" in places else ""
         if "position" in places:
-            position = _whole(table.where(line), cells[places["position"][0]], "position")
+            position = _whole(table.where(line), numbers[places["position"][0]], "position")
         else:
             position = 1 if (subject, key) != last else position + 1
             if (subject, key) != last and (subject, key) in ended:
@@ -121,8 +123,8 @@ def read_reading_times(document: Document, columns: Mapping[str, str]) -> Readin
                 "sentence=…+…, or position=…"
             )
         where = table.where(line)
-        time = _number(where, cells[places["time"][0]], "time")
-        rows.append((line, key, position, time, subject, _log_frequency(where, cells, places)))
+        time = _number(where, numbers[places["time"][0]], "time")
+        rows.append((line, key, position, time, subject, _log_frequency(where, numbers, places)))
     if not rows:
         raise InputError(f"{document.name}: the column {names[places['word'][0]]!r} has no words")
     keys = {key: number for number, key in enumerate(sentences)}

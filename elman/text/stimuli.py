@@ -95,8 +95,10 @@ def find_stimuli(
         raise InputError(f"{name}: the column {names[place]!r} holds no text")
     sentences = [[number] for number in range(len(rows))]
     if per_word:
-        sentences = _grouped(rows, _places(name, names, by))
-        _refuse_disorder(name, cells, sentences)
+        places = _places(name, names, by)
+        sentences = _grouped(rows, places)
+        identifiers = {tuple(str(rows[own[0]][place]) for place in places) for own in sentences}
+        _refuse_disorder(name, cells, sentences, len(identifiers))
     return Stimuli(name, names, rows, cells, sentences, per_word, separator)
 
 
@@ -137,8 +139,12 @@ def _places(file: str, names: list[str], by: Sequence[str]) -> list[int]:
     return found
 
 
-def _refuse_disorder(file: str, cells: list[str], sentences: list[list[int]]) -> None:
-    """Refuse a table that is sorted by word, or whose sentences are scattered."""
+def _refuse_disorder(
+    file: str, cells: list[str], sentences: list[list[int]], identifiers: int
+) -> None:
+    """Refuse a table that is sorted by word, or whose sentences are scattered; `identifiers`: the
+    number of different sentences by their columns.
+    """
     words = [cell.casefold() for cell in cells]
     falling = sum(one > next_one for one, next_one in pairwise(words))
     if len(words) >= _FEWEST_FOR_ORDER and falling <= 0.02 * len(words):
@@ -146,7 +152,8 @@ def _refuse_disorder(file: str, cells: list[str], sentences: list[list[int]]) ->
             f"{file}: is sorted by word, so its words are not in sentence order; "
             "sort it by sentence and position"
         )
-    if len(words) >= _FEWEST_FOR_ORDER and len(sentences) > 0.9 * len(words):
+    alone = len(sentences) > 0.9 * len(words)
+    if alone and (len(words) >= _FEWEST_FOR_ORDER or len(sentences) >= 2 * identifiers > 2):
         raise InputError(
             f"{file}: nearly every row begins a new sentence, so the rows are not in text order; "
             "sort them by sentence and position, or name the columns that stay the same within a "

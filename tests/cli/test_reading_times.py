@@ -1,6 +1,9 @@
 """`elman reading-times` finds the slopes that were put in, and writes what it says."""
 
 import json
+import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -110,3 +113,43 @@ def test_what_cannot_be_told_is_not_told(call: Any, place: Path, table: Path) ->
     # Every word has the same length, so the length is a multiple of the constant.
     assert data["results"][0]["coefficients"][0]["value"] is None
     assert any("no slopes" in one for one in data["notes"])
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R")
+@pytest.mark.parametrize("subjects", [False, True])
+def test_r_repeats_the_regressions(call: Any, place: Path, table: Path, subjects: bool) -> None:
+    header, *rows = [line.split("\t") for line in table.read_text().splitlines()]
+    if subjects:
+        ready = "if (!requireNamespace('lme4', quietly = TRUE)) quit(status = 1)"
+        if subprocess.run(["Rscript", "-e", ready], check=False).returncode:
+            pytest.skip("needs the R package lme4")
+    else:  # of one reader, so that there are no intercepts
+        rows = [[item, word, "", time] for item, word, reader, time in rows if reader == "s0"]
+        header[2] = "nothing"
+    (place / "for-r.tsv").write_text("".join("\t".join(row) + "\n" for row in [header, *rows]))
+    result = call(
+        "reading-times", "for-r.tsv", "--run", "words", "--run", "letters", "--frequencies", "data",
+        "--predictors", "surprisal,surprisal+entropy", "--out", "for-r", "--json", "--draws", "50",
+    )  # fmt: skip
+    assert result.code == 0, result.err
+    run = ["Rscript", "repeat.R"]
+    printed = subprocess.run(
+        run, cwd=place / "for-r", check=True, capture_output=True, text=True
+    ).stdout
+    sections = re.findall(r"== (.+?) ==\n(.*?)(?=\n== |\Z)", printed, re.DOTALL)
+    data = json.loads(result.out)
+    assert [name for name, _ in sections] == [
+        f"{one['run']} {one['predictors']}" for one in data["results"]
+    ]
+    for (_, shown), ours in zip(sections, data["results"], strict=True):
+        values = re.findall(r"^(?:surprisal|entropy)\S+ +(\S+) +(\S+)", shown, re.MULTILINE)
+        found = [(float(value), float(error)) for value, error in values]
+        expected = [(one["value"], one["error"]) for one in ours["coefficients"]]
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
+        (fitted,) = re.findall(r"fitted gain: (\S+)", shown)
+        assert float(fitted) == pytest.approx(ours["fitted_delta"], abs=2e-5)
+        held_out = [float(gain) for gain in re.findall(r"held-out gain: (\S+)", shown)]
+        assert held_out == ([] if subjects else [pytest.approx(ours["delta"], abs=2e-5)])
+        bent = [float(gain) for gain in re.findall(r"splines: (\S+) nats", shown)]
+        line = ours["linearity"]
+        assert bent == ([] if line is None else [pytest.approx(line["gain"], abs=2e-2)])

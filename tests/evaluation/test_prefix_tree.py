@@ -8,9 +8,10 @@ import pytest
 import torch
 
 from elman.adapters import FitContext, adapt
+from elman.adapters.mixture import Mixture
 from elman.counts.estimate import NgramConfig
 from elman.evaluation.measures import Reading
-from elman.evaluation.prefix_tree import score_lines
+from elman.evaluation.prefix_tree import KnownScores, score_lines
 from elman.evaluation.scoring import score_ids
 from elman.models.contract import LanguageModel
 from elman.models.ngram import NGram
@@ -79,3 +80,25 @@ def test_progress_reaches_its_end() -> None:
 
 def test_nothing() -> None:
     assert len(score_lines(ngram("line"), IDS[:0], eos_id=EOS)) == 0
+
+
+def test_a_mixture_is_scored_part_by_part_and_each_part_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counts, other = ngram("line"), network()
+    mixture = Mixture([other, counts], [0.75, 0.25])
+    expected = score_ids(mixture, IDS, eos_id=EOS, reading=Reading("line"))
+    known = KnownScores()
+    alone = score_lines(other, IDS, eos_id=EOS, known=known)
+
+    def again(*given: Any) -> Any:
+        raise AssertionError("scored twice")
+
+    monkeypatch.setattr(RecurrentModel, "score", again)
+    found = score_lines(mixture, IDS, eos_id=EOS, known=known)
+    assert found == pytest.approx(expected, abs=1e-5)
+    assert score_lines(other, IDS, eos_id=EOS, known=known) is alone
+    with pytest.raises(AssertionError, match="twice"):  # other lines are not known
+        score_lines(mixture, IDS[5:], eos_id=EOS, known=known)
+    with pytest.raises(AssertionError, match="twice"):  # nor is another model
+        score_lines(network(), IDS, eos_id=EOS, known=known)

@@ -17,6 +17,7 @@ from elman.evaluation.measures import Reading
 from elman.evaluation.scoring import cut_lines, cut_stream, score_ids
 from elman.models.contract import LanguageModel
 from elman.models.ngram import NGram
+from elman.models.recurrent import RecurrentConfig, RecurrentModel
 
 SIZE, EOS = 7, 0
 IDS = np.random.default_rng(3).integers(0, SIZE, 400)
@@ -32,7 +33,15 @@ def adapted(written: str, context: str) -> LanguageModel:
     return adapt(ngram(context), [written], around)
 
 
+def network() -> LanguageModel:
+    torch.manual_seed(1)
+    config = RecurrentConfig(hidden_size=6, embedding_size=6)
+    tokens = [str(number) for number in range(SIZE)]
+    return RecurrentModel.build(config, IDS, tokens, EOS).double().eval()
+
+
 MODELS = {
+    "network": network,
     "line": lambda: ngram("line"),
     "stream": lambda: ngram("stream"),
     "unigram": lambda: ngram("line", order=1),
@@ -42,6 +51,7 @@ MODELS = {
 }
 
 
+@torch.no_grad()
 def one_by_one(model: LanguageModel, ids: np.ndarray, reset: str) -> list[float]:
     """The definition: predict, look up, read, one token after the other."""
     log_probs = []
@@ -187,3 +197,32 @@ def test_streams_cover_every_token_once(length: int, horizon: int | None, batch:
     for row in rows:
         assert row.warm_up == (horizon if row.first else 0)
         assert row.warm_up <= row.first
+
+
+def test_lines_leave_the_batch_at_their_end() -> None:
+    """No token is padding if lines end where windows do."""
+    model, seen = Remembers(), 0
+    lengths = [1, 4, 4, 9, 16]
+    ids = np.concatenate([[*[1] * (length - 1), EOS] for length in lengths])
+
+    def measure(batch: torch.Tensor, state: Any) -> tuple[torch.Tensor, Any]:
+        nonlocal seen
+        seen += batch.numel()
+        return model.score(batch, state)
+
+    reading = Reading("line", batch_size=8)
+    found = scoring.each_token(model, ids, measure, EOS, reading, lambda done, of: None)
+    np.testing.assert_allclose(found, one_by_one(model, ids, "line"))
+    assert seen == sum({*lengths})  # equal lines once
+
+
+@given(st.lists(st.integers(1, 300), min_size=1, max_size=40), st.integers(1, 50))
+def test_windows_cover_every_row_with_little_padding(lengths: list[int], window: int) -> None:
+    cuts = scoring._cuts(np.array(lengths), window)
+    assert cuts[0] == 0
+    assert cuts[-1] == max(lengths)
+    steps = np.diff(cuts)
+    assert (steps >= 1).all()
+    assert (steps <= window).all()
+    ends = np.array(cuts)[np.searchsorted(cuts, lengths)]
+    assert (ends - np.array(lengths) < max(max(lengths) // 16, 1)).all()

@@ -8,6 +8,7 @@ import pytest
 import torch
 from sentence_models import TINY, Pair, count, fitted
 
+from elman.batches.batch import Batch
 from elman.counts.estimate import NgramConfig
 from elman.evaluation.measures import Reading
 from elman.evaluation.scoring import score_ids
@@ -17,7 +18,7 @@ from elman.models.ngram import NGram
 from elman.models.recurrent import RecurrentModel
 from elman.text import TOKENIZERS, train_tokenizer
 from elman.text.corpora import open_corpus
-from elman.text.tokenizer import TextConfig
+from elman.text.tokenizer import TextConfig, Tokenizer
 
 SPACED = [name for name in TOKENIZERS if name != "words"]
 
@@ -134,30 +135,43 @@ def test_a_no_break_space_in_bytes_is_no_boundary() -> None:
 SIZES = {"bpe": 2000, "unigram": 2000}
 
 
+def train(tokenizer: Tokenizer, text: str) -> RecurrentModel:
+    """A small network that has learned which words are frequent and where they end."""
+    torch.manual_seed(1)
+    ids = tokenizer.encode(text[:150_000])
+    config = RecurrentModel.config_class(embedding_size=24, hidden_size=24)
+    model = RecurrentModel.build(config, ids, tokenizer.tokens, tokenizer.eos_id)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    columns = torch.from_numpy(ids[: len(ids) // 32 * 32].astype(np.int64)).view(32, -1)
+    state = None
+    for begin in range(0, columns.shape[1] - 21, 20):
+        inputs, targets = columns[:, begin : begin + 20], columns[:, begin + 1 : begin + 21]
+        loss, state = model.loss(Batch(inputs, targets), state)
+        optimizer.zero_grad()
+        (loss.nats / loss.tokens).backward()
+        optimizer.step()
+    return model.double().eval().requires_grad_(False)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TOKENIZERS)
 @pytest.mark.parametrize("kind", ["count", "network"])
 def test_words_sum_to_at_most_one_in_a_thousand_contexts(name: str, kind: str) -> None:
     text = open_corpus("python-docs").split("train").text[:400_000]
     model, tokenizer = count(name, text, order=4, size=SIZES.get(name))
+    most, frequent_words = 12, 150
     if kind == "network":
-        torch.manual_seed(1)
-        config = RecurrentModel.config_class(
-            embedding_size=12, hidden_size=12, init="normal", init_scale=0.7
-        )
-        ids = tokenizer.encode(text[:20_000])
-        model = RecurrentModel.build(config, ids, tokenizer.tokens, tokenizer.eos_id)
-        model = model.double().eval().requires_grad_(False)
+        model, most, frequent_words = train(tokenizer, text), 4, 60
     lines = [line.split() for line in text.splitlines() if len(line.split()) > 3]
     words, counts = np.unique(text.split(), return_counts=True)
-    frequent = words[np.argsort(-counts)][:150].tolist()
+    frequent = words[np.argsort(-counts)][:frequent_words].tolist()
     draw = np.random.default_rng(7)
     largest = largest_uncorrected = 0.0
     for _ in range(1000 // 50):
         contexts = []
         for number in draw.integers(0, len(lines), 50):
             line = lines[number]
-            contexts.append(line[: draw.integers(0, min(len(line), 12))])
+            contexts.append(line[: draw.integers(0, min(len(line), most))])
         sentences = [[*context, word] for context in contexts for word in frequent]
         found = sentence_words(model, tokenizer, sentences, entropy=False)
         ends = np.cumsum([len(sentence) for sentence in sentences]) - 1

@@ -73,6 +73,12 @@ def test_distributions_sum_to_one_and_scores_are_of_them(kind: str, tied: bool) 
     assert torch.allclose(layer.score(evidence, targets, table), expected, rtol=0, atol=1e-12)
     loss = layer.loss(evidence, targets, table)
     assert torch.allclose(loss, -expected.sum(), rtol=0, atol=1e-12)
+    members = torch.arange(V) % 3 == 0
+    with torch.no_grad():
+        scores, masses = layer.score_and_mass(evidence, targets, members, table)
+    assert torch.allclose(scores, expected, rtol=0, atol=1e-12)
+    sums = log_probs[:, members].logsumexp(1)
+    assert torch.allclose(masses, sums, rtol=0, atol=1e-12)
     every = torch.stack(
         [layer.score(evidence, torch.full((N,), word), table) for word in range(V)], dim=1
     )

@@ -1,11 +1,13 @@
 """The softmax in chunks equals the softmax, without a (tokens × vocabulary) tensor."""
 
+import math
+
 import pytest
 import torch
 from torch.nn.functional import cross_entropy, linear
 
 from elman.layers import softmax
-from elman.layers.softmax import softmax_loss, softmax_scores
+from elman.layers.softmax import softmax_loss, softmax_scores, softmax_scores_and_masses
 
 N, V, SIZE = 23, 17, 5
 
@@ -30,8 +32,10 @@ def gradients(loss: torch.Tensor, parts: tuple[torch.Tensor, ...]) -> tuple[torc
 
 @pytest.fixture(params=[1, V * 8 * 4, V * 8 * N, 8 << 20])
 def _chunks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chunks of one row, of four, of all, and as they are."""
+    """Chunks of one row, of four, of all, and as they are; and blocks of scores."""
     monkeypatch.setattr(softmax, "_CHUNK_BYTES", request.param)
+    for name in ("_BLOCK_ROWS", "_BLOCK_WORDS"):
+        monkeypatch.setattr(softmax, name, max(1, request.param // (V * 8)))
 
 
 @pytest.mark.usefixtures("_chunks")
@@ -66,6 +70,33 @@ def test_scores_are_log_softmax_at_the_targets() -> None:
     plain = torch.autograd.grad((count * expected).sum(), parts)
     for one, other in zip(own, plain, strict=True):
         assert torch.allclose(one, other, rtol=0, atol=1e-12)
+    with torch.no_grad():  # then in blocks of the vocabulary
+        scores = softmax_scores(hidden, weight, bias, targets)
+    assert torch.allclose(scores, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.usefixtures("_chunks")
+@pytest.mark.parametrize("words", [[], [3], [0, 4, 5, 16], [*range(V)]])
+@torch.no_grad()
+def test_masses_are_sums_over_a_set_of_words(words: list[int]) -> None:
+    hidden, weight, bias, targets = make()
+    members = torch.zeros(V, dtype=torch.bool)
+    members[words] = True
+    log_probs = linear(hidden, weight, bias).log_softmax(1)
+    scores, masses = softmax_scores_and_masses(hidden, weight, bias, targets, members)
+    expected = log_probs.gather(1, targets[:, None])[:, 0]
+    assert torch.allclose(scores, expected, rtol=0, atol=1e-12)
+    assert torch.allclose(masses, log_probs[:, members].logsumexp(1), rtol=0, atol=1e-12)
+
+
+@torch.no_grad()
+def test_a_set_of_words_that_are_nearly_impossible_has_a_mass() -> None:
+    hidden, weight = torch.ones(1, 1), torch.zeros(3, 1)
+    bias = torch.tensor([0.0, -200.0, -200.0])  # exp(-200) is 0 in single precision
+    members, targets = torch.tensor([False, True, True]), torch.tensor([2])
+    scores, masses = softmax_scores_and_masses(hidden, weight, bias, targets, members)
+    assert scores.tolist() == [-200.0]
+    assert masses.item() == pytest.approx(-200 + math.log(2))
 
 
 @pytest.mark.usefixtures("_chunks")
@@ -166,6 +197,8 @@ def test_no_matrix_of_tokens_times_vocabulary_is_ever_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(softmax, "_CHUNK_BYTES", V * 8 * 4)
+    monkeypatch.setattr(softmax, "_BLOCK_ROWS", 16)
+    monkeypatch.setattr(softmax, "_BLOCK_WORDS", 4)
     parts = make(200)
     with _Seen() as seen:
         gradients(softmax_loss(*parts), parts)

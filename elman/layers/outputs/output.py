@@ -5,6 +5,7 @@ In training and evaluation, a model calls in this order:
     gather      hidden vectors (B, T, size) and the ids they come after → evidence, (B, T, …) each
     loss        evidence and target ids, one row each → the training loss, a sum of nats
     score       evidence and target ids, one row each → exact log probabilities of the targets
+    score_and_mass   the same, with the log probability of a set of words
     log_probs   evidence, one row each → exact log probabilities of the whole vocabulary
 
 Evidence is everything that predicts the next word: the hidden vector, and additions of outputs that
@@ -27,7 +28,7 @@ from elman.cells.eight_bits import Linear
 from elman.cells.products import can_pack
 from elman.cells.stepping import Frozen, Way, linear
 from elman.errors import InputError
-from elman.layers.softmax import softmax_loss, softmax_scores
+from elman.layers.softmax import chunks, softmax_loss, softmax_scores, softmax_scores_and_masses
 from elman.state import State
 
 Evidence = tuple[torch.Tensor, ...]  # the first one is the hidden vector
@@ -85,6 +86,17 @@ class Output(nn.Module, ABC):
     @abstractmethod
     def score(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
         """Log probability of each target, (N,)."""
+
+    def score_and_mass(
+        self, evidence: Evidence, targets: torch.Tensor, members: torch.Tensor, table: Table
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Log probability of each target and of the set of words `members` (V,), (N,) each."""
+        scores, masses = [], []
+        for rows in chunks(len(targets), self.vocabulary_size, evidence[0]):
+            log_probs = self.log_probs(tuple(part[rows] for part in evidence), table)
+            scores.append(log_probs.gather(1, targets[rows, None])[:, 0])
+            masses.append(log_probs[:, members].logsumexp(1))
+        return torch.cat(scores), torch.cat(masses)
 
     @abstractmethod
     def log_probs(self, evidence: Evidence, table: Table) -> torch.Tensor:
@@ -187,6 +199,13 @@ class SoftmaxOutput(Output):
     def score(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
         hidden, matrix = evidence[0], self.matrix(table)
         return softmax_scores(hidden, matrix, self.bias, targets, least=self.least)
+
+    def score_and_mass_in_blocks(
+        self, evidence: Evidence, targets: torch.Tensor, members: torch.Tensor, table: Table
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """The fast `score_and_mass` of outputs that are a plain softmax in evaluation."""
+        matrix = self.matrix(table)
+        return softmax_scores_and_masses(evidence[0], matrix, self.bias, targets, members)
 
     def log_probs(self, evidence: Evidence, table: Table) -> torch.Tensor:
         return self._multiply(evidence[0], self.matrix(table)).log_softmax(1)

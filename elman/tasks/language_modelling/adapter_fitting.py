@@ -5,7 +5,7 @@ Takes a `TrainedModel` and adapters as written for --with, returns another `Trai
 still exists.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -22,14 +22,23 @@ from elman.text.corpora import Corpus
 _GIVE_SETTINGS = "give its settings, as in cache:weight=0.1"
 
 
+def load_model(path: str) -> TrainedModel:
+    """Load the run of a language model."""
+    return load(path, TrainedModel)
+
+
 def put_around(
     trained: TrainedModel,
     written: Iterable[str],
     data: str | None,
     reading: Reading,
     progress: Progress,
+    open_run: Callable[[str], TrainedModel] = load_model,
 ) -> TrainedModel:
-    """Wrap the model in adapters; missing settings are fitted on the splits of the data."""
+    """Wrap the model in adapters; missing settings are fitted on the splits of the data.
+
+    open_run: loads the other runs of a mixture.
+    """
     texts = _Texts(trained, data)
     eos_id = trained.tokenizer.eos_id
 
@@ -39,7 +48,7 @@ def put_around(
 
     around = FitContext(
         score=score,
-        load_model=lambda path: _load_alike(trained, path),
+        load_model=lambda path: _check_alike(trained, open_run(path), path),
         training_ids=lambda: texts.ids("train"),
         token_id=lambda token: _id_of(trained, token),
         eos_id=eos_id,
@@ -84,8 +93,7 @@ def _id_of(trained: TrainedModel, token: str) -> int:
     return trained.tokenizer.tokens.index(token)
 
 
-def _load_alike(trained: TrainedModel, path: str) -> LanguageModel:
-    other = load(path, TrainedModel)
+def _check_alike(trained: TrainedModel, other: TrainedModel, path: str) -> LanguageModel:
     if other.tokenizer.tokens != trained.tokenizer.tokens:
         raise InputError(f"{path}: the vocabularies differ, so the two runs cannot be mixed")
     return other.model

@@ -32,6 +32,7 @@ from elman.evaluation.pair_accuracy import (
     mean_interval,
 )
 from elman.evaluation.pairs import DIFFERENCE, SENTENCE, JudgedPair, judge_pairs
+from elman.evaluation.prefix_tree import KnownScores
 from elman.evaluation.proportions import PairedTest, compare_right
 from elman.evaluation.suites import JudgedItem, judge_suite
 from elman.notebooks import Table, Tabular, records_table
@@ -238,19 +239,21 @@ def judge(
     scored: str = SENTENCE,
     exclude_unknown: str = DIFFERING,
     per_token: bool = False,
+    known: KnownScores | None = None,
     progress: Progress = silent,
 ) -> PairScores:
     """Judge all pairs and suites with one model.
 
     `scored`: the part of a pair to compare, one of `evaluation.pairs.SCORED`; `exclude_unknown`:
-    the items to leave out, one of `evaluation.judgements.EXCLUSIONS`.
+    the items to leave out, one of `evaluation.judgements.EXCLUSIONS`; `known`: scores of other
+    models, in case they are parts of this one.
     """
     prepared = _prepared(materials.contents, model.tokenizer, critical=scored == DIFFERENCE)
     options: dict[str, Any] = {"exclude_unknown": exclude_unknown, "progress": progress}
     network, tokenizer = model.model, model.tokenizer
     # All pairs at once: shared beginnings are scored only once.
     pairs = [pair for one in prepared if not isinstance(one, Suite) for pair in one]
-    options_of_pairs = {"scored": scored, "per_token": per_token, **options}
+    options_of_pairs = {"scored": scored, "per_token": per_token, "known": known, **options}
     judged_pairs = iter(judge_pairs(network, tokenizer, pairs, **options_of_pairs))
     items: list[JudgedPair | JudgedItem] = []
     for one in prepared:

@@ -194,7 +194,7 @@ def score_stimuli(
         if name in found:
             found[name] = found[name] / math.log(wanted.base)
     if stimuli.per_word:
-        rows = np.array([row for sentence in stimuli.sentences for row in sentence])
+        rows = np.array([row for sentence in stimuli.sentences for row in sentence], dtype=np.int64)
         columns = {name: _by_row(values, rows) for name, values in found.items()}
         columns |= _spillover(columns["surprisal"], stimuli, wanted.spillover)
     else:
