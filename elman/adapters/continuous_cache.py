@@ -75,9 +75,9 @@ class ContinuousCache(Wrapper):
         self.theta = theta
         self.weight = weight
         self.horizon = None
-        self.both: np.ndarray | None = None  # if λ was fitted: see `parts`
+        self.both: np.ndarray | None = None  # if λ was fitted: see `fitted_scores`
 
-    def parts(self) -> np.ndarray | None:
+    def fitted_scores(self) -> np.ndarray | None:
         """Log probabilities of the validation text under model and cache, if λ was fitted."""
         return self.both
 

@@ -146,7 +146,7 @@ def mix(
 class Blend(Protocol):
     """A model that is itself a mixture of two, whose weight was fitted."""
 
-    def parts(self) -> np.ndarray | None:
+    def fitted_scores(self) -> np.ndarray | None:
         """Log probabilities of the validation text under both, (2, N); None: not fitted."""
 
     def reweighted(self, weight: float) -> LanguageModel:
@@ -155,7 +155,7 @@ class Blend(Protocol):
 
 def _fit_together(models: Sequence[LanguageModel], around: FitContext) -> Mixture:
     """Fit the weights of models, and of what they consist of."""
-    inside = [_parts(model, around) for model in models]
+    inside = [_scores_of(model, around) for model in models]
     found = fit_weights(np.concatenate(inside))
     weights: list[float] = []
     fitted: list[LanguageModel] = []
@@ -172,10 +172,10 @@ def _fit_together(models: Sequence[LanguageModel], around: FitContext) -> Mixtur
     return Mixture(fitted, weights, fitted=True)
 
 
-def _parts(model: LanguageModel, around: FitContext) -> np.ndarray:
+def _scores_of(model: LanguageModel, around: FitContext) -> np.ndarray:
     """Log probabilities of the validation text, (1, N), or (2, N) of a blend."""
-    parts = model.parts() if isinstance(model, Blend) else None
-    return around.score_validation(model)[None] if parts is None else parts
+    scores = model.fitted_scores() if isinstance(model, Blend) else None
+    return around.score_validation(model)[None] if scores is None else scores
 
 
 def log(weight: float) -> float:

@@ -110,7 +110,7 @@ def test_all_weights_are_fitted_together(network: RecurrentModel) -> None:
     assert isinstance(cache, ContinuousCache)
     alone = adapt(network, ["continuous-cache:theta=0.4"], around)
     assert cache.weight != pytest.approx(alone.weight, rel=0.01)
-    best = np.concatenate([alone.parts(), around.score_validation(other)[None]])
+    best = np.concatenate([alone.fitted_scores(), around.score_validation(other)[None]])
     weights = fit_weights(best)
     found = [(1 - cache.weight) * fitted.weights[0], cache.weight * fitted.weights[0]]
     assert [*found, fitted.weights[1]] == pytest.approx(weights.tolist(), abs=1e-6)
