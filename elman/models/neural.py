@@ -19,8 +19,10 @@ from elman.layers.outputs.output import Evidence
 from elman.models.contract import LanguageModel
 from elman.models.network import Network, NeuralConfig, rows
 from elman.models.weights import NotFinite, check_counts, is_packed, prepare_steps
-from elman.state import State, replace_rows
+from elman.state import State, replace_rows, select
 from elman.text.tokenizer import count_ids
+
+_TRIED = (1, 2, 3, 5, 8, 16, 33, 64)  # batch sizes
 
 
 class NeuralModel(Network, LanguageModel):
@@ -58,7 +60,22 @@ class NeuralModel(Network, LanguageModel):
         if self._way is None and self.steps_alike:
             self._way = "alike"
             self.prepare_steps(1)
+            if not self._rows_agree():
+                self._way = None
+                self.prepare_steps(1)
         return self._way == "alike"
+
+    def _rows_agree(self) -> bool:
+        """Whether rows have the same bits in batches of several sizes, tried on this processor."""
+        ids = torch.arange(_TRIED[-1])[:, None] % self.vocabulary_size
+        with torch.inference_mode():
+            state = self.read(ids, self.start(len(ids)))
+            expected = self.scores(self.read(ids, state))
+            for rows in map(torch.arange, _TRIED):
+                some = self.read(ids[rows], select(state, rows))
+                if not torch.equal(self.scores(some), expected[rows]):
+                    return False
+        return True
 
     @property
     def steps_alike(self) -> bool:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from elman.cells import stepping
 from elman.models.recurrent import RecurrentConfig, RecurrentModel
 from elman.models.single_steps import SingleSteps
 from elman.state import State, select, tensors
@@ -86,6 +87,21 @@ def test_alike_means_the_same_bits_in_every_batch(hidden_size: int) -> None:
             assert torch.equal(model.scores(some), scores[:rows])
             last = select(all_rows, torch.arange(200 - rows, 200))
             assert torch.equal(model.scores(last), scores[200 - rows :])
+
+
+def test_a_kernel_that_depends_on_the_number_of_rows_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    packed = stepping._linear_packed
+
+    def uneven(weight: torch.Tensor, bias: torch.Tensor | None) -> stepping.Linear:
+        product = packed(weight, bias)
+        return lambda values: product(values) * (1 + 1e-6 * (len(values) == 5))
+
+    if not model_of().step_alike():
+        pytest.skip("oneDNN is missing")
+    monkeypatch.setattr(stepping, "_linear_packed", uneven)
+    assert not model_of().step_alike()
 
 
 def test_only_plain_lstms_step_alike() -> None:
