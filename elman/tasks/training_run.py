@@ -31,6 +31,7 @@ from elman.training.snapshot import Snapshot
 from elman.training.trainer import Trainer
 
 _ALL = 10**9  # no limit to the examples of validation, or to the epochs
+_JUDGEMENTS = ("calibration", "trivial")  # facts about the best weights, made at the end
 _DRAWING_SECONDS = 60.0  # between pictures of the curves
 
 
@@ -58,8 +59,8 @@ class TrainingRun:
         self.calibrate: Callable[[Any], dict[str, Any]] = lambda model: {}  # after the last step
         self.trivial: Callable[[], Trivial | None] = lambda: None  # to compare with
         self.facts["model"] = trainer.model.facts()
-        for name in ("calibration", "trivial"):  # of the weights before a run was continued
-            self.facts.pop(name, None)
+        # What the facts in the folder say of the weights before a run was continued.
+        self._judged = {name: facts.pop(name) for name in _JUDGEMENTS if name in facts}
         keep_plugins(self.facts, config)
         self._lock: Lock | None = None  # of the folder
         self._claim: Claim | None = None  # of a run that is not in its place yet
@@ -148,10 +149,10 @@ class TrainingRun:
             "calibration": self.calibrate(model),
             "trivial": {} if trivial is None else comparison(trivial, self.facts["validation"]),
         }
-        if new := {name: value for name, value in found.items() if value}:
-            self.facts |= new
-            if self._folder is not None:
-                update_run(self._folder, {"facts.json": self.facts}, self._lock)
+        new = {name: value for name, value in found.items() if value}
+        self.facts |= new
+        if self._folder is not None and new != self._judged:
+            update_run(self._folder, {"facts.json": self.facts}, self._lock)
 
     def _train(self, records: int) -> None:
         if self._folder is not None:
@@ -246,6 +247,7 @@ class TrainingRun:
     def _changed(self, snapshot: Snapshot) -> dict[str, Any]:
         """The files that a checkpoint writes; the best weights only if they have improved."""
         self._update_facts()
+        self._judged = {}  # the new facts in the folder are without
         records = 0 if self._history is None else len(self._history.records)
         changed = {"facts.json": self.facts, **checkpoint(snapshot, self.processes, records)}
         changed |= self._unsaved

@@ -95,7 +95,20 @@ def test_an_old_run_says_what_it_said(
     if answer["command"][0] == "surprisal":  # since 0.2.0, the sum over tokens has its own column
         for word in found["words"]:
             word["surprisal"] = word.pop("surprisal_uncorrected")
-    check(answer["data"], found)
+    if "quantised" in answer["command"]:
+        check_eight_bits(answer, found)
+    else:
+        check(answer["data"], found)
+
+
+def check_eight_bits(answer: dict[str, Any], found: Any) -> None:
+    """Products with eight-bit weights rounded values to bfloat16 in 0.1.0, and no longer do: so
+    numbers agree to three digits, and another word may be drawn.
+    """
+    if answer["command"][0] == "generate":
+        assert len(values(found)["text"]) == len(values(answer["data"])["text"])
+    else:
+        check(answer["data"], found, tolerance=1e-3)
 
 
 @pytest.mark.parametrize("name", STOPPED)

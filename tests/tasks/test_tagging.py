@@ -168,10 +168,12 @@ def test_a_tag_only_in_validation_is_noted_once(tmp_path: Path) -> None:
     with pytest.warns(DataWarning, match="3 words with tags that training never saw"):
         trained = train_tagger(data, None, "training.epochs=0.1")
     note = "validation: 3 words with tags that training never saw (B-ORG, B-NEW): always wrong"
-    assert trained.facts["data"]["notes"] == [note]
+    few = "only 2 sentences to validate on"
+    assert trained.facts["data"]["notes"][0] == note
+    assert [other.startswith(few) for other in trained.facts["data"]["notes"][1:]] == [True]
     with pytest.warns(DataWarning, match="3 words with tags that training never saw"):
         converted = train_tagger(data, None, "training.epochs=0.1", "text.scheme=bioes")
-    assert converted.facts["data"]["notes"] == [note.replace("B-", "S-")]
+    assert converted.facts["data"]["notes"][0] == note.replace("B-", "S-")
 
 
 # Files --------------------------------------------------------------------------------------------

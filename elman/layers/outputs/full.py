@@ -36,8 +36,6 @@ class FullSoftmax(SoftmaxOutput):
             raise InputError(f"smoothing={smoothing}: must be from 0 to below 1")
         self.smoothing = smoothing
 
-    score_and_mass = SoftmaxOutput.score_and_mass_in_blocks
-
     def learn(
         self, hidden: torch.Tensor, targets: torch.Tensor, matrix: torch.Tensor
     ) -> torch.Tensor:
@@ -70,8 +68,6 @@ class AugmentedSoftmax(SoftmaxOutput):
         at_least(gamma, 0, "gamma")
         at_least(temperature, 1e-6, "temperature")
         self.gamma, self.temperature = gamma, temperature
-
-    score_and_mass = SoftmaxOutput.score_and_mass_in_blocks
 
     def learn(
         self, hidden: torch.Tensor, targets: torch.Tensor, matrix: torch.Tensor

@@ -17,7 +17,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from elman.errors import InputError
-from elman.layers.outputs.output import Evidence, Output, Table
+from elman.layers.outputs.output import Evidence, Table
 from elman.layers.outputs.sampled import SampledSoftmax
 from elman.layers.softmax import chunks
 from elman.state import State
@@ -50,8 +50,6 @@ class JointMaxent(SampledSoftmax):
             )
         self.order = order
         self.features = nn.Parameter(torch.zeros(features))
-
-    score_and_mass = Output.score_and_mass
 
     def begin(self, batch_size: int) -> State:
         return torch.full((batch_size, self.order - 1), -1, device=self.bias.device)

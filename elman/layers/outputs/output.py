@@ -200,10 +200,11 @@ class SoftmaxOutput(Output):
         hidden, matrix = evidence[0], self.matrix(table)
         return softmax_scores(hidden, matrix, self.bias, targets, least=self.least)
 
-    def score_and_mass_in_blocks(
+    def score_and_mass(
         self, evidence: Evidence, targets: torch.Tensor, members: torch.Tensor, table: Table
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """The fast `score_and_mass` of outputs that are a plain softmax in evaluation."""
+        if not self._is_one_product:
+            return super().score_and_mass(evidence, targets, members, table)
         matrix = self.matrix(table)
         return softmax_scores_and_masses(evidence[0], matrix, self.bias, targets, members)
 

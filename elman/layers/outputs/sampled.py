@@ -51,8 +51,6 @@ class SampledSoftmax(SoftmaxOutput):
         self.ranked: torch.Tensor
         self.frequency: torch.Tensor
 
-    score_and_mass = SoftmaxOutput.score_and_mass_in_blocks
-
     def follow(self, progress: float) -> bool:
         before = self._all
         small = self.samples >= self.vocabulary_size
@@ -130,8 +128,6 @@ class NoiseOutput(SoftmaxOutput):
         noise = (frequent / frequent.sum()).float()
         self.register_buffer("noise", noise, persistent=False)
         self.noise: torch.Tensor
-
-    score_and_mass = SoftmaxOutput.score_and_mass_in_blocks
 
     @abstractmethod
     def contrast(self, true: torch.Tensor, noise: torch.Tensor, same: torch.Tensor) -> torch.Tensor:
