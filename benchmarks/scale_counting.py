@@ -207,7 +207,7 @@ def arrays_of(path: Path) -> tuple[np.ndarray, np.ndarray]:
                 numbers.append(float(fields[0]))
                 numbers.append(float(fields[2]) if len(fields) > 2 else 0.0)
     found, values = np.array(keys), np.array(numbers).reshape(-1, 2)
-    order = np.argsort(found, kind="stable")
+    order = np.lexsort((values[:, 0], found))  # two n-grams may have the same hash
     return found[order], values[order]
 
 
