@@ -43,7 +43,7 @@ _LOG_PROBS = """text => {
     out += String.fromCharCode(...bytes.subarray(i, i + 8192));
   return btoa(out);
 }"""
-# Each key as a person presses it: surprisal, and suggestions of whole words, are drawn at once.
+# The time of one key press, until surprisal and suggestions of whole words are drawn.
 _KEYS = """() => {
   const box = document.getElementById("text"), times = [];
   for (const key of "the company said it would sell its shares ") {

@@ -144,7 +144,8 @@ class Cell(ABC):
 def check_products(cell: Cell) -> None:
     """Raise if a product has too few rows, unless it says that this is meant.
 
-    Nothing else would notice: gates without W run, and PyTorch repeats a single row for all units.
+    Without this check, such a cell would run and give wrong results: a gate without W ignores its
+    input, and PyTorch broadcasts a single row to all units.
     """
     sizes = {cell.hidden_size, cell.input_size, *cell.state_sizes}
     for name, product in cell.products.items():
