@@ -13,14 +13,20 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from elman.errors import InputError
-from elman.experiments.reproduce.data import open_data
+from elman.errors import InputError, choose
 from elman.experiments.reproduce.experiments import measure_experiment
-from elman.experiments.reproduce.registry import PublishedRow, PublishedTable, fill_in
+from elman.experiments.reproduce.registry import (
+    PERPLEXITIES,
+    PublishedRow,
+    PublishedTable,
+    fill_in,
+)
 from elman.experiments.reproduce.results import Kept, Result, update_kept
 from elman.experiments.reproduce.status import obstacle, verdict_on
 from elman.experiments.reproduce.trainings import Training, ensure, hash_run, trainings_of
 from elman.experiments.reproduce.workshop import Workshop
+from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.trained import Trained
 from elman.version import __version__
 
 
@@ -92,13 +98,12 @@ def measure_row(
 def _measure_recipe(
     workshop: Workshop, table: PublishedTable, row: PublishedRow, data: str, number: int
 ) -> Result:
-    corpus = open_data(data)
     trained, paths = None, {}
     needed = trainings_of(workshop.tables, table, row, number)
     for reference in reversed(needed):  # its own model last; one model in memory at a time
         trained = ensure(
             needed[reference],
-            corpus,
+            data,
             workshop.runs,
             machine=workshop.machine,
             progress=workshop.progress,
@@ -107,27 +112,19 @@ def _measure_recipe(
     assert trained is not None, "every row has its own training"
     workshop.set_threads()
     started = time.perf_counter()
-    adapters = [fill_in(adapter, paths) for adapter in row.adapters]
-    adapted = trained.with_adapters(adapters, data, progress=_tokens(workshop, "fitting"))
-    measurement = adapted.evaluate(
-        data, split=row.split, progress=_tokens(workshop, f"scoring the {row.split} text")
-    )
+    measure = _perplexity if table.metric in PERPLEXITIES else _score
+    found = measure(workshop, table, row, trained, data, paths)
     facts, seed = trained.facts, trained.config.seed
-    validation = None if row.adapters else facts["validation"]
-    measured = _as_metric(table, measurement.perplexity)
+    corpus = needed[""].open(data)
     return Result(
-        measured=measured,
-        figures={str(seed): measured},
-        valid=_as_metric(table, validation["perplexity"]) if validation else None,
+        **found,
+        figures={str(seed): found["measured"]},
         recipe=row.recipe,
         settings=row.settings,
         adapters=row.adapters,
         starts_from=row.starts_from,
         seed=seed,
-        model=adapted.model.describe() if row.adapters else {},
         parameters=facts["model"].get("parameters"),
-        protocol=str(measurement.protocol),
-        tokens=measurement.tokens,
         data={split: document.sha256() for split, document in corpus.documents.items()},
         runs=_hashes(workshop, {str(seed): needed[""]}),
         training_seconds=facts["seconds"],
@@ -137,13 +134,59 @@ def _measure_recipe(
     )
 
 
+def _perplexity(
+    workshop: Workshop,
+    table: PublishedTable,
+    row: PublishedRow,
+    trained: Trained,
+    data: str,
+    paths: dict[str, str],
+) -> dict[str, Any]:
+    """Score a language model with its adapters, fitted first."""
+    if not isinstance(trained, TrainedModel):
+        raise InputError(f"{table.name}: {table.metric} is a metric of language models")
+    adapters = [fill_in(adapter, paths) for adapter in row.adapters]
+    adapted = trained.with_adapters(adapters, data, progress=_tokens(workshop, "fitting"))
+    measurement = adapted.evaluate(
+        data, split=row.split, progress=_tokens(workshop, f"scoring the {row.split} text")
+    )
+    validation = None if row.adapters else trained.facts["validation"]
+    return {
+        "measured": _as_metric(table, measurement.perplexity),
+        "valid": _as_metric(table, validation["perplexity"]) if validation else None,
+        "model": adapted.model.describe() if row.adapters else {},
+        "protocol": str(measurement.protocol),
+        "tokens": measurement.tokens,
+    }
+
+
+def _score(
+    workshop: Workshop,
+    table: PublishedTable,
+    row: PublishedRow,
+    trained: Trained,
+    data: str,
+    paths: dict[str, str],
+) -> dict[str, Any]:
+    """Measure a model of another task by the metric of the table."""
+    if row.adapters:
+        raise InputError(f"{table.name} {row.name}: adapters are for language models")
+    workshop.progress(f"measuring the {row.split} split")
+    measures = trained.evaluate(data, split=row.split)
+    figures = dict(measures.rows())
+    return {
+        "measured": float(choose(figures, table.metric, f"measure of {trained.name}")),
+        "protocol": " · ".join(measures.footnotes()),
+    }
+
+
 def _measure_experiment(
     workshop: Workshop, table: PublishedTable, row: PublishedRow, data: str, number: int
 ) -> Result:
     needed = trainings_of(workshop.tables, table, row)
     for training in needed.values():
         workshop.progress(f"training {training.name}")
-        ensure(training, None, workshop.runs, machine=workshop.machine, progress=workshop.progress)
+        ensure(training, "", workshop.runs, machine=workshop.machine, progress=workshop.progress)
     workshop.set_threads()
     outcome = measure_experiment(row, workshop.runs)
     figures = list(outcome.figures.values())
