@@ -245,7 +245,7 @@ def test_other_tasks_are_measured_by_the_metric_of_the_table(workshop, metric) -
 
 
 def test_a_metric_that_the_task_lacks_is_refused(workshop) -> None:
-    for metric, culprit in {"F1": "unknown measure", "perplexity": "of language models"}.items():
+    for metric, culprit in {"F1": "unknown measure", "perplexity": "not a language model"}.items():
         table = rewriting_table(metric)
         with pytest.raises(InputError, match=culprit):
             reproduce_row(workshop, table, table.rows[0], table.data)

@@ -26,7 +26,7 @@ from elman.recipes import RunConfig, load_recipe, saved_config
 from elman.runs.claim import MANIFEST
 from elman.runs.folder import read_run
 from elman.tasks.saved_runs import task_of
-from elman.tasks.task import load, resume, train
+from elman.tasks.task import Kind, load, resume, train
 from elman.tasks.trained import Trained
 from elman.text.corpora import SPLITS, Corpus
 from elman.training.machine import Machine
@@ -155,7 +155,8 @@ def ensure(
     *,
     machine: Machine,
     progress: Callable[[str], None],
-) -> Trained:
+    kind: type[Kind] = Trained,  # type: ignore[assignment]
+) -> Kind:
     """The trained model: loaded if its run is finished, otherwise trained to the end."""
     path, text = runs / training.name, training.open(data)
     if not path.exists():
@@ -168,14 +169,15 @@ def ensure(
             start_from=runs / training.starts_from if training.starts_from else None,
             machine=machine,
             progress=progress,
+            kind=kind,
         )
     contents = read_run(path, ["config.json", "facts.json"])
     _refuse_others(path, training, contents["config.json"])
     if not task_of(training.config().kind).is_same_text(text, contents["facts.json"]):
         raise InputError(f"{path}: was trained on another text than {text.name}; move it away")
     if _finished(contents["facts.json"]):
-        return load(path)
-    return resume(path, data=text.name, machine=machine, progress=progress)
+        return load(path, kind)
+    return resume(path, kind, data=text.name, machine=machine, progress=progress)
 
 
 def _finished(facts: dict[str, Any]) -> bool:
