@@ -23,11 +23,19 @@ def chosen(examples, size):
 
 
 def sst2(data):
+    return sentiment(data, "binary")
+
+
+def sst5(data):
+    return sentiment(data, "fine")
+
+
+def sentiment(data, classes):
     splits = {"train": "train", "valid": "dev", "test": "test"}
     return {
         split: [
             "\t".join(line.split(" ", 1)[::-1])
-            for line in read(data / "sst" / f"stsa.binary.{name}").splitlines()
+            for line in read(data / "sst" / f"stsa.{classes}.{name}").splitlines()
         ]
         for split, name in splits.items()
     }
