@@ -1,5 +1,6 @@
 """`elman counts`: count the n-grams of a text, to train on later or together with others."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -69,4 +70,4 @@ def counts(
         f"vocabulary {len(counted.tokenizer):,}, order {counted.order}, in {shards} "
         f"shard{'s' if shards > 1 else ''}: {out}"
     )
-    print(f"next: elman train ngram --counts {out} --out RUN")
+    print(f"next: elman train ngram --counts {shlex.quote(out)} --out RUN")

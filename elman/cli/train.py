@@ -1,5 +1,6 @@
 """`elman train`: train a model and save it as a run folder, or resume a run."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -159,7 +160,7 @@ def _print(run: str, trained: Trained, json: bool, resume_command: str) -> None:
     if warning := useless_line(facts):
         print(f"warning: {warning}")
     print(f"trained in {facts['seconds']:.1f} s, saved in {run}")
-    print(f"next: {trained.next_command(run)}")
+    print(f"next: {trained.next_command(shlex.quote(run))}")
 
 
 def _twice(budget: dict[str, Any]) -> str:

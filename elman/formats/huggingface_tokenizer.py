@@ -25,6 +25,7 @@ from tokenizers import Tokenizer as Library
 
 from elman.errors import InputError
 from elman.text.characters import Bytes, Characters
+from elman.text.letters import SCRIPTS_WITHOUT_SPACES
 from elman.text.normalising import Normaliser
 from elman.text.raw_words import RawWords
 from elman.text.subwords import BytePairs, Unigram
@@ -37,10 +38,8 @@ BOUNDARY = "<|endoftext|>"  # begins and pads a text; its id follows the vocabul
 _MARK = "▁"  # before every piece of raw words; not in the alphabet of bytes
 _KEPT = "\ue130"  # stands for İ, from the private use area
 _WORD = "\ue131"  # before every word, from the private use area
-_RAW_PIECES = (
-    r" ?[\p{L}\p{M}\p{Nl}\p{No}]+(?:['’][\p{L}\p{M}\p{Nl}\p{No}]+)*"
-    r"| ?\p{Nd}+| ?(?:[^\p{L}\p{M}\p{N}\p{Pc}\s]|\p{Pc})|\s+(?= \S)|\s+"
-)
+_LETTER = r"[\p{L}\p{Nl}\p{No}]"
+_MARKS = r"[\p{M}\x{200c}\x{200d}]"
 
 
 def to_library(tokenizer: Tokenizer) -> Library:
@@ -117,6 +116,21 @@ def _(tokenizer: Words) -> Library:
     return library
 
 
+def _raw_pieces(tokenizer: RawWords) -> str:
+    """The pattern of `text/raw_words.py` in the dialect of the library."""
+    letters, ideograph, marks = rf"{_LETTER}+", "", ""
+    if tokenizer.scripts:
+        spaced = rf"(?:(?![{SCRIPTS_WITHOUT_SPACES}]){_LETTER})"
+        letters = rf"{spaced}+(?:{_MARKS}+{spaced}*)*"
+        ideograph = rf"| ?[{SCRIPTS_WITHOUT_SPACES}]{_MARKS}*"
+        marks = rf"{_MARKS}*"
+    elided = rf" ?(?!(?i:aujourd)['’](?i:hui)){_LETTER}+['’](?={_LETTER})|"
+    return (
+        rf"{elided if tokenizer.elisions else ''} ?{letters}(?:['’]{letters})*"
+        rf"| ?\p{{Nd}}+{ideograph}| ?(?:[^\p{{L}}\p{{N}}\p{{Pc}}\s]|\p{{Pc}}){marks}|\s+(?= \S)|\s+"
+    )
+
+
 @_convert.register
 def _(tokenizer: RawWords) -> Library:
     alphabet = byte_alphabet()
@@ -128,7 +142,7 @@ def _(tokenizer: RawWords) -> Library:
     library.normalizer = normalizers.Prepend(" ")
     library.pre_tokenizer = pre_tokenizers.Sequence(
         [
-            pre_tokenizers.Split(Regex(_RAW_PIECES), "isolated"),
+            pre_tokenizers.Split(Regex(_raw_pieces(tokenizer)), "isolated"),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
             pre_tokenizers.Metaspace(_MARK, prepend_scheme="always", split=False),
         ]

@@ -20,7 +20,7 @@ import torch
 
 from elman.errors import InputError
 from elman.formats import Exported
-from elman.formats.arpa_writer import write_arpa
+from elman.formats.arpa_writer import check_exportable, write_arpa
 from elman.models.contract import LanguageModel
 from elman.state import State
 from elman.text.tokenizer import EOS, UNKNOWN, Tokenizer
@@ -128,6 +128,7 @@ def write(run: Any, path: Path) -> Exported:
         "unk_score_offset": UNKNOWN_OFFSET,
         "score_boundary": True,
     }
+    check_exportable(run.model.tables, run.tokenizer.tokens)
     path.mkdir(exist_ok=True)
     write_arpa(path / "model.arpa", run.model.tables, run.tokenizer.tokens)
     (path / "unigrams.txt").write_text("".join(f"{word}\n" for word in words), encoding="utf-8")

@@ -158,6 +158,10 @@ def _invalid(error: RequestValidationError) -> Refused:
     if first["type"] == "json_invalid":
         return Refused(400, "the body is not valid JSON")
     where = ".".join(place) or "the body"
+    if not place and first["type"] in ("model_attributes_type", "dict_type", "dataclass_type"):
+        return Refused(
+            400, "the body is not a JSON object; send one, with Content-Type: application/json"
+        )
     if first["type"] == "extra_forbidden":
         return Refused(400, f"{where}: no such field", param=where)
     return Refused(400, f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}", param=where)

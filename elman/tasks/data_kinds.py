@@ -234,9 +234,11 @@ def _kind_of(document: Document, columns: dict[str, str]) -> tuple[str, list[str
         return MINIMAL, ["minimal pairs are for elman minimal-pairs, not for training"]
     if shape != "JSON" and (kind := _kind_of_table(document)):
         return kind, []
+    names = _first_rows(document).names if shape == "JSON lines" else []
+    known = f" (it has {', '.join(names[:12])}{' …' if len(names) > 12 else ''})" if names else ""
     return UNCLEAR, [
         f"this looks like {shape}, but it is not clear what it contains, so its lines were counted "
-        "as they are; name the columns of a table: --columns text=…,label=…"
+        f"as they are; name the columns of a table{known}: --columns text=…,label=…"
     ]
 
 

@@ -7,7 +7,6 @@ already separated, words and marks of raw text, or characters if no spaces separ
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -20,9 +19,9 @@ import numpy as np
 from elman.tasks.data_examples import Examples
 from elman.tasks.data_kinds import TEXT, UNCLEAR, UNITS, Dataset, read_data
 from elman.text import guess_tokenizer
+from elman.text.splitting import split_raw
 
 Split = Callable[[str], list[str]]
-_RAW = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d+|[^\w\s]|_")
 _SAMPLE = 1_000_000  # characters that decide what a token is
 _AT_ONCE = 5_000  # texts counted together
 _BETWEEN = "\0"  # between texts that are split together; text files never contain it
@@ -214,7 +213,7 @@ def survey_data(data: str, columns: dict[str, str] | None = None) -> DataOvervie
     """Describe the data of a path or a built-in corpus, without looking for problems."""
     dataset = read_data(str(data), columns)
     tokenizer = guess_tokenizer(_sample(dataset))
-    ways: dict[str, Split] = {"words": str.split, "raw-words": _RAW.findall, "bpe": _characters}
+    ways: dict[str, Split] = {"words": str.split, "raw-words": split_raw, "bpe": _characters}
     splits: dict[str, SplitOverview] = {}
     seen: dict[int, str] = {}  # examples of the training split, as hashes, with their labels
     fewest = _FEWEST_WORDS if dataset.kind in (TEXT, UNCLEAR) else 1

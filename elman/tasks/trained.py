@@ -7,6 +7,7 @@ additional methods (`TrainedModel`, `TrainedTagger`, `TrainedTranslator` …).
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
@@ -182,5 +183,5 @@ class Trained(Tabular):
         return export_run(self, path, to, overwrite=overwrite)
 
     def next_command(self, run: str) -> str:
-        """A command to try next with the run."""
-        return f"elman evaluate {run} --data {self.facts['data']['name']}"
+        """A command to try next with the run, whose path is quoted for a shell."""
+        return f"elman evaluate {run} --data {shlex.quote(self.facts['data']['name'])}"

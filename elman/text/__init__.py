@@ -5,12 +5,14 @@ Takes files, gives `Document`s; takes text, gives ids (numpy, int64). Called by 
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from elman.errors import InputError
 from elman.registry import Registry
+from elman.text.letters import CLAUSE_MARKS, COMBINING, lacks_spaces
 from elman.text.normalising import normaliser_from_data
 from elman.text.tokenizer import TextConfig, Tokenizer, no_surrogates
 
@@ -37,8 +39,12 @@ PRETRAINED_TOKENIZERS = Registry(
 # In tokenized English only abbreviations end in a mark: 3 % of the words of the Penn Treebank. In
 # raw English the last word of every clause does too: about 15 %.
 _MOST_ATTACHED_MARKS = 0.06
-_ATTACHED_MARK = re.compile(r"\w[.,;:!?\"')\]]+$")
-_LONGEST_MEAN_WORD = 15  # characters; German and Finnish stay below nine
+_ATTACHED_MARK = re.compile(rf"[\w{COMBINING}][{CLAUSE_MARKS}\"')\]]+$")
+# Texts with few full stops, such as messages, have fewer. But no tokenizer leaves commas attached.
+_MOST_ATTACHED_COMMAS = 0.01
+_COMMA = re.compile(rf"[{CLAUSE_MARKS[1:]}]")
+_ATTACHED_COMMA = re.compile(rf"[\w{COMBINING}][{CLAUSE_MARKS[1:]}]$")
+_LONGEST_MEAN_WORD = 15  # characters; German and Finnish have fewer than nine
 
 
 def train_tokenizer(text: str, config: TextConfig) -> tuple[Tokenizer, np.ndarray]:
@@ -59,10 +65,23 @@ def choose_tokenizer(name: str) -> type[Tokenizer]:
 def guess_tokenizer(text: str) -> str:
     """`words` if punctuation is separated, `bpe` for scripts without spaces, else `raw-words`."""
     words = Counter(text[:1_000_000].split())
-    if sum(len(word) * count for word, count in words.items()) > _LONGEST_MEAN_WORD * words.total():
-        return "bpe"  # a script without spaces between words
-    attached = sum(count for word, count in words.items() if _ATTACHED_MARK.search(word))
-    return "words" if attached <= _MOST_ATTACHED_MARKS * words.total() else "raw-words"
+    if lacks_spaces(words) or _mean_length(words) > _LONGEST_MEAN_WORD:
+        return "bpe"
+    total = words.total()
+    attached = _count(words, _ATTACHED_MARK.search)
+    commas, alone = _count(words, _ATTACHED_COMMA.search), _count(words, _COMMA.fullmatch)
+    is_raw = attached > _MOST_ATTACHED_MARKS * total or (
+        commas > _MOST_ATTACHED_COMMAS * total and commas > alone
+    )
+    return "raw-words" if is_raw else "words"
+
+
+def _count(words: Counter[str], matches: Callable[[str], object]) -> int:
+    return sum(count for word, count in words.items() if matches(word))
+
+
+def _mean_length(words: Counter[str]) -> float:
+    return sum(len(word) * count for word, count in words.items()) / max(words.total(), 1)
 
 
 def tokenizer_to_data(tokenizer: Tokenizer) -> dict[str, Any]:

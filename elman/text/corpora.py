@@ -148,13 +148,26 @@ def files_of_set(path: Path) -> list[Path]:
     ]
 
 
+def no_files(folder: str) -> InputError:
+    """The error for a folder without files."""
+    inner = sorted(one.name for one in Path(folder).iterdir()) if os.path.isdir(folder) else []
+    if not inner:
+        return InputError(f"{folder}: is empty; give a folder with text files")
+    names = ", ".join(inner[:5]) + (" …" if len(inner) > 5 else "")
+    return InputError(
+        f"{folder}: has no files, only folders ({names}), and none of them is named train, valid "
+        "or test; give one of these folders, or for labelled texts a table with a column for the "
+        "text and one for the label"
+    )
+
+
 def _open_files(name: str, some: list[Path]) -> Corpus:
     found = {split: [path for path in some if names_split(path, split)] for split in SPLITS}
     if not found["train"] and not found["test"] and not found["valid"]:
         if len(some) == 1:
             return split_document(open_document(some[0]))
         if not some:
-            raise InputError(f"{name}: is empty; give a folder with text files")
+            raise no_files(name)
         raise InputError(
             f"{name}: no file is named train, valid or test; name the files so "
             "(ptb.train.txt, train.txt, …) or give one text file"

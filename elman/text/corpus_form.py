@@ -21,12 +21,15 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from elman.text.letters import CLAUSE_MARKS, COMBINING, is_letter
 from elman.text.tokenizer import UNKNOWN
 
 _APOSTROPHES = "'’"
 _MOST_ATTACHED = 0.03  # share of words with a mark: 2 % in the Penn Treebank, 20 % in raw text
 _FEW = 3  # words with a mark that a small corpus may have: abbreviations
-_SENTENCE_MARKS = (*'.,;:!?"()', "``", "''")
+_SENTENCE_MARKS = (*CLAUSE_MARKS, *'"()', "``", "''")
+_INNER_MARK = rf"(?<=[\w{COMBINING}])[^\w\s{COMBINING}](?=\w)"
+_CUTS = re.compile(rf"{_INNER_MARK}|(?<=\w\.)[-/](?=\w)")
 _NUMBER = re.compile(r"\d[\d.,/:-]*")
 _CHUNK = re.compile(rf"{UNKNOWN}|(?:(?!{UNKNOWN})\S)+")
 _REMEMBERED = 1 << 18  # chunks of text whose tokens are cached
@@ -83,7 +86,7 @@ class CorpusForm:
         """For each mark, how often it is between letters, from word ranks by Zipf's law."""
         weights: dict[str, float] = {}
         for word, rank in self._ranks.items():
-            for mark in {*re.findall(r"(?<=\w)[^\w\s](?=\w)", word)}:
+            for mark in {*re.findall(_INNER_MARK, word)}:
                 weights[mark] = weights.get(mark, 0.0) + 1 / (rank + 3)
         return weights
 
@@ -159,7 +162,7 @@ class CorpusForm:
         for chunk in chunks:
             if chunk in _SENTENCE_MARKS:
                 alone = True
-            elif (not chunk[-1].isalnum() or not chunk[0].isalnum()) and not self.knows(chunk):
+            elif not (is_letter(chunk[-1]) and is_letter(chunk[0])) and not self.knows(chunk):
                 return False
         return alone
 
@@ -199,14 +202,14 @@ class CorpusForm:
         """
         if not self.knows(chunk):
             return _is_mark(chunk) and len({*chunk}) == 1
-        core = chunk.rstrip(".,;:!?")
+        core = chunk.rstrip(CLAUSE_MARKS)
         if core in (chunk, "") or (chunk[-1] == "." and not is_last):
             return True
         return self._rank(core) >= self._rank(chunk)
 
     def _goes_off(self, character: str, attached: Counter[str]) -> bool:
         """Whether a mark at the edge of a word is not part of it."""
-        return not character.isalnum() and not self._is_attached(character, attached)
+        return not is_letter(character) and not self._is_attached(character, attached)
 
     def _run(self, chunk: str, first: int, last: int) -> int:
         """The number of equal marks at the end that form one token, like `...`."""
@@ -229,7 +232,7 @@ class CorpusForm:
                 if self.knows(right) or (self.knows(left) and left[-1] in _APOSTROPHES):
                     middle = first + cut
                     return [*self._word(chunk, first, middle), *self._word(chunk, middle, last)]
-            for match in re.finditer(r"(?<=\w)[^\w\s](?=\w)|(?<=\w\.)[-/](?=\w)", word):
+            for match in _CUTS.finditer(word):
                 if token := self._inner_mark(match.group(), word, match.start()):
                     start, end = first + match.start(), first + match.end()
                     mark = Piece(token, start, end)
@@ -261,7 +264,7 @@ def _is_clitic_cut(word: str, cut: int) -> bool:
 
 def _is_mark(word: str) -> bool:
     """Whether a word has neither letters nor digits."""
-    return not any(map(str.isalnum, word))
+    return not any(map(is_letter, word))
 
 
 def _is_marked_word(word: str) -> bool:

@@ -5,6 +5,9 @@ A token is a word, a number, a punctuation mark or white space, together with on
 again), so that a word is the same token everywhere. A word that is not in the vocabulary is
 spelled in bytes, `<0xE2>`: no token is unknown, and probabilities cover every text. With the
 setting `text.elisions`, an elided word is a token of its own: `l'homme` gives ` l'`, `homme`.
+
+In scripts without spaces each letter is a token. A vowel sign or accent belongs to its word; in
+runs without `scripts` (before 0.2) it is a token of its own, and Chinese clauses are words.
 """
 
 from __future__ import annotations
@@ -16,7 +19,8 @@ from typing import Any, Self
 import numpy as np
 
 from elman.data_checks import flag, texts
-from elman.text.splitting import PIECE, PIECES
+from elman.text.letters import has_other_scripts
+from elman.text.splitting import PIECE, PLAIN_PIECE
 from elman.text.tokenizer import (
     EOS,
     Ids,
@@ -28,7 +32,13 @@ from elman.text.tokenizer import (
 from elman.text.type_counts import TypeCounts
 
 _ELISION = r"| ?(?!aujourd['’]hui)[^\W\d_]+['’](?=[^\W\d_])"  # l', qu'
-_ELIDED = re.compile(rf"(?i)\n{_ELISION}{PIECE}")
+# By (elisions, other scripts).
+_PIECES = {
+    (False, False): re.compile(rf"\n{PLAIN_PIECE}"),
+    (False, True): re.compile(rf"\n{PIECE}"),
+    (True, False): re.compile(rf"(?i)\n{_ELISION}{PLAIN_PIECE}"),
+    (True, True): re.compile(rf"(?i)\n{_ELISION}{PIECE}"),
+}
 _LINE_START = re.compile(r"(?m)^(?=[^\n])")
 _FIRST_BYTE = 1  # ids: <eos>, 256 bytes, words
 
@@ -42,11 +52,21 @@ class RawWords(Tokenizer):
     whole_words = True
     space_before_words = True
 
-    def __init__(self, words: list[str], lowercase: bool = False, elisions: bool = False) -> None:
+    def __init__(
+        self,
+        words: list[str],
+        lowercase: bool = False,
+        elisions: bool = False,
+        *,
+        scripts: bool = True,
+    ) -> None:
+        """`scripts`: combining marks belong to words, and letters of scripts without spaces are
+        tokens.
+        """
         super().__init__(lowercase)
         self.words = words
         self.elisions = elisions
-        self._pieces = _ELIDED if elisions else PIECES
+        self.scripts = scripts
         self.tokens = [EOS, *(f"<0x{byte:02X}>" for byte in range(256)), *words]
         # Words are looked up separately from markers, so that a `<eos>` in the text stays text.
         self.ids = Ids(words, unknown=-1)
@@ -55,15 +75,18 @@ class RawWords(Tokenizer):
     def _train(cls, blocks: Iterable[str], config: TextConfig) -> Self:
         require_size(config, 1 + 256, "raw-words, with a token for every byte,")
         counts = TypeCounts(without=["\n"])
-        pieces = _ELIDED if config.elisions else PIECES
         for block in blocks:
+            pieces = _PIECES[config.elisions, has_other_scripts(block)]
             counts.add(pieces.findall(_LINE_START.sub(" ", block)))
         words = counts.frequent(config, min_count=2, reserved=257)
         return cls(words, config.lowercase, config.elisions)
 
     def _encode(self, text: str) -> np.ndarray:
-        pieces = self._pieces.findall(_LINE_START.sub(" ", text))
+        pieces = self._pieces(text).findall(_LINE_START.sub(" ", text))
         return self._spell(pieces)[0]
+
+    def _pieces(self, text: str) -> re.Pattern[str]:
+        return _PIECES[self.elisions, self.scripts and has_other_scripts(text)]
 
     def _spell(self, pieces: list[str]) -> tuple[np.ndarray, np.ndarray]:
         """Ids of pieces, with unknown ones in bytes, and the number of ids of each piece."""
@@ -95,7 +118,7 @@ class RawWords(Tokenizer):
         return [self._bytes(number).decode(errors="replace") for number in range(len(self))]
 
     def _spans(self, text: str) -> Spans:
-        matches = list(self._pieces.finditer(_LINE_START.sub(" ", text)))
+        matches = list(self._pieces(text).finditer(_LINE_START.sub(" ", text)))
         ids, lengths = self._spell([match.group() for match in matches])
         places = np.array([match.span() for match in matches], dtype=np.int64).reshape(-1, 2)
         # Positions in the text without the added spaces: one at the start of each line with text.
@@ -106,10 +129,18 @@ class RawWords(Tokenizer):
         return Spans(ids, starts, ends)
 
     def to_data(self) -> dict[str, Any]:
-        data = {"words": self.words, "lowercase": self.lowercase}
-        return {**data, "elisions": True} if self.elisions else data
+        flags = {"elisions": self.elisions, "scripts": self.scripts}
+        return {
+            "words": self.words,
+            "lowercase": self.lowercase,
+            **{name: True for name, is_set in flags.items() if is_set},
+        }
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Self:
-        elisions = flag(data.get("elisions", False), "elisions")
-        return cls(texts(data["words"], "words"), flag(data["lowercase"], "lowercase"), elisions)
+        return cls(
+            texts(data["words"], "words"),
+            flag(data["lowercase"], "lowercase"),
+            flag(data.get("elisions", False), "elisions"),
+            scripts=flag(data.get("scripts", False), "scripts"),
+        )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -240,15 +241,15 @@ class Reading:
         if place >= 0:
             raise InputError(
                 f"{self.name}, line {self._line(data, place)}: has a NUL byte, so it is binary or "
-                f"UTF-16; convert UTF-16 with: iconv -f UTF-16 -t UTF-8 {self.name}"
+                f"UTF-16; convert UTF-16 with: {_conversion('UTF-16', self.name)}"
             )
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError as error:
             raise InputError(
                 f"{self.name}, line {self._line(data, error.start)}: byte "
-                f"0x{data[error.start]:02X} is not UTF-8; if it is Latin-1, convert it with: "
-                f"iconv -f LATIN1 -t UTF-8 {self.name}"
+                f"0x{data[error.start]:02X} is not UTF-8; if it is Windows-1252 or Latin-1, "
+                f"convert it with: {_conversion('WINDOWS-1252', self.name)}"
             ) from None
 
     def _line(self, data: bytes, place: int) -> int:
@@ -261,3 +262,8 @@ class Reading:
         text = text.replace("\r\n", "\n")
         self._alone += text.count("\r")
         return text
+
+
+def _conversion(encoding: str, name: str) -> str:
+    """The command that converts a file to UTF-8."""
+    return f"iconv -f {encoding} -t UTF-8 {shlex.quote(name)} > NEW"

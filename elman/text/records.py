@@ -19,6 +19,7 @@ from elman.extras import import_extra
 from elman.text import files
 from elman.text.file_shapes import csv_separator
 from elman.text.reader import Reading
+from elman.text.tables import flatten
 
 JSON_LINES, CSV, TSV, PARQUET, ARROW = "JSON lines", "CSV", "TSV", "Parquet", "Arrow"
 BINARY = (PARQUET, ARROW)
@@ -104,10 +105,12 @@ def _json_rows(lines: Iterable[tuple[int, str]], columns: Sequence[str]) -> Iter
             continue
         if not isinstance(entry, dict):
             yield Row(number, problem="are not objects like {…}")
-        elif missing := [column for column in columns if column not in entry]:
+            continue
+        fields = flatten(entry) | entry
+        if missing := [column for column in columns if column not in fields]:
             yield Row(number, problem=f"have no field {missing[0]!r}")
         else:
-            yield Row(number, tuple(entry[column] for column in columns))
+            yield Row(number, tuple(fields[column] for column in columns))
 
 
 def _csv_cells(

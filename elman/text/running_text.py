@@ -22,6 +22,7 @@ from elman.text.corpora import (
     Corpus,
     files_of_set,
     names_split,
+    no_files,
     no_such_data,
     open_corpus,
     split_document,
@@ -31,6 +32,7 @@ from elman.text.file_shapes import is_table, looks_like, refuse_other_shapes
 from elman.text.reader import Document
 from elman.text.sources import Columns, Source
 from elman.text.streamed import StreamedDocument, document_of, selections
+from elman.text.tables import flatten
 
 _TEXT = "text"  # the name of an evident column
 _BEGINNING = 1 << 17  # characters that decide what a file is
@@ -61,6 +63,7 @@ def open_running_text(
     found = find_files(data)
     if others := _not_read(data, found):
         opener.notes.append(f"not read, since their names say no split: {', '.join(others)}")
+    opener.notes += _mixed_kinds(found)
     sources = {
         name: [opener.source(one, alone=len(some) == 1) for one in some]
         for name, some in found.items()
@@ -71,6 +74,23 @@ def open_running_text(
         name: document_of(_name(data, some), some) for name, some in sources.items() if some
     }
     return Corpus(data, documents, notes=opener.notes)
+
+
+def _mixed_kinds(found: dict[str, list[str]]) -> list[str]:
+    """A note for each split whose files have different endings, like train.en and train.de."""
+    notes = []
+    for split, some in found.items():
+        kinds = sorted({_ending(one) for one in some})
+        if split and len(kinds) > 1:
+            notes.append(
+                f"{split}: {len(some)} files with different endings ({', '.join(kinds[:5])}) are "
+                "read as one text; to read one of them, give the file"
+            )
+    return notes
+
+
+def _ending(path: str) -> str:
+    return Path(files.bare_name(path)).suffix or "no ending"
 
 
 def _name(data: str, sources: list[Source]) -> str:
@@ -151,11 +171,11 @@ def _by_split(data: str, found: list[str]) -> dict[str, list[str]]:
     splits = {split: [one for one in found if names_split(Path(one), split)] for split in SPLITS}
     if any(splits.values()):
         return splits
-    if found and len({Path(files.bare_name(one)).suffix for one in found}) == 1:
+    kinds = sorted({*map(_ending, found)})
+    if len(kinds) == 1:
         return {"": found}
     if not found:
-        raise InputError(f"{data}: is empty; give a folder with text files")
-    kinds = sorted({Path(files.bare_name(one)).suffix or "no ending" for one in found})
+        raise no_files(data)
     raise InputError(
         f"{data}: has files of several kinds ({', '.join(kinds[:5])}), and no file is named train, "
         "valid or test; name the files so (ptb.train.txt, train.txt, …), or give one kind of file"
@@ -262,7 +282,7 @@ def _fields(beginning: Document) -> list[str]:
         except (ValueError, RecursionError):
             continue
         if isinstance(entry, dict):
-            return [name for name, value in entry.items() if isinstance(value, str)]
+            return [name for name, value in flatten(entry).items() if isinstance(value, str)]
     raise InputError(
         f'{beginning.name}: has no JSON object; write one per line, like {{"text": "…"}}, or read '
         "the file as it is with --set text.plain=true"

@@ -79,6 +79,17 @@ def _parse(where: str, line: str, form: str) -> dict[str, Any]:
     return entry
 
 
+def flatten(entry: dict[str, Any]) -> dict[str, Any]:
+    """The fields of an object; those of objects inside it are named like `message.body`."""
+    found: dict[str, Any] = {}
+    for name, value in entry.items():
+        if isinstance(value, dict):
+            found |= {f"{name}.{inner}": each for inner, each in flatten(value).items()}
+        else:
+            found[name] = value
+    return found
+
+
 _JSON = "{"
 _FORMATS = {_JSON: "JSON lines", "\t": "tab-separated", ",": "comma-separated", ";": "CSV with ;"}
 _LONGEST_CELL = 2**31 - 1  # by default, csv refuses cells over 128 KB
@@ -165,6 +176,7 @@ def _read_json(document: Document) -> TextTable:
     ]
     if not entries:
         raise InputError(f"{document.name}: has no objects; write one per line, like {form}")
+    entries = [(number, flatten(entry)) for number, entry in entries]
     names = [*dict.fromkeys(name for _, entry in entries for name in entry)]
     rows = [(number, [entry.get(name) for name in names]) for number, entry in entries]
     return TextTable(document, _JSON, names, rows)

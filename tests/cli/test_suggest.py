@@ -16,3 +16,8 @@ def test_suggest(says: Any, gives: Any, place: Path) -> None:
     completed = gives("suggest", "letters", "the ca", "--complete", "--top", "1")
     assert completed["suggestions"][0]["token"] == "cat"
     assert len(gives("suggest", "words")["suggestions"]) == 5
+
+
+def test_a_word_without_completions_is_no_empty_table(says: Any) -> None:
+    shown = says("suggest", "words", "the zzz", "--complete")
+    assert shown == "no word that the model knows begins like the last word and is longer\n"

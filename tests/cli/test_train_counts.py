@@ -35,3 +35,9 @@ def test_train_again(call: Any, tmp_path: Path) -> None:
     assert again.code == 2
     assert "exists already" in again.err
     assert call(*train, "--overwrite").code == 0
+
+
+def test_the_next_command_can_be_pasted(call: Any, tmp_path: Path) -> None:
+    out = tmp_path / "my run"
+    result = call("train", "laplace", "--data", "data", "--out", str(out))
+    assert f"next: elman generate '{out}' --max-tokens 50" in result.out

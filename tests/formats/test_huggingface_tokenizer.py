@@ -4,6 +4,7 @@ import pytest
 
 from elman.formats.huggingface_tokenizer import BOUNDARY, to_library
 from elman.text import TOKENIZERS
+from elman.text.raw_words import RawWords
 from elman.text.tokenizer import TextConfig, Tokenizer
 
 TEXT = """The cat sat on the mat , didn't it ?
@@ -54,6 +55,24 @@ def test_ids_and_texts_are_the_same(name: str, settings: dict[str, object]) -> N
             decoded = decoded.removeprefix(" ")
         assert decoded == tokenizer.decode(ids), repr(probe)
     assert library.token_to_id(BOUNDARY) == len(tokenizer)
+
+
+SCRIPTS = "नदियों में पानी है। می\u200cخواهم، العَرَبِيَّةُ 日本語のtext，東京。 ไม่ดี ❤️ 1️⃣ m̃bo 12x_3\n"
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_ids_are_the_same_in_every_script(scripts: bool) -> None:
+    tokenizer = trained("raw-words", {}, SCRIPTS)
+    assert isinstance(tokenizer, RawWords)
+    tokenizer.scripts = scripts  # False: as in earlier runs
+    for probe in [SCRIPTS, "नई बिल्ली, पानी।", "é̃ 東 京"]:
+        assert to_library(tokenizer).encode(probe).ids == tokenizer.encode(probe).tolist()
+
+
+def test_ids_of_elided_words_are_the_same() -> None:
+    text = "l'ami qu’il Aujourd'hui n'a aujourd’hui L'AMI 'l' l' d'_x\n"
+    tokenizer = trained("raw-words", {"elisions": True}, text)
+    assert to_library(tokenizer).encode(text).ids == tokenizer.encode(text).tolist()
 
 
 @pytest.mark.parametrize("name", SPACE_FIRST)

@@ -239,6 +239,22 @@ def test_elided_words_give_the_same_ids(show: Callable[..., Any]) -> None:
     assert page.evaluate("t => elman.encode(t)", text) == tokenizer.encode_typed(text).tolist()
 
 
+SCRIPTS = "नदियों में पानी है। می\u200cخواهم، العَرَبِيَّةُ 日本語のtext，東京。 ไม่ดี ❤️ 1️⃣ m̃bo l'été 12x_3"
+
+
+@pytest.mark.parametrize("kind", ["words", "raw-words", "raw-words of earlier runs"])
+def test_every_script_gives_the_same_ids(kind: str, show: Callable[..., Any]) -> None:
+    name, _, earlier = kind.partition(" of ")
+    tokenizer = _tokenizer(name, f"{SCRIPTS}\nपानी है ।\n" * 3)
+    if earlier:
+        tokenizer.scripts = False
+    page = show(_count_model(tokenizer, order=2))
+    texts = [SCRIPTS, "नई बिल्ली, पानी।", "é̃ 東 京", "\u200dx"]
+    found = page.evaluate("texts => texts.map(t => elman.encode(t))", texts)
+    for text, ids in zip(texts, found, strict=True):
+        assert ids == tokenizer.encode_typed(text).tolist(), text
+
+
 @pytest.mark.parametrize("form", ["none", "nfc+quotes"])
 @pytest.mark.parametrize("quotes", ["''\"\"", "‘’“”"])
 def test_normalised_text_gives_the_same_ids(

@@ -55,6 +55,15 @@ def test_weights_and_unknown_words(runs: dict[str, Any]) -> None:
     assert speech.score(start, "the")[0] == 2.0
 
 
+def test_a_refused_export_leaves_no_folder(tmp_path: Path) -> None:
+    text = tmp_path / "raw.txt"
+    text.write_text("The cat, the bird.  The  cat sees it.\n" * 30)
+    run = elman.train("ngram", data=str(text), out=tmp_path / "run")
+    with pytest.raises(InputError, match="white space separates words in ARPA"):
+        run.export(tmp_path / "speech", to="pyctcdecode")
+    assert not (tmp_path / "speech").exists()
+
+
 def test_order(runs: dict[str, Any]) -> None:
     assert SpeechModel.of(runs["words"]).order == 5
     assert SpeechModel.of(runs["network"]).order == 10

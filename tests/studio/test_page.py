@@ -97,6 +97,17 @@ def offered(page: Any, token: str) -> Any:
     return page.locator(f'.suggestions:not(.stale) .suggestion[data-token="{token}"]').first
 
 
+def test_after_a_complete_word_the_probability_is_that_of_the_next_word(opening: Open) -> None:
+    page = opening()
+    shown = {}
+    for text in ("the cat likes ", "the cat likes"):  # no word begins with likes and is longer
+        write(page, text)
+        following = card(page, "words").locator(".suggestions:not(.stale) .suggestion").first
+        following.locator(f"span:text-matches('^{'likes ' * (text[-1] != ' ')}')").wait_for()
+        shown[text] = following.locator("small").inner_text()
+    assert shown["the cat likes"] == shown["the cat likes "]
+
+
 def test_tab_and_numbers_take_suggestions_and_escape_frees_tab(opening: Open) -> None:
     page = opening()
     area = page.get_by_label("Your text")

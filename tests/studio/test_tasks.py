@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from typing import Any
 
 import pytest
@@ -140,3 +141,14 @@ def test_tag(tmp_path: Any, without_curves: None) -> None:
     assert [sentence["tags"] for sentence in data["sentences"]] == trained.tag(words)
     assert {span["text"] for span in data["sentences"][1]["spans"]} <= {"Bob", "Ann"}
     assert many.status_code == 400
+
+
+@pytest.mark.parametrize("body", [b'{"text": "the"', b"[1]", b"text=the"])
+def test_a_body_that_is_no_object_is_refused_clearly(client: TestClient, body: bytes) -> None:
+    for headers in ({}, {"content-type": "application/json"}):
+        response = client.post("/v1/suggest", content=body, headers=headers)
+        assert response.status_code == 400
+        message = response.json()["error"]["message"]
+        assert re.match(
+            "the body is not (valid JSON|a JSON object; send one, with Content)", message
+        )

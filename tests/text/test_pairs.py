@@ -36,8 +36,26 @@ def test_json_lines_have_the_fields_that_are_named() -> None:
     assert read("x.jsonl", f"\n{text}") == [Pair("", ""), Pair("two lines", "zwei Zeilen")]
 
 
+def test_fields_inside_objects_have_names_with_dots() -> None:
+    config = PairConfig(columns={"source": "translation.en", "target": "translation.de"})
+    text = '{"id": 1, "translation": {"en": "yes", "de": "ja"}}\n'
+    assert read("x.jsonl", text, config) == [Pair("yes", "ja")]
+
+
+def test_a_first_line_that_may_be_a_header_is_noted() -> None:
+    document = Document("x.tsv", "English\tsuomi\nyes\tkyllä\n")
+    assert len(read_pairs(document, CONFIG)) == 2
+    assert document.notes == [
+        "x.tsv: the first line is read as a pair; if it is a header, add --columns "
+        "source=English,target=suomi"
+    ]
+    document = Document("x.tsv", "a dog\tein Hund\nyes\tja\n")
+    assert len(read_pairs(document, CONFIG)) == 2
+    assert document.notes == []
+
+
 def test_empty_sides_are_kept_in_their_place_and_counted() -> None:
-    document = Document("x.tsv", "yes\tja\n\tnichts\n\nno\tnein\n")
+    document = Document("x.tsv", "a dog\tein Hund\n\tnichts\n\nno\tnein\n")
     pairs = read_pairs(document, CONFIG)
     assert [pair.whole for pair in pairs] == [True, False, False, True]
     assert pairs[1:] == [Pair("", "nichts"), Pair("", ""), Pair("no", "nein")]

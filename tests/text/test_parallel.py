@@ -107,6 +107,10 @@ def test_built_in_corpora_and_columns_are_opened_as_ever(tmp_path: Path) -> None
         ),
         ({"train__en": "a\n"}, "train.en: has no other side; put train.de beside it"),
         (
+            {"train__en": "a\n", "train__fi": "b\n"},
+            r"put train.de beside it, or take train.fi with --set text.target=fi",
+        ),
+        (
             {"train__fr": "a", "train__it": "b"},
             "no two files like train.en and train.de; .* end in fr, it",
         ),

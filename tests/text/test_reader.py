@@ -64,7 +64,8 @@ def test_gzip_is_unpacked(tmp_path: Path) -> None:
 WHOLE_GZIP = gzip.compress(b"some text to pack\n" * 100)
 
 REFUSED: dict[str, tuple[str, bytes, str]] = {
-    "latin-1": ("f.txt", b"a\nb\nc\xe9\n", r"f\.txt, line 3: byte 0xE9 .*iconv -f LATIN1"),
+    "latin-1": ("f.txt", b"a\nb\nc\xe9\n", r"f\.txt, line 3: byte 0xE9 .*iconv -f WINDOWS-1252"),
+    "a name with a space": ("a b.txt", b"c\xe9\n", r"-t UTF-8 '.*/a b\.txt' > NEW"),
     "cut within a character": ("f.txt", b"a\n\xe6\xbc", r"f\.txt, line 2: byte 0xE6"),
     "surrogate in UTF-8": ("f.txt", b"\xed\xa0\x80", r"f\.txt, line 1: byte 0xED"),
     "UTF-16": ("f.txt", "a\nb".encode("utf-16-le"), r"f\.txt, line 1: .*NUL.*iconv -f UTF-16"),

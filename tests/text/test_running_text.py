@@ -96,6 +96,35 @@ def test_a_column_that_is_not_evident_is_asked_for(tmp_path: Path) -> None:
         texts(tmp_path / "x.csv", columns={"text": "bodie"})
 
 
+def test_fields_inside_objects_have_names_with_dots(tmp_path: Path) -> None:
+    rows = [{"id": n, "message": {"body": line, "meta": {"n": n}}} for n, line in enumerate(LINES)]
+    write_table(tmp_path / "x.jsonl", rows)
+    for columns in ({"text": "message.body"}, {}):  # the only field with text
+        corpus = open_running_text(str(tmp_path / "x.jsonl"), columns=columns)
+        assert "".join(document.text for document in corpus.documents.values()) == TEXT
+
+
+def test_a_folder_of_folders_is_not_called_empty(tmp_path: Path) -> None:
+    for name in ("pos", "neg"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "1.txt").write_text(TEXT)
+    with pytest.raises(InputError, match=r"has no files, only folders \(neg, pos\).*a table"):
+        open_running_text(str(tmp_path))
+    (tmp_path / "none").mkdir()
+    with pytest.raises(InputError, match="is empty"):
+        open_running_text(str(tmp_path / "none"))
+
+
+def test_a_note_says_that_parallel_files_are_one_text(tmp_path: Path) -> None:
+    for name in ("train.en", "train.de"):
+        (tmp_path / name).write_text("so do I\n" * 9)
+    notes = " ".join(open_running_text(str(tmp_path)).notes)
+    assert "train: 2 files with different endings (.de, .en) are read as one text" in notes
+    for name in ("train.en", "train.de"):
+        (tmp_path / name).rename(tmp_path / f"{name}.txt")
+    assert "endings" not in " ".join(open_running_text(str(tmp_path)).notes)
+
+
 def test_shards_are_one_text_in_the_order_of_their_names(size: str, tmp_path: Path) -> None:
     whole, shards = tmp_path / "whole", tmp_path / "shards"
     whole.mkdir(), shards.mkdir()

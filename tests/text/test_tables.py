@@ -30,6 +30,12 @@ def test_quoted_cells_keep_commas_quotes_and_line_ends() -> None:
     ]
 
 
+def test_fields_of_objects_inside_json_lines_are_columns() -> None:
+    table = read("a.jsonl", '{"message": {"body": "one", "n": 1}, "tags": ["x"]}\n{"message": 7}\n')
+    assert table.names == ["message.body", "message.n", "tags", "message"]
+    assert table.rows == [(1, ["one", 1, ["x"], None]), (2, [None, None, None, 7])]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "separator"),
     [

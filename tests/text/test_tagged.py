@@ -159,3 +159,14 @@ def test_chunks_and_entities(
 def test_a_word_may_have_a_space_in_it() -> None:
     (sentence,) = read("Ann\tB-PER\n10 000\tO\n")  # as French numbers are written
     assert sentence.words == ("Ann", "10 000")
+
+
+def test_a_note_says_that_blank_lines_are_missing() -> None:
+    document = Document("here", "a B-X\nb O\n" * 600)
+    read_tagged(document)
+    assert document.notes == [
+        "here: the longest sentence has 1,200 words; a blank line must follow every sentence"
+    ]
+    document = Document("here", "a B-X\nb O\n\n" * 600)
+    read_tagged(document)
+    assert document.notes == []

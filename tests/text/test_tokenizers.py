@@ -205,6 +205,17 @@ def test_half_a_character_is_refused_in_training(name: str) -> None:
         ("The cat sat, on the mat.\n", "raw-words"),
         ('"Why?" (He did not know.)\n', "raw-words"),
         ("", "words"),
+        ("नदी में पानी है। लड़का, लड़की\n", "raw-words"),
+        ("नदी में पानी है । लड़का , लड़की\n", "words"),
+        ("هل رأيت البيت؟ نعم، رأيته\n", "raw-words"),
+        (
+            "open the file\ncould not read: no such file or folder on this disk at all\n",
+            "raw-words",
+        ),
+        ("ls はディレクトリ (directory) の内容を表示する。\n", "bpe"),
+        ("显示文件 file 的全部内容，然后退出程序。\n", "bpe"),
+        ("ไม่สามารถเปิดแฟ้ม %s\n", "bpe"),
+        ("我 喜欢 北京 。\n", "words"),
     ],
 )
 def test_the_tokenizer_is_guessed_from_marks_that_stick_to_words(text: str, guess: str) -> None:

@@ -2,19 +2,19 @@
 const SPACE = "\\t-\\r\\x1c- \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"; // as in Python
 const WORDS = new RegExp(`\\n|[^${SPACE}]+`, "g"), LAST = new RegExp(`[^${SPACE}]*$`), AROUND = new RegExp(`^[${SPACE}]+|[${SPACE}]+$`, "g");
 const CorpusForm = (() => {
-  const UNKNOWN = "<unk>", WORD = "[\\p{L}\\p{N}_]", APOSTROPHES = "'’";
-  const SENTENCE_MARKS = [..."." + ",;:!?\"()", "``", "''"];
+  const UNKNOWN = "<unk>", MARKS = "\\p{M}\\u200c\\u200d", WORD = "[\\p{L}\\p{N}_]", APOSTROPHES = "'’";
+  const CLAUSE_MARKS = ".,;:!?،؛؟۔।॥።፣၊။。，、；：！？", SENTENCE_MARKS = [...CLAUSE_MARKS, ..."\"()", "``", "''"];
   const OTHER_NAMES = {
     '"': [["``", "''"], ["“", "”"]], "(": [["-lrb-", "-lrb-"], ["-LRB-", "-LRB-"]],
     ")": [["-rrb-", "-rrb-"], ["-RRB-", "-RRB-"]], "[": [["-lsb-", "-lsb-"], ["-LSB-", "-LSB-"]],
     "]": [["-rsb-", "-rsb-"], ["-RSB-", "-RSB-"]],
   };
-  const ALNUM = /[\p{L}\p{N}]/u, NUMBER = /^\p{Nd}[\p{Nd}.,\/:-]*$/u, UPPER = /\p{Lu}/u;
-  const INNER = new RegExp(`(?<=${WORD})[^\\p{L}\\p{N}_${SPACE}](?=${WORD})`, "gu");
+  const LETTER = /[\p{L}\p{N}\p{M}\u200c\u200d]/u, NUMBER = /^\p{Nd}[\p{Nd}.,\/:-]*$/u, UPPER = /\p{Lu}/u;
+  const INNER = new RegExp(`(?<=[\\p{L}\\p{N}_${MARKS}])[^\\p{L}\\p{N}_${MARKS}${SPACE}](?=${WORD})`, "gu");
   const CUTS = new RegExp(`${INNER.source}|(?<=${WORD}\\.)[-\\/](?=${WORD})`, "gu");
   const CHUNK = new RegExp(`<unk>|(?:(?!<unk>)[^${SPACE}])+`, "g");
-  const isAlnum = (c) => ALNUM.test(c);
-  const isMark = (word) => !isAlnum(word);
+  const isLetter = (c) => LETTER.test(c);
+  const isMark = (word) => !isLetter(word);
   const isMarkedWord = (word) => !isMark(word) && !("<-".includes(word[0]) && ">-".includes(word.at(-1)));
   const stripEnd = (word, marks) => {
     let end = word.length;
@@ -54,10 +54,10 @@ const CorpusForm = (() => {
       if (knows(mark)) return count / (ranks.size + 3) > 1 / (rank(mark) + 3);
       return count > Math.max(0.03 * ranks.size, 3);
     };
-    const goesOff = (c, counts) => !isAlnum(c) && !isAttached(c, counts);
+    const goesOff = (c, counts) => !isLetter(c) && !isAttached(c, counts);
     const isWhole = (chunk, isLast) => {
       if (!knows(chunk)) return isMark(chunk) && new Set(chunk).size === 1;
-      const core = stripEnd(chunk, ".,;:!?");
+      const core = stripEnd(chunk, CLAUSE_MARKS);
       if (core === chunk || core === "" || (chunk.at(-1) === "." && !isLast)) return true;
       return rank(core) >= rank(chunk);
     };
@@ -124,7 +124,7 @@ const CorpusForm = (() => {
       let alone = false;
       for (const chunk of chunks) {
         if (SENTENCE_MARKS.includes(chunk)) alone = true;
-        else if ((!isAlnum([...chunk].at(-1)) || !isAlnum([...chunk][0])) && !knows(chunk)) return false;
+        else if ((!isLetter([...chunk].at(-1)) || !isLetter([...chunk][0])) && !knows(chunk)) return false;
       }
       return alone;
     };

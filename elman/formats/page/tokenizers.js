@@ -35,10 +35,18 @@ const Tokenizers = (() => {
     };
     return { encode: (s) => byLine(s, line, data.eosId), words: true };
   };
+  const SCRIPTS_WITHOUT_SPACES = "\\u0e01-\\u0e4e\\u0e81-\\u0ece\\u1000-\\u103f\\u1050-\\u108f\\u1780-\\u17d3" +
+    "\\u2e80-\\u2fdf\\u3005-\\u3007\\u3021-\\u3029\\u3041-\\u3096\\u309d-\\u309f\\u30a1-\\u30fa\\u30fc-\\u30ff" +
+    "\\u31f0-\\u31ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff\\uff66-\\uff9f\\u{20000}-\\u{3ffff}"; // as in text/letters.py
   const rawWords = (data) => {
     const ids = index(data.words), letter = "[\\p{L}\\p{Nl}\\p{No}]", space = `[${SPACE.replace("\\t-\\r", "\\t\\v-\\r")}]`;
     const elided = data.elisions ? `| ?(?!aujourd['’]hui)${letter}+['’](?=${letter})` : "";
-    const pieces = new RegExp(`\\n${elided}| ?${letter}+(?:['’]${letter}+)*| ?\\p{Nd}+| ?(?:[^\\p{L}\\p{N}_${SPACE}]|_)|${space}+(?= [^${SPACE}])|${space}+`, data.elisions ? "giu" : "gu");
+    // In runs before 0.2, combining marks are tokens, and so are whole clauses without spaces.
+    const spaced = `(?:(?![${SCRIPTS_WITHOUT_SPACES}])${letter})`, marks = "[\\p{M}\\u200c\\u200d]";
+    const letters = data.scripts ? `${spaced}+(?:${marks}+${spaced}*)*` : `${letter}+`;
+    const ideograph = data.scripts ? `| ?[${SCRIPTS_WITHOUT_SPACES}]${marks}*` : "";
+    const combined = data.scripts ? `${marks}*` : "";
+    const pieces = new RegExp(`\\n${elided}| ?${letters}(?:['’]${letters})*| ?\\p{Nd}+${ideograph}| ?(?:[^\\p{L}\\p{N}_${SPACE}]|_)${combined}|${space}+(?= [^${SPACE}])|${space}+`, data.elisions ? "giu" : "gu");
     const line = (s) => {
       if (!s) return [];
       return [...` ${s}`.matchAll(pieces)].flatMap((match) => {

@@ -17,6 +17,7 @@ from elman.errors import ElmanError
 READING = (
     "elman.data_checks",
     "elman.text.look_alikes",
+    "elman.text.letters",
     "elman.text.splitting",
     "elman.text.spelling",
     "elman.text.corpus_form",

@@ -200,6 +200,8 @@ class Suggestions(Answer):
         return {"suggestions": [dict(vars(one)) for one in self.suggestions]}
 
     def lines(self) -> Iterable[str]:
+        if not self.suggestions:
+            return ["no word that the model knows begins like the last word and is longer"]
         rows = [[one.token, one.probability] for one in self.suggestions]
         return aligned_lines(["token", "probability"], rows)
 

@@ -29,6 +29,7 @@ FORM = _CONLLU["form"]
 _ATTACHED = "SpaceAfter=No"
 MISC = _CONLLU_COLUMNS - 1
 _NONE = "_"  # what CoNLL-U writes where nothing is known
+_LONGEST_USUAL = 1000  # words of a sentence; longer ones lack blank lines between them
 _NEW_DOCUMENT = "-DOCSTART-"  # in CoNLL-2003, a line that is no sentence
 _BESIDE = re.compile(r"\d+[-.]\d+")  # number of a multiword token or an empty node
 
@@ -77,7 +78,18 @@ def read_tagged(
             sentences.append(TaggedSentence(words, tags, values, chunks))
     _refuse_nothing(name, sentences)
     _refuse_texts(name, sentences)
+    _note_longest(document, sentences)
     return sentences
+
+
+def _note_longest(document: Document, sentences: Sequence[TaggedSentence]) -> None:
+    longest = max(len(sentence.words) for sentence in sentences)
+    note = (
+        f"{document.name}: the longest sentence has {longest:,} words; a blank line must follow "
+        "every sentence"
+    )
+    if longest > _LONGEST_USUAL and note not in document.notes:
+        document.notes.append(note)
 
 
 def sentences_in(document: Document) -> Iterator[tuple[bool, int, Rows]]:

@@ -22,7 +22,7 @@ from elman.errors import InputError, nearest
 from elman.text.file_shapes import csv_separator
 from elman.text.files import bare_name
 from elman.text.reader import Document
-from elman.text.tables import read_json_lines, read_table
+from elman.text.tables import flatten, read_json_lines, read_table
 from elman.text.task_config import PairConfig
 
 
@@ -144,6 +144,9 @@ def _places(
             f"{document.name}, line 1: has {width} columns; give a source and a target with a tab "
             "between them, or name their columns: --columns source=…,target=…"
         )
+    if all(len(name) > 1 and name.isalpha() for name in names):  # perhaps names of columns
+        columns = f"--columns source={names[0]},target={names[1]}"
+        _note(document, f"the first line is read as a pair; if it is a header, add {columns}")
     return (0, 1), False
 
 
@@ -159,6 +162,7 @@ def _read_json_lines(document: Document, config: PairConfig) -> list[Pair]:
         if entry is None:
             pairs.append(Pair("", ""))
             continue
+        entry = flatten(entry)
         sides = (
             _field(entry, config.columns.get(side, getattr(config, side)), side, where)
             for side in ("source", "target")

@@ -87,10 +87,14 @@ def _pairs_of_files(files: list[Path], config: PairConfig) -> dict[str, tuple[Pa
             found[stem] = sources[0], targets[0]
         elif (sources or targets) and _split_of(stem):
             (alone,) = sources or targets
-            missing = config.target if sources else config.source
+            role = "target" if sources else "source"
+            missing = getattr(config, role)
+            others = sorted({*endings} - {config.source, config.target, ""})
+            choice = "choose others with text.source and text.target"
+            if others:
+                choice = f"take {stem}.{others[0]} with --set text.{role}={others[0]}"
             raise InputError(
-                f"{alone}: has no other side; put {stem}.{missing} beside it, "
-                "or choose others with text.source and text.target"
+                f"{alone}: has no other side; put {stem}.{missing} beside it, or {choice}"
             )
     return found
 

@@ -109,7 +109,8 @@ function create({ models }) {
 }
 
 /* Completions of the last word, and words that may follow if it is complete, the most probable first.
-The probability of a following word is multiplied by that of the typed word. */
+If the word has completions, the probability of a following word is multiplied by that of the typed
+word, so that the two can be compared. */
 async function suggestions(model, before, signal, accept, first) {
   const begun = /\S+$/.exec(before)?.[0];
   const ask = async (text, complete) => (await api.suggest({ model: model.id, text, top: SUGGESTIONS, complete }, signal)).suggestions
@@ -119,7 +120,8 @@ async function suggestions(model, before, signal, accept, first) {
     begun ? typedShare(model, before, signal) : 1,
     ask(begun ? `${before} ` : before, false),
   ]);
-  const following = next.map((one) => ({ ...one, probability: (share || 1) * one.probability }));
+  const weight = endings.length && share ? share : 1;
+  const following = next.map((one) => ({ ...one, probability: weight * one.probability }));
   const found = [...endings, ...following];
   if (share) found.sort((a, b) => b.probability - a.probability);
   return found.slice(0, SUGGESTIONS).map(({ token, probability, completes }, number) => {
