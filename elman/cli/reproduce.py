@@ -87,10 +87,9 @@ class Order:
             raise InputError(
                 f"--row {self.row[0]}: name the table first, as in elman reproduce ptb --row …"
             )
-        if self.row and self.budget:
-            raise InputError(
-                "--row and --budget both choose the rows to run; give only one of them"
-            )
+        for other in ("budget", "next"):
+            if self.row and getattr(self, other):
+                raise InputError(f"--row and --{other} both choose rows; give only one of them")
         if self.again and not self.row:
             raise InputError("--again needs rows to measure: elman reproduce TABLE --row ROW …")
         if self.write and (self.row or self.budget or self.plan or self.next):
@@ -158,7 +157,7 @@ def reproduce(
 
 def _work(workshop: Workshop, chosen: list[PublishedTable], order: Order, *, json: bool) -> None:
     """Run rows, or plan them."""
-    if order.row:
+    if order.row and not order.plan:
         _run(workshop, chosen[0], order, json)
         return
     seconds = parse_time(order.budget) if order.budget else 0.0
@@ -172,7 +171,9 @@ def _work(workshop: Workshop, chosen: list[PublishedTable], order: Order, *, jso
         plan_rows(workshop, _unfinished(workshop, rows))
         print_next(rank_jobs(workshop, rows, order.first), json=json, all_of_them=True)
     else:
-        plan_rows(workshop, [*rows, *((table, row, "") for table in absent for row in table.rows)])
+        every = [*rows, *((table, row, "") for table in absent for row in table.rows)]
+        names = [chosen[0].row(name).name for name in order.row] if order.row else []
+        plan_rows(workshop, [one for one in every if not names or one[1].name in names])
         print_tables(workshop, chosen, json)
 
 

@@ -14,6 +14,7 @@ MODELS = Registry(
         "snm": "elman.models.snm:SparseMatrix",
         "feed-forward": "elman.models.window:FeedForward",
         "log-bilinear": "elman.models.window:LogBilinear",
+        "syntactical": "elman.models.syntactical:Syntactical",
         "recurrent": "elman.models.recurrent:RecurrentModel",
         "tagger": "elman.models.tagger:Tagger",
         "classifier": "elman.models.classifier:Classifier",

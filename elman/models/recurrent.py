@@ -28,6 +28,7 @@ class RecurrentConfig(NeuralConfig, StackConfig):
     """Settings of a stack of recurrent layers between word vectors and a softmax."""
 
     parameters: int = 0  # choose hidden_size and embedding_size for this total; 0: keep them
+    sum_layers: bool = False  # the output is the sum of all layers' outputs (Melis et al. 2018)
     topics: int = 0  # of recent words, added to input and output (Mikolov and Zweig 2012)
     topic_words: int = 50  # number of recent words
     topic_lines: int = 10  # lines of training text that form one document
@@ -40,6 +41,12 @@ class RecurrentConfig(NeuralConfig, StackConfig):
         if self.bidirectional:
             raise InputError(
                 "model.bidirectional=true: a language model may not see the words it predicts"
+            )
+        if self.sum_layers and (self.connection == "dense" or len({*self.sizes()}) > 1):
+            raise InputError(
+                f"model.sum_layers=true: the outputs of layers of {list(self.sizes())} units with "
+                f"connection={self.connection!r} differ in size; give all layers one hidden_size, "
+                "and another connection than 'dense'"
             )
         for name in ("activation_penalty", "temporal_penalty", "topics", "parameters"):
             if getattr(self, name) < 0:
@@ -74,7 +81,7 @@ class RecurrentModel(NeuralModel):
         """Whether a step is a look-up, one stepper per layer, and a product."""
         layers = all(layer.is_plain for layer in self.stack.layers)
         words = type(self.input) is WordVectors and self.topics is None
-        return words and layers and self.output.is_plain
+        return words and not self.config.sum_layers and layers and self.output.is_plain
 
     def prepare_steps(self, rows: int) -> None:
         super().prepare_steps(rows)
@@ -113,13 +120,22 @@ class RecurrentModel(NeuralModel):
         # Padding comes last, so it cannot affect real tokens, and its outputs are not counted.
         # Lengths are not passed: they would prevent the use of fused kernels.
         if self.topics is None:
-            run = self.stack(self.input(ids), carried)
+            run = self._run(self.input(ids), carried)
             return run.outputs, run.state, self._penalty(run, lengths)
         state, words = carried
         topics, words = self.topics(ids, words)
-        run = self.stack(torch.cat([self.input(ids), topics], dim=2), state)
+        run = self._run(torch.cat([self.input(ids), topics], dim=2), state)
         hidden = torch.cat([run.outputs, topics], dim=2)
         return hidden, (run.state, words), self._penalty(run, lengths)
+
+    def _run(self, vectors: torch.Tensor, state: State) -> StackRun:
+        """Run the stack; with `sum_layers`, its last output is the sum of those of all layers."""
+        run = self.stack(vectors, state)
+        if not self.config.sum_layers:
+            return run
+        summed = torch.stack(run.layers).sum(0)
+        outputs = self.stack.drop(summed, self.config.dropout_output)
+        return replace(run, outputs=outputs, layers=(*run.layers[:-1], summed))
 
     def _penalty(self, run: StackRun, lengths: torch.Tensor | None) -> torch.Tensor | float:
         penalty: torch.Tensor | float = 0.0

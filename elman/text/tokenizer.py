@@ -39,6 +39,7 @@ class TextConfig:
     normalise: str = "nfc"  # none, nfc, or nfc+quotes: ’ and ' alike, as in the training text
     labelled: bool = False  # the data is a folder of lists; prefix each line with its file name
     plain: bool = False  # read the file as text even if it looks like a table or annotation
+    heads: bool = False  # CoNLL-U: after each word, an arrow with the distance of its head
     columns: dict[str, str] = field(default_factory=dict)  # of a table: {text = "…", time = "…"}
     split: str = "ordered"  # of a text without splits: ordered, hash, time or random:SEED
     sample: int | None = (

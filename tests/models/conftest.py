@@ -28,6 +28,7 @@ from elman.models.neural import NeuralModel
 SIZE, EOS = 9, 0
 TRANSLATOR = "encoder-decoder"  # is given a source, so it is built elsewhere
 TEXT = np.random.default_rng(5).integers(0, SIZE - 1, 400)  # the last word never occurs
+ARROWS = {2: "←0", 5: "←1", 6: "←2"}  # of the network that reads heads
 WORDS = ["a", "be", "see", "seed", "tree", "é", "über", "antidisestablish", ""]
 
 SMALL_FILTERS = {"widths": (1, 3, 9), "filters": (2, 3, 4), "highways": 2, "longest": 8}
@@ -57,6 +58,7 @@ VARIANTS = {
         {"cell": "lstm", "num_layers": 3, "hidden_size": (9, 7, 5), "layer_norm": True},
         {"cell": "lstm", "num_layers": 2, "connection": "residual", "zoneout": 0.2},
         {"cell": "gru", "num_layers": 2, "connection": "dense"},
+        {"cell": "lstm", "num_layers": 3, "sum_layers": True, "dropout_output": 0.3},
         {"cell": "elman", "num_layers": 2, "connection": "highway"},
         {"cell": "highway", "options": {"depth": 3}},
         {"cell": "min-gru", "num_layers": 2},
@@ -94,6 +96,11 @@ VARIANTS = {
         {"order": 3, "hidden_size": 6, "tied": True},
         {"order": 20, "output": "sampled", "output_options": {"samples": 4}},
         {"order": 4, "hidden_size": 6, "context": "line"},
+    ],
+    "syntactical": [
+        {"order": 3, "heads": 2, "reach": 8, "hidden_size": 6},
+        {"order": 2, "heads": 0, "reach": 4, "hidden_size": 6, "context": "stream"},
+        {"order": 3, "heads": 1, "ancestors": 3, "reach": 6, "tied": True, "context": "stream"},
     ],
     "log-bilinear": [
         {"order": 2},
@@ -156,7 +163,9 @@ def build(kind: str, settings: dict[str, object]) -> NeuralModel:
         ).eval()
     cls = MODELS.choose(kind)
     config = cls.config_class(**({**NEURAL, **sizes, **settings} if settings else {}))
-    model = cls.build(config, TEXT, WORDS, EOS)
+    arrows = ARROWS if kind == "syntactical" else {}
+    words = [arrows.get(number, word) for number, word in enumerate(WORDS)]
+    model = cls.build(config, TEXT, words, EOS)
     return model.eval()
 
 

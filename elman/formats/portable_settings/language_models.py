@@ -28,6 +28,11 @@ def _(model: RecurrentModel) -> tuple[dict[str, Any], Weights]:
             "a model with topics (model.topics) cannot be written in this format: it infers the "
             "topics of the recent words before every step"
         )
+    if model.config.sum_layers:
+        raise InputError(
+            "a model with model.sum_layers cannot be written in this format: its output layer "
+            "reads all layers"
+        )
     settings = _common(model) | {
         "family": "recurrent",
         "layers": stack_settings(model.stack, model.config.cell, model.config.connection),

@@ -20,6 +20,7 @@ from elman.tasks.task import Lesson, Task, Told
 from elman.tasks.trained import Trained
 from elman.text import tokenizer_from_data, tokenizer_to_data
 from elman.text.corpora import Corpus
+from elman.text.parsed_text import open_parsed_text
 from elman.text.running_text import open_running_text
 from elman.text.tokenizer import Tokenizer
 
@@ -124,6 +125,8 @@ class TextTask(Task):
 
 def _open(data: str, config: RunConfig, *, checked: bool = False) -> Corpus:
     text = config.text
+    if text.heads:
+        return open_parsed_text(data)
     return open_running_text(
         data,
         labelled=text.labelled,

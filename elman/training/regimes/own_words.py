@@ -29,7 +29,7 @@ from elman.training.settings import require_least, require_part
 
 
 def loss_on_own_words(
-    model: Reader, batch: Batch, carried: State | None, own: torch.Tensor
+    model: Reader, batch: Batch, carried: State | None, own: torch.Tensor, top_k: int = 0
 ) -> tuple[Loss, State]:
     """The loss of a batch that reads the model's draws where `own` (B, T) is true.
 
@@ -39,7 +39,7 @@ def loss_on_own_words(
     if not own[:, 1:].any():
         return model.loss(batch, carried)
     before = begun(model, batch, carried)
-    mixed = replace(batch, inputs=own_words(model, batch.inputs, before, own))
+    mixed = replace(batch, inputs=own_words(model, batch.inputs, before, own, top_k))
     loss, after = model.loss(mixed, carried)
     if batch.lengths is None:
         with torch.no_grad():
@@ -49,7 +49,7 @@ def loss_on_own_words(
 
 @torch.no_grad()
 def own_words(
-    model: Reader, inputs: torch.Tensor, carried: State, own: torch.Tensor
+    model: Reader, inputs: torch.Tensor, carried: State, own: torch.Tensor, top_k: int = 0
 ) -> torch.Tensor:
     """The inputs (B, T) with the model's draws where `own` (B, T) is true; the first one stays.
 
@@ -60,7 +60,7 @@ def own_words(
     with evaluating(model):
         _, state = model.advance(inputs[:, :1], carried)
         for t in range(1, inputs.shape[1]):
-            drawn = draw(model.predict(state))
+            drawn = draw(model.predict(state), top_k)
             taken = own[:, t]
             if model.resets_at_lines:
                 taken = taken & (drawn != model.eos_id)
@@ -69,12 +69,15 @@ def own_words(
     return mixed
 
 
-def draw(log_probs: torch.Tensor) -> torch.Tensor:
-    """One id for each row of (B, V).
+def draw(log_probs: torch.Tensor, top_k: int = 0) -> torch.Tensor:
+    """One id for each row of (B, V), from the whole distribution or the `top_k` best ids.
 
     If a diverged model gives no valid distribution, any id is drawn: the loss of the step is not
     finite either, and the trainer recovers, in all processes at once.
     """
+    if 0 < top_k < log_probs.shape[1]:
+        best, ids = log_probs.topk(top_k)
+        return ids.gather(1, draw(best)[:, None]).squeeze(1)
     probabilities = log_probs.exp()
     sums = probabilities.sum(1, keepdim=True)
     sound = torch.isfinite(sums) & (sums > 0)
@@ -101,6 +104,17 @@ def evaluating(model: Any) -> Iterator[None]:
         model.train(training)
 
 
+@dataclass(kw_only=True)
+class FreeRunningOptions:
+    """Options of free running: how own words are drawn."""
+
+    top_k: int = 0  # from the k best words, as generation with --top-k; 1: the best; 0: from all
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        require_least(self, OPTIONS, top_k=0)
+
+
 class FreeRunning(Regime):
     """Free running: after the first word of a window, the history is the model's own words.
 
@@ -111,15 +125,18 @@ class FreeRunning(Regime):
     """
 
     about = "the model reads its own words, except for the first word of a window"
+    options_class = FreeRunningOptions
+    options: FreeRunningOptions
 
     def loss(
         self, model: Any, batch: Batch, carried: State | None, progress: float
     ) -> tuple[Loss, State]:
-        return loss_on_own_words(model, batch, carried, toss(1.0, batch.inputs))
+        own = toss(1.0, batch.inputs)
+        return loss_on_own_words(model, batch, carried, own, self.options.top_k)
 
 
 @dataclass(kw_only=True)
-class ScheduledSamplingOptions:
+class ScheduledSamplingOptions(FreeRunningOptions):
     """Options of scheduled sampling: how the probability of the true word falls."""
 
     schedule: str = "linear"  # linear, exponential or inverse-sigmoid
@@ -128,7 +145,7 @@ class ScheduledSamplingOptions:
     steepness: float = 50.0  # inverse-sigmoid: k; the larger, the longer it stays high
 
     def __post_init__(self) -> None:
-        check_types(self)
+        super().__post_init__()
         choose(SCHEDULES, self.schedule, f"{OPTIONS}.schedule")
         require_part(self, OPTIONS, "initial", "final")
         require_least(self, OPTIONS, steepness=1.0)
@@ -163,7 +180,7 @@ class ScheduledSampling(Regime):
         self, model: Any, batch: Batch, carried: State | None, progress: float
     ) -> tuple[Loss, State]:
         own = toss(1 - self.probability(progress), batch.inputs)
-        return loss_on_own_words(model, batch, carried, own)
+        return loss_on_own_words(model, batch, carried, own, self.options.top_k)
 
     def probability(self, progress: float) -> float:
         """ε: the probability that a word of the history is the true one."""

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 
+from elman.errors import InputError
 from elman.state import detach, tensors
 from elman.training.regimes import make_regime
 from elman.training.regimes.own_words import (
@@ -51,6 +52,38 @@ def test_draws_are_as_frequent_as_they_are_likely() -> None:
     assert draw(log_probs).bincount(minlength=3).div(20_000).tolist() == pytest.approx(
         [0.7, 0.3, 0.0], abs=0.01
     )
+
+
+def test_draws_of_the_best_words_only() -> None:
+    """Of 0.5, 0.3 and 0.2, the best two are drawn with 5/8 and 3/8; the best one always."""
+    torch.manual_seed(0)
+    log_probs = torch.tensor([0.2, 0.5, 0.3]).log().expand(20_000, 3)
+    shares = draw(log_probs, top_k=2).bincount(minlength=3).div(20_000).tolist()
+    assert shares == pytest.approx([0.0, 0.625, 0.375], abs=0.01)
+    assert draw(log_probs, top_k=1).unique().tolist() == [1]
+    assert draw(log_probs, top_k=9).bincount(minlength=3).div(20_000).tolist() == pytest.approx(
+        [0.2, 0.5, 0.3], abs=0.01
+    )
+
+
+@pytest.mark.parametrize("regime", ["free-running", "scheduled-sampling"])
+def test_regimes_draw_by_the_decoding_scheme(regime: str, model: Any, batch: Any) -> None:
+    """With the best word only, nothing is random but the choice between true and own words."""
+    model.eval()  # without dropout
+    certain = {"initial": 0.0, "final": 0.0} if regime == "scheduled-sampling" else {}
+    losses = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        made = make_regime(regime, {"top_k": 1, **certain}, model)
+        losses.append(made.loss(model, batch, None, 1.0)[0].nats)
+    assert torch.equal(losses[0], losses[1])
+    drawn = make_regime(regime, certain, model).loss(model, batch, None, 1.0)[0].nats
+    assert not torch.equal(drawn, losses[0])
+
+
+def test_a_negative_number_of_best_words_is_refused() -> None:
+    with pytest.raises(InputError, match="top_k=-1"):
+        ScheduledSamplingOptions(top_k=-1)
 
 
 def test_a_true_word_stays_where_it_should(model: Any, batch: Any) -> None:
