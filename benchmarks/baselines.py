@@ -1,16 +1,18 @@
 """elman's defaults against simple baselines on small and large data.
 
     python benchmarks/baselines.py measure DATA [--only sst2 ewt …] [--sizes 500 2000]
-        [--systems elman …] [--split test] [--seeds 0 1 2] [--set section.field=value …]
-        [--runs FOLDER]
+        [--systems elman …] [--split test] [--seeds 0 1 2] [--samples 0 1 2 3 4]
+        [--set section.field=value …] [--runs FOLDER]
     python benchmarks/baselines.py table        write the tables of docs/results.md
 
-DATA is a folder with `sst`, `ud-english-ewt`, `conll2000`, `wnut17` and `multi30k`. Every system
-trains on the same random examples and may use the whole validation set. Each result is a row of
-`benchmarks/defaults.json` (validation) or `benchmarks/baselines.json` (test). Rows that exist are
-not measured again, so an interrupted command continues. To choose settings, use
-`--split valid --set …`; the test set is for the final table. With `--runs FOLDER`, trained models
-are kept there, and the other split is measured with the same models.
+DATA is a folder with `sst`, `names`, `ud-english-ewt`, `conll2000`, `wnut17` and `multi30k`. Every
+system trains on the same random examples (each of `--samples` draws others) and may use the whole
+validation set. Each result is a row of `benchmarks/defaults.json` (validation) or
+`benchmarks/baselines.json` (test). Rows that exist are not measured again, so an interrupted
+command continues. To choose settings, use `--split valid --set …`, or `--split unused`: the
+training examples that are not in the sample; the test set is for the final table. With
+`--runs FOLDER`, trained models are kept there, and the other splits are measured with the same
+models.
 
 Needs `pip install 'elman[oracles]'`. One thread.
 """
@@ -20,17 +22,31 @@ import json
 import statistics
 import sys
 import time
+from collections import Counter
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 
 import torch
-from baseline.data import ALL, chosen, conll2000, ewt, multi30k, sst2, wnut17
+from baseline.data import (
+    ALL,
+    chosen,
+    conll2000,
+    ewt,
+    multi30k,
+    names,
+    remaining,
+    sst2,
+    sst5,
+    wnut17,
+)
 from baseline.systems import crf, linear, perceptron, train_elman
 
 from elman.atomic import replacing
 
 ROWS = {
     "valid": Path(__file__).with_name("defaults.json"),
+    "unused": Path(__file__).with_name("defaults.json"),
     "test": Path(__file__).with_name("baselines.json"),
 }
 PAGE = Path(__file__).parents[1] / "docs" / "results.md"
@@ -49,6 +65,8 @@ OLD_TRANSLATOR = (  # the settings of version 0.1
 # Name: reader, ending of the files, sizes, recipe, name and function of the baseline, measure.
 TASKS = {
     "sst2": (sst2, "tsv", (500, 2000, ALL), "classifier", "tf-idf + SVM", linear, "accuracy"),
+    "sst5": (sst5, "tsv", (500,), "classifier", "tf-idf + SVM", linear, "accuracy"),
+    "names": (names, "tsv", (500,), "classifier", "tf-idf + SVM", linear, "accuracy"),
     "ewt": (ewt, "conllu", (200, 1000, ALL), "tagger", "perceptron", perceptron, "accuracy"),
     "conll2000": (
         *(conll2000, "txt", (500, ALL), "tagger", "CRF"),
@@ -69,8 +87,11 @@ TASKS = {
 }
 
 
-def measure(task, size, system, splits, judged, seed, settings, runs):
+def measure(wanted, splits, runs):
     """The row of a system: its result, settings and cost."""
+    task, system, judged, seed, settings = (
+        wanted[name] for name in ("task", "system", "split", "seed", "settings")
+    )
     _, ending, _, recipe, name, baseline, _ = TASKS[task]
     started, clock = time.process_time(), time.perf_counter()
     if system == "elman" or baseline is None:
@@ -79,7 +100,7 @@ def measure(task, size, system, splits, judged, seed, settings, runs):
     else:
         found = baseline(splits, judged)
     return {
-        **key(task, size, system, judged, seed, settings),
+        **wanted,
         "name": recipe if system == "elman" else name,
         **found,
         "cpu_seconds": round(time.process_time() - started, 1),
@@ -88,12 +109,13 @@ def measure(task, size, system, splits, judged, seed, settings, runs):
     }
 
 
-def key(task, size, system, judged, seed, settings):
+def key(task, size, sample, system, judged, seed, settings):
     """The fields that identify a row; baselines have neither seeds nor settings."""
     own = system == "elman" or TASKS[task][5] is None
     return {
         "task": task,
         "size": "all" if size == ALL else size,
+        "sample": 0 if size == ALL else sample,
         "system": system,
         "split": judged,
         "seed": seed if own else 0,
@@ -102,7 +124,8 @@ def key(task, size, system, judged, seed, settings):
 
 
 def load_rows(path):
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    rows = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    return [{"sample": 0, **row} for row in rows]
 
 
 def keep(path, row):
@@ -118,8 +141,11 @@ def is_row(row, wanted):
 
 
 def table(rows):
-    """Markdown: a line for each task and size; the mean over the seeds, and their number."""
-    lines = ["| data | training examples | measure | baseline | | elman | | seeds | difference |"]
+    """Markdown: a line for each task and size; means over samples and seeds."""
+    lines = [
+        "| data | training examples | measure | baseline | | elman | | samples × seeds "
+        "| difference |"
+    ]
     lines.append("|---|---:|---|---|---:|---|---:|---:|---:|")
     for task, (*_, measured) in TASKS.items():
         found = dict.fromkeys(row["size"] for row in rows if row["task"] == task)
@@ -131,21 +157,37 @@ def table(rows):
 
 def cell(rows, name, measured):
     """A line of the table; empty if a system is missing or the measure says little."""
-    sides = {
-        system: [row for row in rows if row["system"] == system and name in row]
-        for system in ("baseline", "elman")
-    }
-    if not all(sides.values()) or (name == "unknown" and measured != "accuracy"):
+    sides = {system: by_sample(rows, system, name) for system in ("baseline", "elman")}
+    both = sorted({*sides["baseline"]} & {*sides["elman"]})
+    if not both or (name == "unknown" and measured != "accuracy"):
         return ""
-    first, second = (statistics.fmean(row[name] for row in side) for side in sides.values())
+    first, second = ([found[sample] for sample in both] for found in sides.values())
+    gains = [own - other for other, own in zip(first, second, strict=True)]
     what = measured if name == "value" else "accuracy of unknown words"
+    mine = [row for row in rows if row["system"] == "elman"]
+    seeds = max(Counter(row["sample"] for row in mine).values())
     size = rows[0]["size"]
     return (
         f"| {rows[0]['task']} | {size if size == 'all' else f'{size:,}'} | {what} "
-        f"| {sides['baseline'][0]['name']} | {first:.2f} "
-        f"| `{sides['elman'][0]['name']}` | {second:.2f} | {len(sides['elman'])} "
-        f"| {second - first:+.2f} |"
+        f"| {TASKS[rows[0]['task']][4]} | {spread(first)} "
+        f"| `{mine[0]['name']}` | {spread(second)} | {len(both)} × {seeds} "
+        f"| {spread(gains, '+')} |"
     )
+
+
+def by_sample(rows, system, name):
+    """The results of a system: for each sample of training examples, the mean over the seeds."""
+    found = {}
+    for row in rows:
+        if row["system"] == system and name in row:
+            found.setdefault(row["sample"], []).append(row[name])
+    return {sample: statistics.fmean(values) for sample, values in found.items()}
+
+
+def spread(values, sign=""):
+    """The mean, and the standard deviation if there are several."""
+    mean = f"{statistics.fmean(values):{sign}.2f}"
+    return f"{mean} ± {statistics.stdev(values):.2f}" if len(values) > 1 else mean
 
 
 def write_tables():
@@ -155,8 +197,10 @@ def write_tables():
     _, after = rest.split(END)
     parts = []
     headings = {"test": "Test", "valid": "Validation, on which settings were chosen"}
+    headings["unused"] = "Training examples that were not in the sample"
     for split, heading in headings.items():
-        rows = [row for row in load_rows(ROWS[split]) if not row["settings"]]
+        rows = load_rows(ROWS[split])
+        rows = [row for row in rows if row["split"] == split and not row["settings"]]
         parts.append(f"**{heading}**\n\n{table(rows)}")
     with replacing(PAGE) as file:
         text = "\n\n".join(parts)
@@ -173,17 +217,15 @@ def measure_all(given):
         if given.sizes:
             sizes = [ALL if size == "all" else int(size) for size in given.sizes]
         for size in sizes:
-            part = splits | {"train": chosen(splits["train"], size)}
-            for system in given.systems:
-                for seed in given.seeds:
-                    wanted = key(task, size, system, given.split, seed, given.set)
-                    if any(is_row(row, wanted) for row in load_rows(path)):
-                        continue
-                    row = measure(
-                        task, size, system, part, given.split, seed, given.set, given.runs
-                    )
-                    keep(path, row)
-                    print(json.dumps(row, ensure_ascii=False), file=sys.stderr, flush=True)
+            for sample, system, seed in product(given.samples, given.systems, given.seeds):
+                wanted = key(task, size, sample, system, given.split, seed, given.set)
+                if any(is_row(row, wanted) for row in load_rows(path)):
+                    continue
+                train = chosen(splits["train"], size, sample)
+                part = splits | {"train": train, "unused": remaining(splits["train"], train)}
+                row = measure(wanted, part, given.runs)
+                keep(path, row)
+                print(json.dumps(row, ensure_ascii=False), file=sys.stderr, flush=True)
     kept = [row for row in load_rows(path) if row["split"] == given.split]
     print(table([row for row in kept if row["settings"] in ([], given.set)]))
 
@@ -199,8 +241,9 @@ def main():
     measuring.add_argument("--systems", nargs="*", default=["baseline", "elman"])
     measuring.add_argument("--out", type=Path, help="default: the file of the split, see above")
     measuring.add_argument("--runs", type=Path, help="keep trained models in this folder")
-    measuring.add_argument("--split", default="test", choices=("valid", "test"))
+    measuring.add_argument("--split", default="test", choices=("valid", "unused", "test"))
     measuring.add_argument("--seeds", nargs="*", type=int, default=[0])
+    measuring.add_argument("--samples", nargs="*", type=int, default=[0])
     measuring.add_argument("--set", nargs="*", default=[], metavar="section.field=value")
     given = parser.parse_args()
     if given.command == "table":

@@ -1,16 +1,17 @@
-"""Types against tokens: the same tagger and classifier with three representations of words.
+"""Types against tokens: the same tagger and classifier with several representations of words.
 
     python benchmarks/representations.py text DATA OUT      write the text for the vectors
     python benchmarks/representations.py measure DATA --vectors RUN [--elmo RUN]
-        [--only sst2 ewt] [--systems random word2vec …] [--sizes 500] [--seeds 0 1 2]
+        [--only sst2 sst5 ewt conll2000 wnut17] [--systems random word2vec …]
+        [--sizes 500] [--seeds 0 1 2]
     python benchmarks/representations.py table              write the table of docs/results.md
 
-DATA is a folder with `sst`, `ud-english-ewt` and `wikitext-2`. `random` is the default of the
-recipes `classifier` and `tagger`; `word2vec` adds the vectors of a run of `elman train word2vec`,
-`elmo` the layers of a run of `elman train elmo-small`. Everything is measured on the validation
-sets; each result is a row of `benchmarks/representations.json`. Rows that exist are not measured
-again. The text is the training text of WikiText-2 and the sentences of both training sets without
-labels and tags. One thread.
+DATA is a folder with `sst`, `ud-english-ewt`, `conll2000`, `wnut17` and `wikitext-2`. `random` is
+the default of the recipes `classifier` and `tagger`; `word2vec` adds the vectors of a run of `elman
+train word2vec`, `elmo` the layers of a run of `elman train elmo-small`. Everything is measured on
+the validation sets; each result is a row of `benchmarks/representations.json`. Rows that exist are
+not measured again. The text is the training text of WikiText-2 and the sentences of the training
+sets of SST-2 and EWT without labels and tags. One thread.
 """
 
 import argparse
@@ -22,7 +23,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import torch
-from baseline.data import ALL, chosen, ewt, read, sst2
+from baseline.data import ALL, chosen, conll2000, ewt, read, sst2, sst5, wnut17
 from baseline.systems import columns, train_elman
 from baselines import is_row, keep, load_rows
 
@@ -31,9 +32,12 @@ from elman.atomic import replacing
 ROWS = Path(__file__).with_name("representations.json")
 PAGE = Path(__file__).parents[1] / "docs" / "results.md"
 BEGIN, END = (f"<!-- benchmarks/representations.py: {which} -->" for which in ("begin", "end"))
-TASKS = {  # reader, ending of the files, recipe, what is measured
-    "sst2": (sst2, "tsv", "classifier", "SST-2"),
-    "ewt": (ewt, "conllu", "tagger", "UD English EWT"),
+TASKS = {  # reader, ending of the files, recipe, data, measure
+    "sst2": (sst2, "tsv", "classifier", "SST-2", "accuracy"),
+    "sst5": (sst5, "tsv", "classifier", "SST-5", "accuracy"),
+    "ewt": (ewt, "conllu", "tagger", "UD English EWT", "accuracy"),
+    "conll2000": (conll2000, "txt", "tagger", "CoNLL-2000, chunks", "F1"),
+    "wnut17": (wnut17, "txt", "tagger", "WNUT-17, names", "F1"),
 }
 SYSTEMS = {  # settings; the words in capitals are run folders
     "random": (),
@@ -59,7 +63,7 @@ def write_text(data, out):
 def measure(options):
     data, runs = Path(options.data), {"VECTORS": options.vectors, "ELMO": options.elmo}
     for task in options.only:
-        reader, ending, recipe, _ = TASKS[task]
+        reader, ending, recipe, *_ = TASKS[task]
         splits = reader(data)
         for size in options.sizes:
             some = splits | {"train": chosen(splits["train"], size)}
@@ -93,15 +97,16 @@ def named(settings, runs):
 def table(rows):
     """Markdown: a line for each task, size and representation, with the gain over random."""
     lines = [
-        "| data | training examples | representation | accuracy | unknown words | seeds | gain |"
+        "| data | training examples | representation | measure | score | unknown words | seeds "
+        "| gain |"
     ]
-    lines.append("|---|---:|---|---:|---:|---:|---:|")
-    for task, (*_, name) in TASKS.items():
+    lines.append("|---|---:|---|---|---:|---:|---:|---:|")
+    for task, (*_, name, measured) in TASKS.items():
         sizes = dict.fromkeys(row["size"] for row in rows if row["task"] == task)
         for size in sizes:
             for system in SYSTEMS:
                 line = table_line(
-                    [r for r in rows if (r["task"], r["size"]) == (task, size)], system
+                    [r for r in rows if (r["task"], r["size"]) == (task, size)], system, measured
                 )
                 if line:
                     shown = size if size == "all" else f"{size:,}"
@@ -109,7 +114,7 @@ def table(rows):
     return "\n".join(lines)
 
 
-def table_line(rows, system):
+def table_line(rows, system, measured):
     """The mean of a system over its seeds, and its gain over random on the same seeds."""
     mine = {row["seed"]: row for row in rows if row["system"] == system}
     base = {row["seed"]: row for row in rows if row["system"] == "random"}
@@ -123,7 +128,7 @@ def table_line(rows, system):
     if gain:
         gain += f" ({', '.join(f'{one:+.2f}' for one in gains)})"
     share = f"{statistics.fmean(unknown):.2f}" if unknown else ""
-    return f"{system} | {mean:.2f} | {share} | {len(mine)} | {gain} |"
+    return f"{system} | {measured} | {mean:.2f} | {share} | {len(mine)} | {gain} |"
 
 
 def write_table():

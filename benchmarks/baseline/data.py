@@ -2,6 +2,7 @@
 
 import gzip
 import random
+from collections import Counter
 
 ALL = 0  # this size means all examples
 
@@ -17,20 +18,44 @@ def blocks(text):
     return [block.strip("\n") for block in found if block.strip()]
 
 
-def chosen(examples, size):
-    """A random sample of this size, the same every time."""
-    return examples if size == ALL else random.Random(0).sample(examples, size)
+def chosen(examples, size, sample=0):
+    """A random sample of this size; its number gives the same examples every time."""
+    return examples if size == ALL else random.Random(sample).sample(examples, size)
 
 
-def sst2(data):
+def remaining(examples, part):
+    """The examples that a sample lacks, as often as it lacks them."""
+    return [*(Counter(examples) - Counter(part)).elements()]
+
+
+def sst(data, labels):
+    """Sentences with their labels: `binary` is SST-2, `fine` SST-5."""
     splits = {"train": "train", "valid": "dev", "test": "test"}
     return {
         split: [
             "\t".join(line.split(" ", 1)[::-1])
-            for line in read(data / "sst" / f"stsa.binary.{name}").splitlines()
+            for line in read(data / "sst" / f"stsa.{labels}.{name}").splitlines()
         ]
         for split, name in splits.items()
     }
+
+
+def sst2(data):
+    return sst(data, "binary")
+
+
+def sst5(data):
+    return sst(data, "fine")
+
+
+def names(data):
+    """Surnames and their languages, each once; a random tenth for validation and for test each."""
+    files = sorted((data / "names" / "names").glob("*.txt"))
+    lines = [(name.strip(), file.stem) for file in files for name in read(file).splitlines()]
+    every = ["\t".join(line) for line in dict.fromkeys(lines) if line[0]]
+    random.Random(1).shuffle(every)
+    cut = len(every) // 10
+    return {"train": every[2 * cut :], "valid": every[:cut], "test": every[cut : 2 * cut]}
 
 
 def ewt(data):

@@ -21,13 +21,16 @@ def train_elman(recipe, splits, ending, judged, seed, settings, runs=None):
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "data"
         folder.mkdir()
-        write(folder, splits, ending)
+        unused = {"test": splits["unused"]} if "unused" in splits else {}
+        write(folder, {name: splits[name] for name in ("train", "valid", "test")}, ending)
         trained = trained_run(recipe, folder, seed, settings, runs or Path(place))
         training = trained.facts["training"]
         best = trained.facts["validation"]
         facts = {name: training[name] for name in ("epochs", "of_epochs", "steps", "batch_size")}
         facts |= {"ended_early": training["ended_early"], "improving": training["improving"]}
         facts["validation"] = {name: value for name, value in best.items() if name != "tokens"}
+        if "accuracy_after" in trained.facts.get("calibration", {}):
+            facts["calibration"] = trained.facts["calibration"]
         facts |= {"teraflop": training["teraflop"], "training_seconds": trained.facts["seconds"]}
         if ending in ("conllu", "txt"):
             beside = recipe == "chunker"
@@ -38,7 +41,11 @@ def train_elman(recipe, splits, ending, judged, seed, settings, runs=None):
                 return trained.tag(both)
 
             return {**tagging(tag, splits, judged, ending), **facts}
-        measured = trained.evaluate(str(folder), split=judged)
+        if judged == "unused":
+            folder = Path(place) / "unused"
+            folder.mkdir()
+            write(folder, unused, ending)
+        measured = trained.evaluate(str(folder), split="test" if judged == "unused" else judged)
         return {
             "value": 100 * measured.main()[1] if ending == "tsv" else measured.main()[1]
         } | facts

@@ -137,7 +137,7 @@ def estimate_need(
     found = _distinct(ids, size, order, eos_id, context)
     half = _distinct(ids, max(size // 2, 1), order, eos_id, context)
     ngrams = sum(
-        _grown(few, many, whole / max(size, 1)) for few, many in zip(half, found, strict=True)
+        grown(few, many, whole / max(size, 1)) for few, many in zip(half, found, strict=True)
     )
     return need_of(ngrams, whole)
 
@@ -147,7 +147,7 @@ def need_of(ngrams: float, tokens: int) -> Need:
     return Need(int(ngrams), int(ngrams * _WORK + tokens * _SHARDS), int(ngrams * _RUN))
 
 
-def _grown(half: int, whole: int, times: float) -> float:
+def grown(half: int, whole: int, times: float) -> float:
     """Heaps' law: the number of distinct n-grams in a text that is longer than its sample."""
     exponent = min(max(math.log2(max(whole, 1) / max(half, 1)), 0.0), 1.0)
     return whole * max(times, 1.0) ** exponent

@@ -11,6 +11,7 @@ MODELS = Registry(
     "model",
     {
         "ngram": "elman.models.ngram:NGram",
+        "snm": "elman.models.snm:SparseMatrix",
         "feed-forward": "elman.models.window:FeedForward",
         "log-bilinear": "elman.models.window:LogBilinear",
         "recurrent": "elman.models.recurrent:RecurrentModel",

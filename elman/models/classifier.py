@@ -57,6 +57,7 @@ class Classifier(SentenceModel):
     text_class: ClassVar[type] = LabelledConfig
     config_class: ClassVar[type] = ClassifierConfig
     unit: ClassVar[str] = "texts"
+    mix: tuple[float, ...] | None = None  # weights of `opinions`, fitted on validation
 
     def __init__(
         self,
@@ -153,19 +154,33 @@ class Classifier(SentenceModel):
         )
 
     def score(self, texts: tuple[Sentences, ...]) -> torch.Tensor:
-        """Scores of the labels, (B, K)."""
-        return _sum(self._parts(texts))
+        """Scores of the labels, (B, K); the plain sum of network and n-grams, or their mix."""
+        if self.mix is None:
+            return _sum(self._parts(texts))
+        opinions = zip(self.mix, self.opinions(texts), strict=True)
+        return _sum([weight * scores for weight, scores in opinions])
+
+    def opinions(self, texts: tuple[Sentences, ...]) -> list[torch.Tensor]:
+        """The scores of the network, of the n-grams, and of naive Bayes, (B, K) each."""
+        pairs = zip(self.ngrams, texts, strict=True)
+        linear = [part.with_naive_bayes(text) for part, text in pairs]  # type: ignore[operator]
+        return [self._network(texts), *(_sum(each) for each in zip(*linear, strict=True))]
 
     def _parts(self, texts: tuple[Sentences, ...]) -> list[torch.Tensor]:
         """The scores of the network, and those of the n-grams if there are any."""
+        network = self._network(texts)
+        linear = [part(text) for part, text in zip(self.ngrams, texts, strict=False)]
+        return [network, *([_sum(linear)] if linear else [])]
+
+    def _network(self, texts: tuple[Sentences, ...]) -> torch.Tensor:
         pooled = [self.pooling(self.encoder(text), text.lengths) for text in texts]
         vector = pooled[0]
         if len(pooled) == 2:
             first, second = pooled
             vector = torch.cat([first, second, (first - second).abs(), first * second], dim=1)
         vector = dropout(vector, self.config.dropout_pooled, self.training)
-        linear = [part(text) for part, text in zip(self.ngrams, texts, strict=False)]
-        return [self.scores(vector), *([_sum(linear)] if linear else [])]
+        scores: torch.Tensor = self.scores(vector)
+        return scores
 
 
 def _nats(scores: torch.Tensor, batch: ExampleBatch, *, mean: bool = False) -> torch.Tensor:

@@ -1,10 +1,6 @@
 """The n-gram language model: smoothed counts with the contract of language models.
 
-A state is the last order - 1 ids of each row, (B, order - 1), with -1 for positions not filled. The
-initial state is the start of a line, so its last id is `<eos>`.
-
-torch is imported only when the contract is first used: fitting and saving use numpy alone, and
-importing torch takes longer than training this model on the Penn Treebank.
+A state is the last order - 1 ids of each row (`counted.py`). Fitting and saving need no torch.
 """
 
 from __future__ import annotations
@@ -17,10 +13,11 @@ import numpy as np
 from elman.counts.compact import array_parts, compact, stored_array
 from elman.counts.estimate import NgramConfig, estimate
 from elman.counts.masses import SetMass
+from elman.counts.resources import Need, estimate_need
 from elman.counts.smoothers import SMOOTHERS
 from elman.counts.spread import entropies_and_ranks
-from elman.counts.tables import NOTHING, OrderTable, Tables
-from elman.models.contract import LanguageModel
+from elman.counts.tables import OrderTable, Tables
+from elman.models.counted import CountedModel, rows_of, tensor
 from elman.registry import known_options
 from elman.runs.parts import MappedArrays
 
@@ -30,24 +27,18 @@ if TYPE_CHECKING:
 _NUMBERS = 1 << 22  # of whole distributions held in memory
 
 
-class NGram(LanguageModel):
+class NGram(CountedModel):
     """Predict words from the last few words, by counts (Shannon 1948)."""
 
     config_class: ClassVar[type] = NgramConfig
-    task: ClassVar[str] = "counting"
     about: ClassVar[str] = "smoothed counts of word sequences"
-    tokens_at_once = 1 << 17
-    rows_at_once = 256
+    counts_on_disk: ClassVar[bool] = True
     numbers_at_once = 1 << 6  # no whole distribution
 
     def __init__(self, tables: Tables, config: NgramConfig) -> None:
+        sizes = {"vocabulary_size": tables.vocabulary_size, "eos_id": tables.eos_id}
+        super().__init__(config, **sizes, reach=max(tables.order - 1, 1))
         self.tables = tables
-        self.config = config
-        self.vocabulary_size = tables.vocabulary_size
-        self.horizon = self.context_size = max(tables.order - 1, 1)
-        self.resets_at_lines = config.context == "line"
-        self.start_context = np.full(self.context_size, NOTHING)
-        self.start_context[-1] = tables.eos_id
         smoother = SMOOTHERS.get(config.smoothing)
         cut = any(count > 1 for count in config.cutoffs)  # cut contexts back off
         smoothed = smoother is None or smoother.defined_if_unseen
@@ -70,13 +61,19 @@ class NGram(LanguageModel):
         )
         return cls(tables, config)
 
-    def log_probs(self, ids: np.ndarray) -> np.ndarray:
-        """Log probability of every id of a text from the initial state, without torch."""
-        rows = np.concatenate([self.start_context, ids])[None]
-        return self._score(rows)[0]
+    @classmethod
+    def orders(cls, config: NgramConfig) -> int:
+        return config.order
 
-    def _score(self, rows: np.ndarray) -> np.ndarray:
-        """Log probabilities of the words after the context at the start of each row."""
+    @classmethod
+    def need(
+        cls, ids: np.ndarray, config: NgramConfig, *, eos_id: int, tokens: int | None = None
+    ) -> Need:
+        return estimate_need(
+            ids, order=config.order, eos_id=eos_id, context=config.context, tokens=tokens
+        )
+
+    def score_rows(self, rows: np.ndarray) -> np.ndarray:
         log_probs = self.tables.score(rows)[:, self.context_size - 1 :]
         if not self.always_defined:
             log_probs[self._unseen(rows)] = -np.inf
@@ -86,47 +83,34 @@ class NGram(LanguageModel):
         unseen = self.tables.unseen_contexts(rows, lines=self.resets_at_lines)
         return unseen[:, self.context_size - 1 :]
 
-    # The contract ---------------------------------------------------------------------------------
-
-    def start(self, batch_size: int, source: Any = None) -> torch.Tensor:
-        return _tensor(np.tile(self.start_context, (batch_size, 1)))
-
-    def predict(self, state: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
-        contexts = state.numpy()
+    def predict_rows(self, contexts: np.ndarray) -> np.ndarray:
         log_probs = self.tables.predict(contexts)
         if not self.always_defined:
             rows = np.concatenate([contexts, contexts[:, -1:]], axis=1)  # any word may follow
             log_probs[self._unseen(rows)[:, 0]] = -np.inf
-        return _tensor(log_probs)
+        return log_probs
 
-    def read(self, ids: torch.Tensor, state: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
-        return _tensor(_rows(state, ids)[:, ids.shape[1] :])
-
-    def score(  # type: ignore[override]
-        self, ids: torch.Tensor, state: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        log_probs = self._score(_rows(state, ids))
-        return _tensor(np.ascontiguousarray(log_probs)), self.read(ids, state)
+    # The contract ---------------------------------------------------------------------------------
 
     def undefined(  # type: ignore[override]
         self, ids: torch.Tensor, state: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         if self.always_defined:
             return super().undefined(ids, state)  # type: ignore[return-value]
-        unseen = self._unseen(_rows(state, ids))
-        return _tensor(unseen.copy()), self.read(ids, state)
+        unseen = self._unseen(rows_of(state, ids))
+        return tensor(unseen.copy()), self.read(ids, state)
 
     def score_and_mass(  # type: ignore[override]
         self, ids: torch.Tensor, state: torch.Tensor, members: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        rows = _rows(state, ids)
+        rows = rows_of(state, ids)
         contexts = np.lib.stride_tricks.sliding_window_view(rows[:, :-1], self.context_size, axis=1)
         masses = self._mass_of(members.numpy()).log_masses(contexts.reshape(-1, self.context_size))
         masses = masses.reshape(ids.shape)
         if not self.always_defined:
             masses[self._unseen(rows)] = -np.inf
         log_probs, state = self.score(ids, state)
-        return log_probs, _tensor(masses), state
+        return log_probs, tensor(masses), state
 
     def _mass_of(self, members: np.ndarray) -> SetMass:
         """The masses of a set; those of the last set are kept, with the contexts seen so far."""
@@ -134,14 +118,6 @@ class NGram(LanguageModel):
         if self._mass is None or self._mass[0] != key:
             self._mass = key, SetMass(self.tables, members)
         return self._mass[1]
-
-    def predict_all(  # type: ignore[override]
-        self, ids: torch.Tensor, state: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        rows = _tensor(_rows(state, ids))
-        contexts = rows.unfold(1, self.context_size, 1)[:, :-1]  # (B, T, context)
-        log_probs = self.predict(contexts.reshape(-1, self.context_size))
-        return log_probs.view(*ids.shape, self.vocabulary_size), self.read(ids, state)
 
     def spread(  # type: ignore[override]
         self, ids: torch.Tensor, state: torch.Tensor, members: torch.Tensor | None = None
@@ -152,20 +128,19 @@ class NGram(LanguageModel):
             for piece in ids.split(at_once, dim=1):  # type: ignore[no-untyped-call]
                 columns, state = super().spread(piece, state, members)  # type: ignore[assignment]
                 found.append(columns.numpy())
-            return _tensor(np.concatenate(found, axis=1)), state
-        rows, before = _rows(state, ids), self.context_size - 1
+            return tensor(np.concatenate(found, axis=1)), state
+        rows, before = rows_of(state, ids), self.context_size - 1
         log_probs = self.tables.score(rows)
         entropies, ranks = entropies_and_ranks(self.tables, rows, log_probs)
         nothing = np.zeros_like(log_probs)
         measured = np.stack([log_probs, nothing, entropies, ranks], axis=2)[:, before:]
         if not self.always_defined:  # every word has probability zero there
             measured[self._unseen(rows)] = [-np.inf, 0, 0, 1]
-        return _tensor(measured), self.read(ids, state)
+        return tensor(measured), self.read(ids, state)
 
     # Saving and loading ---------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """All trained arrays, by name."""
         named: dict[str, np.ndarray] = {}
         for order, table in enumerate(self.tables.tables, start=1):
             named |= array_parts(f"order{order}.log_probs", table.log_probs)
@@ -184,7 +159,6 @@ class NGram(LanguageModel):
         return NGram(compact(self.tables, bits), self.config)
 
     def facts(self) -> dict[str, Any]:
-        """Everything except the arrays that a run folder needs, as plain data."""
         return {
             "vocabulary_size": self.vocabulary_size,
             "eos_id": self.tables.eos_id,
@@ -214,6 +188,19 @@ class NGram(LanguageModel):
             Tables(tables, size, facts["eos_id"], list(facts["notes"]), facts["discounts"]), config
         )
 
+    @classmethod
+    def training_rows(cls, facts: Mapping[str, Any]) -> tuple[list[str], list[list[Any]]]:
+        """The n-grams of every order, with their discounts."""
+        every = facts["discounts"] or [[]] * len(facts["ngrams"])
+        rows: list[list[Any]] = [
+            [order, count, *(f"{value:.3f}" for value in discounts)]
+            for order, (count, discounts) in enumerate(zip(facts["ngrams"], every, strict=True), 1)
+        ]
+        width = max(len(row) for row in rows)
+        names = [f"D{i}" if i < width - 2 else f"D{i}+" for i in range(1, width - 1)]
+        padded = [row + [None] * (width - len(row)) for row in rows]
+        return ["order", "n-grams", *names], padded
+
     @staticmethod
     def renew_settings(model: dict[str, Any], weights: Collection[str]) -> dict[str, Any]:
         """The settings of an older run under their current names."""
@@ -233,17 +220,6 @@ class NGram(LanguageModel):
             "context": self.config.context,
             **self.facts(),
         }
-
-
-def _rows(state: torch.Tensor, ids: torch.Tensor) -> np.ndarray:
-    """The context of each row and the ids after it, (B, order - 1 + T)."""
-    return np.concatenate([state.numpy(), ids.numpy()], axis=1)
-
-
-def _tensor(array: np.ndarray) -> torch.Tensor:
-    import torch
-
-    return torch.from_numpy(array)
 
 
 def _stored_table(arrays: Mapping[str, np.ndarray], order: int, counts: list[int]) -> OrderTable:

@@ -93,6 +93,13 @@ def test_a_classifier_gives_the_same_probabilities(name: str, tmp_path: Path) ->
     check_classifier(run, tmp_path / "hub", TEXTS)
 
 
+def test_a_mix_gives_the_same_probabilities(tmp_path: Path) -> None:
+    run = train_classifier(small_texts(tmp_path), *DEFAULT)
+    run.model.mix = (0.3, 1.0, 2.5)
+    run.export(tmp_path / "hub", "huggingface")
+    check_classifier(run, tmp_path / "hub", TEXTS)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SLOW_CLASSIFIERS)
 def test_other_classifiers_give_the_same_probabilities(name: str, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import pytest
 import torch
 
 from elman.batches.sentences import SentenceReader, Sentences
@@ -12,6 +13,7 @@ from elman.layers.ngram_scores import NgramScores
 from elman.text.word_list import WordList
 
 TEXTS = [["a", "cat"], ["a", "dog", "a"], ["the", "dog"]]
+LABELS = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
 
 
 def read(texts: list[list[str]]) -> Sentences:
@@ -25,10 +27,38 @@ def place_of(word: str, table: int) -> int:
 
 def test_idf_counts_texts_not_occurrences() -> None:
     scores = NgramScores(2, table=1 << 16, dropout=0.5)
-    scores.count([read(TEXTS[:2]), read(TEXTS[2:])])
+    scores.count([(read(TEXTS[:2]), LABELS[:2]), (read(TEXTS[2:]), LABELS[2:])])
     for word, texts in {"a": 2, "cat": 1, "dog": 2, "the": 1}.items():
         expected = math.log((1 + 3) / (1 + texts)) + 1
         assert math.isclose(scores.idf[place_of(word, 1 << 16)], expected, rel_tol=1e-6)
+
+
+def test_naive_bayes_by_hand() -> None:
+    # Two texts with one word each, and one label each. In the table: the words a and b, with the
+    # character n-grams ^a$ and ^b$. Each label has two features in its text and two outside of it,
+    # so p(f | own) = (1 + 1) / (4 + 2) and p(f | other) = (0 + 1) / (4 + 2).
+    reader = SentenceReader(WordList.learn([["a"], ["b"]]))
+    scores = NgramScores(2, table=1 << 16, dropout=0.5).eval()
+    scores.count([(reader.read([["a"], ["b"]]), torch.eye(2))])
+    ratio = math.log(2) / 2
+    assert sorted(set(scores.ratios.unique().tolist())) == pytest.approx([-ratio, 0.0, ratio])
+    # Both features of "a" have the same idf, so each has the value 1 / √2.
+    linear, bayes = scores.with_naive_bayes(reader.read([["a"], ["b"]]))
+    assert not linear.any()
+    whole = math.sqrt(2) * ratio
+    torch.testing.assert_close(bayes, torch.tensor([[whole, -whole], [-whole, whole]]))
+
+
+def test_mixed_weights_give_the_mixed_scores() -> None:
+    scores = NgramScores(2, table=1 << 16, dropout=0.5).eval()
+    scores.count([(read(TEXTS), LABELS)])
+    torch.nn.init.normal_(scores.vectors.weight)
+    linear, bayes = scores.with_naive_bayes(read(TEXTS))
+    assert bayes.abs().max() > 0.1
+    torch.testing.assert_close(scores(read(TEXTS)), linear)
+    with torch.no_grad():
+        scores.vectors.weight.copy_(scores.mixed_weights(0.25, 3.0))
+    torch.testing.assert_close(scores(read(TEXTS)), 0.25 * linear + 3.0 * bayes)
 
 
 def test_the_vector_of_a_text_has_length_one() -> None:

@@ -217,3 +217,35 @@ def test_infinite_perplexity_is_kept(workshop) -> None:
     assert result.measured is None
     assert result.verdict == "not reached: infinite"
     assert math.isfinite(result.training_seconds or math.nan)
+
+
+def rewriting_table(metric: str) -> PublishedTable:
+    settings = ("model.hidden_size=8", "model.embedding_size=8", "training.epochs=1")
+    row = PublishedRow(name="tiny", published=0.5, recipe="reverse", settings=settings)
+    return PublishedTable(
+        name="letters",
+        title="",
+        source="",
+        metric=metric,
+        data="copy:longest=4,lines=100",
+        rows=(row,),
+    )
+
+
+@pytest.mark.parametrize("metric", ["exact match", "BLEU"])
+def test_other_tasks_are_measured_by_the_metric_of_the_table(workshop, metric) -> None:
+    table = rewriting_table(metric)
+    result = reproduce_row(workshop, table, table.rows[0], table.data)
+    (folder,) = workshop.runs.iterdir()
+    measures = load(folder).evaluate(table.data)
+    assert result.measured == dict(measures.rows())[metric]
+    assert result.runs == {"0": trainings.hash_run(folder)}
+    again = reproduce_row(workshop, table, table.rows[0], table.data, again=True)
+    assert again.figures == result.figures
+
+
+def test_a_metric_that_the_task_lacks_is_refused(workshop) -> None:
+    for metric, culprit in {"F1": "unknown measure", "perplexity": "not a language model"}.items():
+        table = rewriting_table(metric)
+        with pytest.raises(InputError, match=culprit):
+            reproduce_row(workshop, table, table.rows[0], table.data)

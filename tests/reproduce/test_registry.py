@@ -157,13 +157,22 @@ def test_elmo() -> None:
 
 
 def test_attention() -> None:
-    found = {row.name: row.published for row in TABLES["attention"].rows}
-    assert found == {
+    published = {
         "rnnsearch-50": 26.75,
         "rnnsearch-30": 21.5,
         "rnnenc-50": 17.82,
         "rnnenc-30": 13.93,
     }
+    for name in ("attention", "attention-reverse"):
+        rows = [row for row in TABLES[name].rows if not row.ours]
+        assert {row.name: row.published for row in rows} == published
+
+
+def test_models_of_one_billion_words_at_a_smaller_size() -> None:
+    published = {row.name: row.published for row in TABLES["lm1b"].rows}
+    for row in TABLES["lm1b-scaled"].rows:
+        assert row.published == published[row.name]
+        assert row.order
 
 
 @pytest.mark.parametrize(("table", "row"), ROWS, ids=lambda thing: thing.name)

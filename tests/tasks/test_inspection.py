@@ -65,7 +65,7 @@ def test_refusals(trained: TrainedModel, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="at least 2"):
         inspect(trained, "the cat", limit=1)
     counted = elman.train("ngram", data=str(write_sentences(tmp_path / "data")))
-    with pytest.raises(InputError, match="not a neural model; for count models use elman explain"):
+    with pytest.raises(InputError, match="not a neural model; for n-gram models use elman explain"):
         inspect(counted, "the cat")
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from elman.experiments.reproduce.data import open_data
 from elman.experiments.reproduce.registry import PublishedRow, PublishedTable, Tables
 from elman.experiments.reproduce.results import Cost, Kept, Result, keep
 from elman.experiments.reproduce.trainings import Training, is_finished, trainings_of
@@ -43,7 +42,7 @@ def _plan(workshop: Workshop, table: PublishedTable, training: Training, data: s
 
         return compute_cost(training, table)
     if training.config().training is None:
-        length = len(open_data(text).split("train").text)
+        length = len(training.open(data).split("train").text)
         return Cost(seconds=round(length * _SECONDS_PER_CHARACTER, 1))
     planned = plan(
         training.recipe, data=text, overrides=training.settings, machine=workshop.machine

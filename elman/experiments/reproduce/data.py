@@ -10,7 +10,7 @@ import os
 
 from elman.errors import InputError
 from elman.experiments.reproduce.registry import PublishedRow, PublishedTable
-from elman.text.corpora import CORPORA, Corpus, open_corpus
+from elman.text.corpora import CORPORA
 
 VARIABLE = "ELMAN_DATA"
 
@@ -20,7 +20,7 @@ def find_data(table: PublishedTable, folder: str = "", *, holds: bool = False) -
 
     `folder` is the dataset itself or contains it as a subfolder; with `holds`, only the latter.
     """
-    if table.data in CORPORA:
+    if table.data.partition(":")[0] in CORPORA:
         return table.data
     home = folder or os.environ.get(VARIABLE, "")
     if not table.data or not home:
@@ -59,11 +59,3 @@ def rows_with_text(
         else:
             found += [(table, row, text or "") for row in table.rows]
     return found, absent
-
-
-def open_data(data: str) -> Corpus:
-    """The corpus; refused if it lacks a split, because a single file is not a published dataset."""
-    corpus = open_corpus(data)
-    for split in ("train", "valid", "test"):
-        corpus.split(split)
-    return corpus

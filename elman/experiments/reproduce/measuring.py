@@ -13,14 +13,21 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from elman.errors import InputError
-from elman.experiments.reproduce.data import open_data
+from elman.errors import InputError, choose
 from elman.experiments.reproduce.experiments import measure_experiment
-from elman.experiments.reproduce.registry import PublishedRow, PublishedTable, fill_in
+from elman.experiments.reproduce.registry import (
+    PERPLEXITIES,
+    PublishedRow,
+    PublishedTable,
+    fill_in,
+)
 from elman.experiments.reproduce.results import Kept, Result, update_kept
 from elman.experiments.reproduce.status import obstacle, verdict_on
 from elman.experiments.reproduce.trainings import Training, ensure, hash_run, trainings_of
 from elman.experiments.reproduce.workshop import Workshop
+from elman.tasks.language_modelling.trained import TrainedModel
+from elman.tasks.task import Kind
+from elman.tasks.trained import Trained
 from elman.version import __version__
 
 
@@ -92,49 +99,81 @@ def measure_row(
 def _measure_recipe(
     workshop: Workshop, table: PublishedTable, row: PublishedRow, data: str, number: int
 ) -> Result:
-    corpus = open_data(data)
-    trained, paths = None, {}
     needed = trainings_of(workshop.tables, table, row, number)
-    for reference in reversed(needed):  # its own model last; one model in memory at a time
-        trained = ensure(
-            needed[reference],
-            corpus,
-            workshop.runs,
-            machine=workshop.machine,
-            progress=workshop.progress,
-        )
-        paths[reference] = str(workshop.runs / needed[reference].name)
-    assert trained is not None, "every row has its own training"
-    workshop.set_threads()
-    started = time.perf_counter()
-    adapters = [fill_in(adapter, paths) for adapter in row.adapters]
-    adapted = trained.with_adapters(adapters, data, progress=_tokens(workshop, "fitting"))
-    measurement = adapted.evaluate(
-        data, split=row.split, progress=_tokens(workshop, f"scoring the {row.split} text")
-    )
+    measure = _perplexity if table.metric in PERPLEXITIES else _score
+    trained, found = measure(workshop, table, row, needed, data)
     facts, seed = trained.facts, trained.config.seed
-    validation = None if row.adapters else facts["validation"]
-    measured = _as_metric(table, measurement.perplexity)
+    corpus = needed[""].open(data)
     return Result(
-        measured=measured,
-        figures={str(seed): measured},
-        valid=_as_metric(table, validation["perplexity"]) if validation else None,
+        **found,
+        figures={str(seed): found["measured"]},
         recipe=row.recipe,
         settings=row.settings,
         adapters=row.adapters,
         starts_from=row.starts_from,
         seed=seed,
-        model=adapted.model.describe() if row.adapters else {},
         parameters=facts["model"].get("parameters"),
-        protocol=str(measurement.protocol),
-        tokens=measurement.tokens,
         data={split: document.sha256() for split, document in corpus.documents.items()},
         runs=_hashes(workshop, {str(seed): needed[""]}),
         training_seconds=facts["seconds"],
-        evaluation_seconds=round(time.perf_counter() - started, 1),
         teraflop=facts.get("training", {}).get("teraflop"),
         **_about(table, row),
     )
+
+
+Needed = dict[str, Training]  # by reference; the row's own under ""
+
+
+def _perplexity(
+    workshop: Workshop, table: PublishedTable, row: PublishedRow, needed: Needed, data: str
+) -> tuple[Trained, dict[str, Any]]:
+    """Train a language model, fit its adapters and score it: the model and its figures."""
+    trained = _train_all(workshop, needed, data, TrainedModel)
+    started = time.perf_counter()
+    paths = {name: str(workshop.runs / training.name) for name, training in needed.items()}
+    adapters = [fill_in(adapter, paths) for adapter in row.adapters]
+    adapted = trained.with_adapters(adapters, data, progress=_tokens(workshop, "fitting"))
+    measurement = adapted.evaluate(
+        data, split=row.split, progress=_tokens(workshop, f"scoring the {row.split} text")
+    )
+    validation = None if row.adapters else trained.facts["validation"]
+    return trained, {
+        "measured": _as_metric(table, measurement.perplexity),
+        "valid": _as_metric(table, validation["perplexity"]) if validation else None,
+        "model": adapted.model.describe() if row.adapters else {},
+        "protocol": str(measurement.protocol),
+        "tokens": measurement.tokens,
+        "evaluation_seconds": round(time.perf_counter() - started, 1),
+    }
+
+
+def _score(
+    workshop: Workshop, table: PublishedTable, row: PublishedRow, needed: Needed, data: str
+) -> tuple[Trained, dict[str, Any]]:
+    """Train a model of another task and measure it by the metric of the table."""
+    if row.adapters:
+        raise InputError(f"{table.name} {row.name}: adapters are for language models")
+    trained = _train_all(workshop, needed, data, Trained)
+    started = time.perf_counter()
+    workshop.progress(f"measuring the {row.split} split")
+    measures = trained.evaluate(data, split=row.split)
+    measured = choose(dict(measures.rows()), table.metric, f"measure of {trained.name}")
+    return trained, {
+        "measured": float(measured),
+        "protocol": " · ".join(measures.footnotes()),
+        "evaluation_seconds": round(time.perf_counter() - started, 1),
+    }
+
+
+def _train_all(workshop: Workshop, needed: Needed, data: str, kind: type[Kind]) -> Kind:
+    """Train what is missing, one model in memory at a time; gives the row's own, which is last."""
+    *others, own = reversed(needed.values())
+    settings: dict[str, Any] = {"machine": workshop.machine, "progress": workshop.progress}
+    for training in others:
+        ensure(training, data, workshop.runs, **settings)
+    trained = ensure(own, data, workshop.runs, kind=kind, **settings)
+    workshop.set_threads()
+    return trained
 
 
 def _measure_experiment(
@@ -143,7 +182,7 @@ def _measure_experiment(
     needed = trainings_of(workshop.tables, table, row)
     for training in needed.values():
         workshop.progress(f"training {training.name}")
-        ensure(training, None, workshop.runs, machine=workshop.machine, progress=workshop.progress)
+        ensure(training, "", workshop.runs, machine=workshop.machine, progress=workshop.progress)
     workshop.set_threads()
     outcome = measure_experiment(row, workshop.runs)
     figures = list(outcome.figures.values())

@@ -22,8 +22,10 @@ METRICS = {  # whether higher is better
     "accuracy": True,
     "F1": True,
     "BLEU": True,
+    "exact match": True,
     "score": True,
 }
+PERPLEXITIES = ("perplexity", "nats")  # metrics of language models; others are those of their task
 _REFERENCE = re.compile(r"\{([^{}]+)\}")
 
 

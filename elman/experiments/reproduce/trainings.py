@@ -25,9 +25,10 @@ from elman.experiments.reproduce.registry import (
 from elman.recipes import RunConfig, load_recipe, saved_config
 from elman.runs.claim import MANIFEST
 from elman.runs.folder import read_run
-from elman.tasks.language_modelling.trained import TrainedModel
-from elman.tasks.task import load, resume, train
-from elman.text.corpora import Corpus, open_corpus
+from elman.tasks.saved_runs import task_of
+from elman.tasks.task import Kind, load, resume, train
+from elman.tasks.trained import Trained
+from elman.text.corpora import SPLITS, Corpus
 from elman.training.machine import Machine
 
 
@@ -74,11 +75,15 @@ class Training:
         """The settings of the run."""
         return load_recipe(self.recipe, self.settings, self.seed())
 
-    def open(self, corpus: Corpus | None) -> Corpus:
-        """The corpus to train on: its own, or that of the table."""
-        if self.corpus:
-            return open_corpus(self.corpus)
-        assert corpus is not None, "a table with recipes has a dataset"
+    def open(self, data: str) -> Corpus:
+        """The corpus to train on: its own, or `data`, that of the table.
+
+        Refused if a split is missing, because a single file is not a published dataset.
+        """
+        config = self.config()
+        corpus = task_of(config.kind).open(self.corpus or data, config)
+        for split in SPLITS:
+            corpus.split(split)
         return corpus
 
 
@@ -145,14 +150,15 @@ def hash_run(path: Path) -> str:
 
 def ensure(
     training: Training,
-    corpus: Corpus | None,
+    data: str,
     runs: Path,
     *,
     machine: Machine,
     progress: Callable[[str], None],
-) -> TrainedModel:
+    kind: type[Kind] = Trained,  # type: ignore[assignment]
+) -> Kind:
     """The trained model: loaded if its run is finished, otherwise trained to the end."""
-    path, text = runs / training.name, training.open(corpus)
+    path, text = runs / training.name, training.open(data)
     if not path.exists():
         return train(
             training.recipe,
@@ -163,14 +169,15 @@ def ensure(
             start_from=runs / training.starts_from if training.starts_from else None,
             machine=machine,
             progress=progress,
-            kind=TrainedModel,
+            kind=kind,
         )
     contents = read_run(path, ["config.json", "facts.json"])
     _refuse_others(path, training, contents["config.json"])
-    _refuse_other_text(path, text, contents["facts.json"])
+    if not task_of(training.config().kind).is_same_text(text, contents["facts.json"]):
+        raise InputError(f"{path}: was trained on another text than {text.name}; move it away")
     if _finished(contents["facts.json"]):
-        return load(path, TrainedModel)
-    return resume(path, TrainedModel, data=text.name, machine=machine, progress=progress)
+        return load(path, kind)
+    return resume(path, kind, data=text.name, machine=machine, progress=progress)
 
 
 def _finished(facts: dict[str, Any]) -> bool:
@@ -186,8 +193,3 @@ def _refuse_others(path: Path, training: Training, saved: dict[str, Any]) -> Non
         raise InputError(
             f"{path}: was trained with other settings than {training.recipe} has now; move it away"
         )
-
-
-def _refuse_other_text(path: Path, corpus: Corpus, facts: dict[str, Any]) -> None:
-    if corpus.split("train").sha256() not in facts["data"]["sha256"].values():
-        raise InputError(f"{path}: was trained on another text than {corpus.name}; move it away")

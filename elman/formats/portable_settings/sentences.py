@@ -16,6 +16,7 @@ from elman.formats.portable_settings.describing import (
 )
 from elman.layers.elmo import Contextual
 from elman.layers.encoders import SentenceEncoder
+from elman.layers.ngram_scores import NgramScores
 from elman.layers.tag_outputs import ConditionalField
 from elman.layers.word_features import (
     Affixes,
@@ -53,7 +54,20 @@ def _(model: Classifier) -> tuple[dict[str, Any], Weights]:
         "pooling.query": "query",
         "ngrams.": "ngrams.",
     }
-    return settings, weights | renamed(model, names)
+    return settings, weights | _with_mix(model, renamed(model, names))
+
+
+def _with_mix(model: Classifier, weights: Weights) -> Weights:
+    """The weights of the scores of labels, multiplied as the mix of the model says."""
+    found = {name: value for name, value in weights.items() if not name.endswith(".ratios")}
+    if model.mix is None:
+        return found
+    network, trained, naive_bayes = model.mix
+    found |= {name: network * found[name] for name in ("scores.weight", "scores.bias")}
+    for number, part in enumerate(model.ngrams):
+        assert isinstance(part, NgramScores)
+        found[f"ngrams.{number}.vectors.weight"] = part.mixed_weights(trained, naive_bayes)
+    return found
 
 
 @describe.register

@@ -10,7 +10,7 @@ frequent n-grams, and the network can learn the rest. In training, words are sam
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import nn
@@ -18,15 +18,14 @@ from torch.nn.functional import cross_entropy
 
 from elman.errors import InputError
 from elman.layers.outputs.output import Evidence, Table
-from elman.layers.outputs.sampled import SampledSoftmax
+from elman.layers.outputs.sampled import RecentWords, adjusted
 from elman.layers.softmax import chunks
 from elman.state import State
 
 _FACTOR = 6364136223846793005  # of a congruential generator (Knuth); products wrap around
-_HIGHEST_ORDER = 9
 
 
-class JointMaxent(SampledSoftmax):
+class JointMaxent(RecentWords):
     """N-gram features added to the hidden vector."""
 
     about = "sampled softmax with hashed n-gram features (Mikolov et al. 2011)"
@@ -41,32 +40,24 @@ class JointMaxent(SampledSoftmax):
         **options: Any,
     ) -> None:
         """`order`: the longest n-grams; `features`: the size of the table."""
-        super().__init__(size, counts, **options)
-        if not 2 <= order <= _HIGHEST_ORDER:
-            raise InputError(f"order={order}: must be from 2 to 9")
+        super().__init__(size, counts, order=order, **options)
         if features < self.vocabulary_size:
             raise InputError(
                 f"features={features}: must be at least {self.vocabulary_size}, the vocabulary size"
             )
-        self.order = order
         self.features = nn.Parameter(torch.zeros(features))
-
-    def begin(self, batch_size: int) -> State:
-        return torch.full((batch_size, self.order - 1), -1, device=self.bias.device)
 
     def gather(
         self, hidden: torch.Tensor, ids: torch.Tensor, memory: State
     ) -> tuple[Evidence, State]:
-        (hidden,), _ = super().gather(hidden, ids, memory)
-        known = torch.cat([cast("torch.Tensor", memory), ids], dim=1)
-        steps, places = ids.shape[1], []
+        (hidden, recent), memory = super().gather(hidden, ids, memory)
+        places = []
         hashed = torch.zeros_like(ids)
-        for back in range(self.order - 1):  # the last word, the word before it …
-            word = known[:, known.shape[1] - steps - back : known.shape[1] - back]
-            hashed = (hashed + word + 2) * _FACTOR
+        for back in range(1, self.order):  # the last word, the word before it …
+            hashed = (hashed + recent[..., -back] + 2) * _FACTOR
             # The lowest bits of these products are not random enough.
             places.append((hashed >> 17).remainder(len(self.features) - self.vocabulary_size + 1))
-        return (hidden, torch.stack(places, dim=-1)), known[:, steps:]
+        return (hidden, torch.stack(places, dim=-1)), memory
 
     def loss(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
         if not self.training:
@@ -77,9 +68,8 @@ class JointMaxent(SampledSoftmax):
         for order in range(self.order - 1):
             chosen = (places[:, order, None] + words).flatten()
             logits = logits + self.features.index_select(0, chosen).view_as(logits)
-        own = logits.gather(1, right[:, None])
-        adjusted = (logits + adjust).scatter(1, right[:, None], own)
-        return cross_entropy(adjusted, right, reduction="sum")
+        logits, _ = adjusted(logits, right, adjust)
+        return cross_entropy(logits, right, reduction="sum")
 
     def score(self, evidence: Evidence, targets: torch.Tensor, table: Table) -> torch.Tensor:
         hidden, _ = evidence

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,16 +28,14 @@ from torch import nn
 from elman.counts.leave_one_out import CountedNgrams, LeaveOneOut, Mixed
 from elman.errors import InputError
 from elman.layers.outputs.output import Evidence, Table
-from elman.layers.outputs.sampled import SampledSoftmax
+from elman.layers.outputs.sampled import RecentWords, SampledSoftmax, adjusted
 from elman.layers.softmax import chunks
-from elman.state import State
 
-_HIGHEST_ORDER = 9
 _SMALL = 0.1  # of the gate: see above
 _PARTS = ("sizes", "prefixes", "words", "ngram_counts", "once")
 
 
-class NgramOutput(SampledSoftmax):
+class NgramOutput(RecentWords):
     """Base class: a sampled softmax that knows the n-grams of the training text.
 
     Before `count_text`, it knows the frequencies of single words only.
@@ -51,10 +49,7 @@ class NgramOutput(SampledSoftmax):
 
     def __init__(self, size: int, counts: torch.Tensor, *, order: int = 5, **options: Any) -> None:
         """`order`: the longest n-grams."""
-        super().__init__(size, counts, **options)
-        if not 2 <= order <= _HIGHEST_ORDER:
-            raise InputError(f"order={order}: must be from 2 to {_HIGHEST_ORDER}")
-        self.order = order
+        super().__init__(size, counts, order=order, **options)
         self.gate = nn.Linear(self.size + order - 1, 1)
         nn.init.zeros_(self.gate.weight)
         nn.init.zeros_(self.gate.bias)
@@ -87,17 +82,6 @@ class NgramOutput(SampledSoftmax):
             if len(shape) == 1:  # otherwise the comparison of the shapes reports it
                 setattr(self, name, getattr(self, name).new_zeros(shape))
         self._smoothed = None
-
-    def begin(self, batch_size: int) -> State:
-        return torch.full((batch_size, self.order - 1), -1, device=self.bias.device)
-
-    def gather(
-        self, hidden: torch.Tensor, ids: torch.Tensor, memory: State
-    ) -> tuple[Evidence, State]:
-        (hidden,), _ = super().gather(hidden, ids, memory)
-        known = torch.cat([cast("torch.Tensor", memory), ids], dim=1)
-        contexts = known.unfold(1, self.order - 1, 1)[:, 1:]
-        return (hidden, contexts), known[:, ids.shape[1] :]
 
     @property
     def ngrams(self) -> LeaveOneOut:
@@ -164,9 +148,8 @@ class NgramResidual(NgramOutput):
             self.bias[words], hidden, self.matrix(table).index_select(0, words).t()
         )
         logits = torch.addcmul(logits, 2 * self.gates(hidden, mixed).sigmoid()[:, None], log_probs)
-        own = logits.gather(1, right[:, None])
-        adjusted = (logits + adjust).scatter(1, right[:, None], own)
-        return (adjusted.logsumexp(1) - own.squeeze(1)).sum()
+        logits, own = adjusted(logits, right, adjust)
+        return (logits.logsumexp(1) - own.squeeze(1)).sum()
 
     def log_probs(self, evidence: Evidence, table: Table) -> torch.Tensor:
         hidden = evidence[0]
@@ -209,9 +192,8 @@ class NgramMixture(NgramOutput):
         logits = torch.addmm(
             self.bias[words], hidden, self.matrix(table).index_select(0, words).t()
         )
-        own = logits.gather(1, right[:, None])
-        adjusted = (logits + adjust).scatter(1, right[:, None], own)
-        learned = own.squeeze(1) - adjusted.logsumexp(1)
+        logits, own = adjusted(logits, right, adjust)
+        learned = own.squeeze(1) - logits.logsumexp(1)
         gates = self.gates(hidden.detach(), mixed)
         nats = -_mix(_passing(learned, 1 - self.own), counted, gates).sum()
         alone = -self.own * learned.sum()

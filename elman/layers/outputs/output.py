@@ -44,7 +44,7 @@ class Output(nn.Module, ABC):
     preparing_operations: float = 0.0  # before the first step of a training
 
     def __init__(self, size: int, counts: torch.Tensor, *, embedding_size: int, tied: bool) -> None:
-        """`hidden_size`: size of hidden vectors; `counts` (V,): words in the training text."""
+        """`size`: of hidden vectors; `counts` (V,): of the words in the training text."""
         super().__init__()
         if tied and not self.can_be_tied:
             raise InputError(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch.nn.functional import logsigmoid
 
 from elman.config import at_least
 from elman.errors import InputError
-from elman.layers.outputs.output import SoftmaxOutput
+from elman.layers.outputs.output import Evidence, SoftmaxOutput
 from elman.layers.softmax import softmax_loss
+from elman.state import State
+
+_HIGHEST_ORDER = 9
 
 
 class SampledSoftmax(SoftmaxOutput):
@@ -99,6 +102,38 @@ class SampledSoftmax(SoftmaxOutput):
         absent = missed * (1 - self.frequency).pow(tokens)
         absent[self.ranked[:always]] = 0
         return absent
+
+
+class RecentWords(SampledSoftmax):
+    """Base class of sampled softmaxes that also look at the last words, as n-grams do."""
+
+    def __init__(self, size: int, counts: torch.Tensor, *, order: int, **options: Any) -> None:
+        """`order`: the longest n-grams."""
+        super().__init__(size, counts, **options)
+        if not 2 <= order <= _HIGHEST_ORDER:
+            raise InputError(f"order={order}: must be from 2 to {_HIGHEST_ORDER}")
+        self.order = order
+
+    def begin(self, batch_size: int) -> State:
+        return torch.full((batch_size, self.order - 1), -1, device=self.bias.device)
+
+    def gather(
+        self, hidden: torch.Tensor, ids: torch.Tensor, memory: State
+    ) -> tuple[Evidence, State]:
+        """The hidden vectors, and the last words at each step, (B, T, order - 1), oldest first."""
+        (hidden,), _ = super().gather(hidden, ids, memory)
+        known = torch.cat([cast("torch.Tensor", memory), ids], dim=1)
+        return (hidden, known.unfold(1, self.order - 1, 1)[:, 1:]), known[:, ids.shape[1] :]
+
+
+def adjusted(
+    logits: torch.Tensor, right: torch.Tensor, adjust: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The logits with the corrections of `SampledSoftmax.draw`, and those of the targets, (N, 1),
+    which get none.
+    """
+    own = logits.gather(1, right[:, None])
+    return (logits + adjust).scatter(1, right[:, None], own), own
 
 
 class NoiseOutput(SoftmaxOutput):

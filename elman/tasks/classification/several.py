@@ -26,6 +26,7 @@ from elman.evaluation.measures import (
     silent,
     unseen_notes,
 )
+from elman.evaluation.mixing import as_two_labels
 from elman.tasks.classification.reader import Example, labelled
 from elman.tasks.classification.trained import Text, TrainedClassifier, as_texts
 from elman.tasks.question import Answer
@@ -222,16 +223,23 @@ class TrainedMultiLabel(TrainedClassifier):
         )
 
     def fit_calibration(self, examples: Sequence[Example]) -> dict[str, Any]:
-        """Facts about a temperature, and a threshold if asked for, fitted on validation."""
+        """Facts about a mix, a temperature, and a threshold if asked for, fitted on validation."""
         examples = labelled(examples)
+        mix = self._fit_mix(examples)
         scores = self._scores_of(examples)
         right = self.task.chosen(examples)[:, 0, :-1] > 0
         separated = bool((right == (scores > 0)).all())
         predict = self._predictions(examples, scores)
-        facts = fit_calibration(predict, len(examples), separated=separated)
+        facts = fit_calibration(predict, len(examples), separated=separated) | mix
         if self.config.model.threshold == 0:
             facts["threshold"] = fit_threshold(_sigmoid(scores / facts["temperature"]), right)
         return facts
+
+    def _choices(
+        self, scores: np.ndarray, examples: Sequence[Example]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Every label of every text is a choice between no and yes."""
+        return as_two_labels(scores, self.task.chosen(examples)[:, 0, :-1] > 0)
 
     def _predictions(
         self, examples: Sequence[Example], scores: np.ndarray

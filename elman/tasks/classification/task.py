@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+import torch
 
 from elman import data_checks as checked
 from elman.batches.sentences import Examples
@@ -268,10 +269,11 @@ class Classification(SentenceTask):
         if self.config.model.ngrams:
             rows = np.array_split(np.arange(len(examples)), math.ceil(len(examples) / _COUNTED))
             sides = self.split([example.texts for example in examples])
+            labels = torch.from_numpy(self.chosen(examples)[:, 0, :-1])
             for part, texts in zip(model.ngrams, sides, strict=True):
                 assert isinstance(part, NgramScores)
                 indexed = self.index(texts)
-                part.count(indexed.batch(some) for some in rows)
+                part.count((indexed.batch(some), labels[some]) for some in rows)
         return model
 
     def facts(self, examples: Sequence[Example]) -> dict[str, Any]:

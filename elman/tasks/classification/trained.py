@@ -15,10 +15,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
 from elman.errors import InputError
 from elman.evaluation.bootstrap import Measure, macro_f1_of, mean_of
 from elman.evaluation.calibration import (
+    FEWEST,
     Calibration,
     calibrate,
     fit_calibration,
@@ -27,6 +29,7 @@ from elman.evaluation.calibration import (
 )
 from elman.evaluation.measures import (
     LabelMeasures,
+    MeasureTable,
     Progress,
     Score,
     TaskMeasures,
@@ -35,6 +38,7 @@ from elman.evaluation.measures import (
     unseen_notes,
 )
 from elman.models.classifier import Classifier
+from elman.tasks.classification.mix import OPINIONS, fit_mix, mix_in, mix_lines
 from elman.tasks.classification.reader import Example, has_columns, labelled
 from elman.tasks.sentence_task import TrainedSentenceTask
 from elman.text.reader import Document
@@ -105,6 +109,15 @@ class TrainedClassifier(TrainedSentenceTask):
     task: Classification
     model: Classifier
 
+    def __init__(
+        self, task: Classification, model: Classifier, facts: dict[str, Any], name: str = "model"
+    ) -> None:
+        super().__init__(task, model, facts, name)
+        model.mix = mix_in(facts.get("calibration", {}))
+
+    def summary(self) -> list[str | MeasureTable]:
+        return [*super().summary(), *mix_lines(self.facts)]
+
     def classify(self, texts: Iterable[Text], *, batch_size: int = 32) -> list[Classified]:
         """The label of each text, or pair of texts, and the probabilities of all labels."""
         found = []
@@ -161,11 +174,22 @@ class TrainedClassifier(TrainedSentenceTask):
         ]
 
     def _scores_of(self, examples: Sequence[Example]) -> np.ndarray:
+        return self._scores(self._words(examples))
+
+    def _opinions_on(self, examples: Sequence[Example]) -> np.ndarray:
+        """Scores (3, texts, labels) of network, n-grams and naive Bayes."""
+        found = np.zeros((len(OPINIONS), len(examples), len(self.task.labels)))
+        for rows, batch in self.in_batches(self._words(examples), 32):
+            found[:, rows] = torch.stack(self.model.opinions(batch)).double().numpy()
+        return found
+
+    def _words(self, examples: Sequence[Example]) -> list[list[list[str]]]:
+        """The words of texts, none of which may be empty."""
         parts = self.task.split([example.texts for example in examples])
         for number, words in enumerate(zip(*parts, strict=True), 1):
             if not all(words):
                 raise InputError(f"text {number} is empty; leave it out")
-        return self._scores(parts)
+        return parts
 
     def _scores(
         self, parts: list[list[list[str]]], batch_size: int = 32, progress: Progress = silent
@@ -188,10 +212,28 @@ class TrainedClassifier(TrainedSentenceTask):
         return ClassificationMeasures(measures, self.task.unseen(examples), calibration)
 
     def fit_calibration(self, examples: Sequence[Example]) -> dict[str, Any]:
-        """Facts about a temperature fitted on validation examples."""
+        """Facts about a mix and a temperature fitted on validation examples."""
         examples = labelled(examples)
-        scores = self._scores_of(examples)
-        return fit_calibration(predict_labels(scores, self.task.numbers(examples)), len(examples))
+        mix = self._fit_mix(examples)
+        predict = predict_labels(self._scores_of(examples), self.task.numbers(examples))
+        return fit_calibration(predict, len(examples)) | mix
+
+    def _fit_mix(self, examples: Sequence[Example]) -> dict[str, Any]:
+        """Facts about the best mix of network, n-grams and naive Bayes, which is used from now on.
+
+        Nothing if there are no n-grams, or too few examples.
+        """
+        found: dict[str, Any] = {}
+        if self.model.ngrams and len(examples) >= FEWEST:
+            found = fit_mix(*self._choices(self._opinions_on(examples), examples))
+        self.model.mix = mix_in(found)
+        return found
+
+    def _choices(
+        self, scores: np.ndarray, examples: Sequence[Example]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Scores (3, N, K), and the number of the correct label of each text."""
+        return scores, self.task.numbers(examples)
 
     def references(self, examples: Sequence[Example]) -> list[Any]:
         return [(example.texts, example.label) for example in labelled(examples)]

@@ -18,12 +18,13 @@ import numpy as np
 from elman.config import as_data, build
 from elman.counts.engines import MEMORY
 from elman.counts.estimate import IMPORTED, NgramConfig
-from elman.counts.resources import estimate_need, memory_of, need_of
+from elman.counts.resources import memory_of, need_of, shown
 from elman.counts.shards import row_count
 from elman.errors import InputError
 from elman.evaluation.measures import MeasureTable
 from elman.formats.arpa_reader import read_arpa
 from elman.models import MODELS
+from elman.models.counted import CountedModel
 from elman.models.ngram import NGram
 from elman.recipes import RunConfig
 from elman.runs.claim import claimed
@@ -58,20 +59,17 @@ class Counting(TextTask):
     maps_arrays = True
 
     def training_lines(self, facts: dict[str, Any]) -> list[str | MeasureTable]:
-        """The n-grams of every order, with their discounts."""
-        model = facts["model"]
-        every = model["discounts"] or [[]] * len(model["ngrams"])
-        rows: list[list[Any]] = [
-            [order, count, *(f"{value:.3f}" for value in discounts)]
-            for order, (count, discounts) in enumerate(zip(model["ngrams"], every, strict=True), 1)
-        ]
-        width = max(len(row) for row in rows)
-        names = [f"D{i}" if i < width - 2 else f"D{i}+" for i in range(1, width - 1)]
-        padded = [row + [None] * (width - len(row)) for row in rows]
-        return [MeasureTable(["order", "n-grams", *names], padded)]
+        """A table of what was counted."""
+        header, rows = MODELS.choose(self.config.kind).training_rows(facts["model"])
+        return [MeasureTable(header, rows)]
 
-    def quantised(self, model: NGram, bits: int) -> dict[str, np.ndarray]:
+    def quantised(self, model: CountedModel, bits: int) -> dict[str, np.ndarray]:
         """Probabilities of 8 or 32 bits, short keys, and no counts."""
+        if not isinstance(model, NGram):
+            raise InputError(
+                f"model.kind={self.config.kind}: has no form with shorter numbers; only n-gram and "
+                "neural models have one"
+            )
         return model.quantised(bits).arrays()
 
     @classmethod
@@ -125,8 +123,14 @@ class Counting(TextTask):
     def _fit(cls, task: Any, ids: np.ndarray, order: Order, until_saved: ExitStack) -> Any:
         """The model of a text; files that it needs are removed when it is saved."""
         resources, settings, tokenizer = order.machine.counting, task.config.model, task.tokenizer
-        engine = resources.choose(len(ids), settings.order, len(tokenizer))
         family = MODELS.choose(task.config.kind)
+        engine = resources.choose(len(ids), family.orders(settings), len(tokenizer))
+        if engine != MEMORY and not family.counts_on_disk:
+            needed = memory_of(len(ids), family.orders(settings), len(tokenizer))
+            raise InputError(
+                f"{task.config.recipe}: counts in memory only, about {shown(needed)} for "
+                f"{len(ids):,} tokens; leave out --engine, raise --memory, or use the recipe ngram"
+            )
         if engine == MEMORY:
             return family.fit(
                 np.asarray(ids, dtype=np.int64),
@@ -136,8 +140,7 @@ class Counting(TextTask):
                 progress=order.told,
             )
         order.told("estimating the size")
-        where = {"eos_id": tokenizer.eos_id, "context": settings.context}
-        estimate_need(ids, order=settings.order, **where).check(cache_folder(), order.out)
+        family.need(ids, settings, eos_id=tokenizer.eos_id).check(cache_folder(), order.out)
         files = until_saved.enter_context(
             counted_text(ids, settings, resources, eos_id=tokenizer.eos_id, told=order.told)
         )
@@ -146,6 +149,10 @@ class Counting(TextTask):
     @classmethod
     def _add_up(cls, config: RunConfig, order: Order) -> tuple[Any, Any, dict[str, Any]]:
         """Task, model and facts of a training from folders of counts."""
+        if not MODELS.choose(config.kind).counts_on_disk:
+            raise InputError(
+                f"{config.recipe}: is trained on a text, not on counts of n-grams; give --data"
+            )
         order.told("reading")
         counted = read_counts(order.counts)
         settings = config.model
@@ -197,18 +204,18 @@ class Counting(TextTask):
         lesson = cls.prepare(cls.opened(data, config), config, order.told)
         task, ids, settings = lesson.task, lesson.train, config.model
         tokens = round(len(ids) / order.share)
-        size = len(task.tokenizer)
-        engine = order.machine.counting.choose(tokens, settings.order, size)
-        place = {"eos_id": task.tokenizer.eos_id, "context": settings.context}
+        size, family = len(task.tokenizer), MODELS.choose(config.kind)
+        orders = family.orders(settings)
+        engine = order.machine.counting.choose(tokens, orders, size)
         order.told("estimating the size")
-        need = estimate_need(ids, order=settings.order, tokens=tokens, **place)
+        need = family.need(ids, settings, eos_id=task.tokenizer.eos_id, tokens=tokens)
         on_disk = engine != MEMORY
         sample = ids[:_SAMPLE]
         started = time.perf_counter()
         with ExitStack() as until_saved:
             cls._fit(task, sample, _with_engine(order, engine), until_saved)
         speed = len(sample) / (time.perf_counter() - started)
-        needed = memory_of(tokens, settings.order, size)
+        needed = memory_of(tokens, orders, size)
         memory = order.machine.counting.bytes if on_disk else needed
         return Plan(
             recipe=config.recipe,

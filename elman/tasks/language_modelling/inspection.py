@@ -88,7 +88,7 @@ def make_subject(
     """The model with at most `limit` tokens of the text, and the number of tokens left out."""
     if not isinstance(trained.model, NeuralModel):
         raise InputError(
-            f"{trained.name}: this is not a neural model; for count models use elman explain"
+            f"{trained.name}: this is not a neural model; for n-gram models use elman explain"
         )
     if limit < 2:
         raise InputError(f"tokens={limit}: must be at least 2")

@@ -1,0 +1,53 @@
+"""The mix of network, n-grams and naive Bayes in a classifier: facts of a run, and their line.
+
+A training learns network and n-grams together; naive Bayes is counted. How much each of them says
+in the end is fitted on validation (`evaluation/mixing.py`) and stored with the calibration.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from elman.evaluation.mixing import fit_weights, mixed
+
+OPINIONS = ("network", "ngrams", "naive_bayes")  # in the order of `Classifier.opinions`
+_PLAIN = np.array([1.0, 1.0, 0.0])  # the sum that is trained
+
+
+def fit_mix(scores: np.ndarray, right: np.ndarray) -> dict[str, Any]:
+    """Facts about the best mix, the largest weight being 1, from scores (3, N, K) and labels (N,).
+
+    Nothing if the trained sum makes no errors, since then nothing can be learned from them.
+    """
+    before = float((mixed(scores, _PLAIN).argmax(1) == right).mean())
+    weights = fit_weights(scores, right)
+    if before == 1 or not weights.any():
+        return {}
+    weights = weights / weights.max()
+    return {
+        **dict(zip(OPINIONS, weights.tolist(), strict=True)),
+        "accuracy_before": before,
+        "accuracy_after": float((mixed(scores, weights).argmax(1) == right).mean()),
+    }
+
+
+def mix_in(facts: Mapping[str, Any]) -> tuple[float, ...] | None:
+    """The weights in the facts about a calibration; None if there are none."""
+    if not all(name in facts for name in OPINIONS):
+        return None
+    return tuple(float(facts[name]) for name in OPINIONS)
+
+
+def mix_lines(facts: Mapping[str, Any]) -> list[str]:
+    """The line about the mix at the end of a training, if there is one."""
+    found = facts.get("calibration", {})
+    weights = mix_in(found)
+    if weights is None:
+        return []
+    return [
+        "scores mixed on validation: network × {:.2g}, n-grams × {:.2g}, naive Bayes × {:.2g}; "
+        "accuracy {:.2f} → {:.2f} %".format(
+            *weights, 100 * found["accuracy_before"], 100 * found["accuracy_after"]
+        )
+    ]
