@@ -141,8 +141,13 @@ def _tab_width(lines: list[str], fewest: int) -> int | None:
 
 
 def csv_separator(text: str, fewest: int = _FEWEST) -> str | None:
-    """The separator of a CSV table; None if the text is not one."""
+    """The separator of a CSV table; None if the text is not one.
+
+    If both fit, as with decimal commas between semicolons, it is the one of the first row and of
+    more columns.
+    """
     sample = _sample(text)
+    found: dict[str, tuple[bool, int]] = {}
     for separator in (",", ";"):
         rows = _csv_rows(sample, separator, whole=len(sample) == len(text))
         if len(rows) < fewest:
@@ -154,8 +159,8 @@ def csv_separator(text: str, fewest: int = _FEWEST) -> str | None:
         spaced = sum(cell[:1] == " " for cell in after)
         ends = sum(row[-1] == "" for row in rows)  # lines that end in a comma are not a table
         if spaced <= _TIGHT * len(after) and ends < len(rows) / 2:
-            return separator
-    return None
+            found[separator] = len(rows[0]) == width, width
+    return max(found, key=lambda separator: found[separator], default=None)
 
 
 def _csv_rows(sample: str, separator: str, *, whole: bool) -> list[list[str]]:

@@ -39,6 +39,8 @@ def test_fields_of_objects_inside_json_lines_are_columns() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "separator"),
     [
+        ("a.csv", "item;word;RT\n" + "1;cat;382,7\n" * 20, ";"),  # decimal commas
+        ("a.csv", "1;cat;382,7\n" * 20, ";"),
         ("a.csv", "text;label\none, two;pos\nthree, four;neg\n", ";"),
         ("a.csv", "text\tlabel\none, two\tpos\n", "\t"),
         ("a.csv", "text,label\none,pos\n", ","),
