@@ -57,6 +57,8 @@ def test_the_list_as_data(capsys: Capture) -> None:
         (["--row", "kn5"], "--row kn5: name the table first"),
         (["ptb", "--row", "kn6"], "did you mean 'kn5'"),
         (["ptb", "--row", "kn5"], "name its folder with --data FOLDER"),
+        (["ablation", "--row", "xy", "--plan"], "unknown row of ablation"),
+        (["ptb", "--row", "kn5", "--next"], "--row and --next both choose rows"),
         (["ptb", "--row", "kn5", "--data", "nowhere"], "nowhere"),
         (["ptb", "--row", "kn5", "--budget", "3m"], "give only one of them"),
         (["ptb", "--row", "syntactical"], "quoted: the model needs"),
@@ -157,3 +159,14 @@ def test_tables_are_written_as_page_and_as_data(capsys: Capture) -> None:
     Path("mine.json").write_text(json.dumps({**FINE, "results": {"ptb/of-mine": entry}}))
     assert run(["reproduce", "--write", "mine.json"]) == 0
     assert {"ptb/kn5", "ptb/of-mine"} <= json.loads(Path("mine.json").read_text())["results"].keys()
+
+
+def test_rows_are_planned_without_training(capsys: Capture) -> None:
+    rows = "".join(f'[rows.{name}]\nrecipe = "{name}"\n' for name in ("ngram", "laplace"))
+    head = 'title = "t"\nsource = "s"\nmetric = "perplexity"\ndata = "grammar"\n'
+    Path("mine.toml").write_text(head + rows)
+    assert run(["reproduce", "mine.toml", "--row", "ngram", "--plan"]) == 0
+    kept = json.loads(Path("reproduced/results.json").read_text())
+    assert list(kept["costs"]) == ["grammar-ngram"]
+    assert not kept["results"]
+    assert not Path("reproduced/runs").exists()
