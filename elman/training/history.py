@@ -24,6 +24,7 @@ CURVES = "curves.png"
 Record = dict[str, Any]
 
 _AS_F1 = {"span_error": "F1 of spans", "label_error": "micro F1 of labels"}  # 1 - error
+_NO_ERROR = 5e-4  # below it, a rounded error rate is zero
 _HIGHEST = 1e100  # the largest value for a logarithmic axis
 
 
@@ -120,10 +121,15 @@ def _line(record: Record) -> str:
 
 
 def still_improving(records: list[Record], judged_by: str) -> bool:
-    """Whether the last validation was the best, by at least 1 % in the last quarter of them."""
+    """Whether the last validation was the best, by at least 1 % in the last quarter of them.
+
+    An error that is as good as zero cannot improve.
+    """
     found = [record[f"valid_{judged_by}"] for record in records if f"valid_{judged_by}" in record]
     before = found[: -max(1, len(found) // 4)]
-    return bool(before) and found[-1] <= min(found) and found[-1] <= 0.99 * min(before)
+    if not before or found[-1] < _NO_ERROR:
+        return False
+    return bool(found[-1] <= min(found) and found[-1] <= 0.99 * min(before))
 
 
 def criterion(judged_by: str, value: float) -> tuple[str, float]:

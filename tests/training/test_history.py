@@ -150,6 +150,7 @@ def test_a_picture_that_cannot_be_written_is_no_trouble(
         ([0.5, 0.4, 0.2, 0.199], False),  # half a percent is next to nothing
         ([0.5, 0.4, 0.2, 0.198], True),  # one percent
         ([0.5, 0.4, 0.2, 0.2, 0.2, 0.2, 0.2, 0.19], True),  # against the best before the last two
+        ([0.5, 0.1, 0.01, 1e-9], False),  # nothing is left to improve
         ([0.5], False),  # nothing to compare with
         ([], False),
     ],
