@@ -21,6 +21,8 @@ REFUSED = {
     "recurrent": ("looks back at recent words", "no matrix with a row per word", "with topics"),
     "ngram": ("gives no distribution after an unseen context",),
     "encoder-decoder": ("looks back at recent words",),
+    "snm": ("not among the portable ones",),
+    "syntactical": ("not among the portable ones",),
 }
 
 

@@ -19,6 +19,7 @@ FAMILIES = {
     "feed-forward-tied": ("feed-forward", {"order": 3, "hidden_size": 7, "tied": True}),
     "log-bilinear": ("log-bilinear", {"order": 4}),
     "log-bilinear-diagonal": ("log-bilinear", {"order": 4, "diagonal": True}),
+    "syntactical": ("syntactical", {"context": "stream"}),  # as all others here
     "elman": ("recurrent", {"cell": "elman", "hidden_size": 5}),
     "elman-untied": ("recurrent", {"cell": "elman", "hidden_size": 8, "tied": False}),
     "gru-dense": ("recurrent", {"cell": "gru", "num_layers": 2, "connection": "dense"}),
