@@ -40,8 +40,8 @@ COMBINING += _JOINERS
 _COMBINING = re.compile(f"[{COMBINING}]")
 _WITHOUT_SPACES = re.compile(f"[{SCRIPTS_WITHOUT_SPACES}]")
 _SPECIAL = re.compile(f"[{COMBINING}{SCRIPTS_WITHOUT_SPACES}]")
-_LETTER = rf"[^\W\d_{SCRIPTS_WITHOUT_SPACES}]"
-LETTERS = rf"{_LETTER}+(?:[{COMBINING}]+{_LETTER}*)*"  # a word without apostrophes
+_SPACED_LETTER = rf"[^\W\d_{SCRIPTS_WITHOUT_SPACES}]"
+LETTERS = rf"{_SPACED_LETTER}+(?:[{COMBINING}]+{_SPACED_LETTER}*)*"  # a word without apostrophes
 IDEOGRAPH = rf"[{SCRIPTS_WITHOUT_SPACES}][{COMBINING}]*"  # one letter of a script without spaces
 _FEWEST_LETTERS = 5.5  # of a script without spaces between two spaces; if segmented, 2 to 4
 

@@ -18,7 +18,12 @@ from elman.models.contract import LanguageModel
 
 EOS = 0
 REFUSED = {
-    "recurrent": ("looks back at recent words", "no matrix with a row per word", "with topics"),
+    "recurrent": (
+        "looks back at recent words",
+        "no matrix with a row per word",
+        "with topics",
+        "reads all layers",
+    ),
     "ngram": ("gives no distribution after an unseen context",),
     "encoder-decoder": ("looks back at recent words",),
     "snm": ("not among the portable ones",),
