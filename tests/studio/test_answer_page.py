@@ -27,7 +27,8 @@ def answerer(tmp_path_factory: pytest.TempPathFactory) -> Served:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("elman.tasks.training_run.draw_curves", lambda records, path: None)
         overrides = [*SMALL, "training.epochs=1"]
-        elman.train("answerer", data=data, out=place / "answerer", overrides=overrides)
+        out = place / "answerer"
+        elman.train("answerer", data=data, out=out, overrides=overrides, seed=1)
     return load_served([str(place / "answerer")])
 
 
