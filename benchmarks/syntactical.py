@@ -2,10 +2,10 @@
 
     python benchmarks/syntactical.py ud-english-ewt [--seeds 3] [--set SETTING]… [--json FILE]
 
-Trains the recipe `syntactical` with and without heads on the same text, with the same window, and
-prints test nats per word: of the words, of the arrows (where the head of each word is), and of both
-together. Only the sum is a fair comparison: the words alone are predicted with arrows that were
-drawn by somebody who had read the whole sentence.
+Trains the recipe `syntactical` on the same text and window, once with heads and once without, and
+prints test nats per word for the words, for the arrows (which point to the heads), and for both
+together. Only the sum is a fair comparison: whoever drew the arrows had read the whole sentence, so
+they reveal something about the words that follow.
 """
 
 import argparse

@@ -105,7 +105,7 @@ class Syntactical(NeuralModel):
         back = is_word.flip(2).cumsum(2).flip(2)  # how many words from here on
         words = [_place_of(is_word & (back == number)) for number in range(1, self.seen + 1)]
         ends = windows == self.eos_id
-        # Words of the same line have the same number; a line end is no word of any line.
+        # Number the lines within each window; line ends belong to no line.
         lines = torch.where(ends, -1, ends.cumsum(2))
         found = [*words]
         for place in words[: self.config.heads]:
