@@ -7,11 +7,11 @@ Pelemans and Chelba 2015) adds up the rows of the features f that hold before a 
 
     A_fw = cell(kind of f, size of count(f), size of count(f, w)) + word(kind, w) + feature(f)
 
-Counts are grouped by `SIZES`, roughly powers of two. Counts that include the predicted word would make every
-prediction look certain, so each occurrence is left out when it is predicted: the counts are
-count(f) - 1 and count(f, w) - 1, also in the cell of A. A feature that occurs once then predicts
-nothing. The adjustments A minimise the nats of the text by full-batch gradient steps (Adam); a
-Gaussian prior keeps `word` and `feature` near zero.
+Counts are grouped by `SIZES`, roughly powers of two. Counts that include the predicted word would
+make every prediction look certain, so each occurrence is left out when it is predicted: the counts
+are count(f) - 1 and count(f, w) - 1, also in the cell of A. A feature that occurs once then
+predicts nothing. The adjustments A minimise the nats of the text by full-batch gradient steps
+(Adam); a Gaussian prior keeps `word` and `feature` near zero.
 """
 
 from collections.abc import Callable, Sequence
