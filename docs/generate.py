@@ -63,7 +63,11 @@ FLOORS = [
     ("settings", "#e8e8e8", {"registry": "components by name, and their options"}),
     ("", "#e8e8e8", {"config": "TOML and overrides"}),
     ("", "#e8e8e8", {"notebooks": "tables in notebooks"}),
-    ("", "#e8e8e8", {"extras": "optional packages"}),
+    (
+        "",
+        "#e8e8e8",
+        {"extras": "optional packages", "entry_points": "packages that extend elman"},
+    ),
     (
         "foundations",
         "#e8e8e8",

@@ -15,17 +15,23 @@ run folder, is only looked up: it cannot choose which module is imported.
 from __future__ import annotations
 
 import inspect
-import sys
 import typing
-from collections.abc import Callable, Iterator, MutableMapping
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from types import ModuleType
 from typing import Any
 
 from elman.config import convert
+from elman.entry_points import entry_points_of
 from elman.errors import InputError, UnknownName, nearest
+
+
+@dataclass(frozen=True)
+class _Brought:
+    """A component of an installed package, not imported yet."""
+
+    point: Any  # an importlib.metadata.EntryPoint
 
 
 class Registry(MutableMapping[str, Any]):
@@ -43,8 +49,8 @@ class Registry(MutableMapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         found = self._places[name] if name in self._places else self._all()[name]
-        if isinstance(found, EntryPoint):
-            self._places[name] = found = self._import(found)
+        if isinstance(found, _Brought):
+            self._places[name] = found = self._import(found.point)
         elif isinstance(found, str):
             module, _, attribute = found.partition(":")
             found = import_module(module)
@@ -99,28 +105,28 @@ class Registry(MutableMapping[str, Any]):
     def _all(self) -> dict[str, Any]:
         """Names and import paths, including those of installed packages, which are read once."""
         if not self._read:
-            brought: dict[str, Any] = {}
+            brought: dict[str, _Brought] = {}
             for point in self._points():
                 self._refuse_clash(point, brought.get(point.name))
-                brought[point.name] = point
+                brought[point.name] = _Brought(point)
             # Built-in names come first; names that Python code added meanwhile stay.
             self._places |= {name: brought[name] for name in brought if name not in self._places}
             self._read = True
         return self._places
 
-    def _points(self) -> EntryPoints:
-        return _installed(self.group, tuple(sys.path))
+    def _points(self) -> Iterable[Any]:
+        return entry_points_of(self.group) if self.group else ()
 
-    def _refuse_clash(self, point: EntryPoint, other: EntryPoint | None) -> None:
+    def _refuse_clash(self, point: Any, other: _Brought | None) -> None:
         """Refuse a name that is defined twice."""
         if point.name in self._built_in or other is not None:
-            owner = "elman" if other is None else _package(other)
+            owner = "elman" if other is None else _package(other.point)
             raise InputError(
                 f"{_package(point)} provides a {self.what} {point.name!r}, but so does {owner}; "
                 "rename it there, or uninstall the package"
             )
 
-    def _import(self, point: EntryPoint) -> Any:
+    def _import(self, point: Any) -> Any:
         """The component of an installed package; a failed import becomes a one-line error."""
         try:
             return point.load()
@@ -149,13 +155,7 @@ def origins(settings: Any) -> dict[str, str]:
     return {name: origin for name, origin in found.items() if origin is not None}
 
 
-@cache
-def _installed(group: str, path: tuple[str, ...]) -> EntryPoints:
-    """The entry points of a group in all packages on the path; empty without a group."""
-    return entry_points(group=group)
-
-
-def _package(point: EntryPoint) -> str:
+def _package(point: Any) -> str:
     return f"{point.dist.name} {point.dist.version}" if point.dist else point.value
 
 

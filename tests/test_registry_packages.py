@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -126,16 +127,38 @@ def test_every_kind_can_be_brought() -> None:
 def test_help_reads_the_entry_points_of_tasks_only() -> None:
     """A task from another package brings a command."""
     program = (
-        "import sys, contextlib, elman.registry as registry\n"
+        "import sys, contextlib\n"
+        "from elman.entry_points import _entry_points\n"
         "from elman.cli import main\n"
         "sys.argv = ['elman', '--help']\n"
         "with contextlib.suppress(SystemExit): main()\n"
         "from elman.cells import CELLS\n"
         "assert 'lstm' in CELLS\n"
-        "assert registry._installed.cache_info().misses == 1\n"
+        "assert _entry_points.cache_info().misses == 1\n"
         "'nothing' in CELLS\n"
-        "assert registry._installed.cache_info().misses == 2\n"
+        "assert _entry_points.cache_info().misses == 2\n"
         "assert 'torch' not in sys.modules\n"
+        "assert 'importlib.metadata' not in sys.modules\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_an_egg_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An older form of installation."""
+    metadata = tmp_path / "six.egg-info"
+    metadata.mkdir()
+    (metadata / "PKG-INFO").write_text("Metadata-Version: 2.1\nName: six\nVersion: 0.1\n")
+    (metadata / "entry_points.txt").write_text("[elman.test_things]\nmine = six_module:Thing\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert "mine" in things()
+
+
+def test_a_zip_file_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with zipfile.ZipFile(tmp_path / "seven.zip", "w") as file:
+        folder = "seven-0.1.dist-info"
+        file.writestr(f"{folder}/METADATA", "Metadata-Version: 2.1\nName: seven\nVersion: 0.1")
+        file.writestr(f"{folder}/entry_points.txt", "[elman.test_things]\nmine = seven:Thing\n")
+        file.writestr("seven.py", THING)
+    monkeypatch.syspath_prepend(str(tmp_path / "seven.zip"))
+    assert things()["mine"].about == "a thing"

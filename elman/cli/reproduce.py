@@ -122,8 +122,8 @@ def reproduce(
     also stores the trainings: interrupted ones continue, finished ones are reused, and rows that
     need the same training share it. Several commands can use the folder at the same time. Verdicts:
     reproduced (within the row's tolerance), better, within x % (worse by x, at most 10), not
-    reached, order holds or differs (for rows that are compared with each other), ours (a recipe of
-    elman, shown beside the publication and not judged), not run, quoted.
+    reached, order holds or differs or is not decided (for rows that are compared with each other),
+    ours (a recipe of elman, shown beside the publication and not judged), not run, quoted.
 
     For example:
       elman reproduce

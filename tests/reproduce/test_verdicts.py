@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from elman.experiments.reproduce.verdicts import describe_ours, judge, judge_order
+from elman.experiments.reproduce.verdicts import Measured, describe_ours, judge, judge_order
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,44 @@ PUBLISHED = {"a": 0.3, "b": 0.75, "c": 0.89, "d": 0.90}
     ],
 )
 def test_an_order(row, measured, expected) -> None:
-    assert str(judge_order(row, PUBLISHED, measured, 0.05)) == expected
+    figures = {name: Measured(mean) for name, mean in measured.items()}
+    assert str(judge_order(row, PUBLISHED, figures, 0.05)) == expected
+
+
+# Three seeds with a standard deviation of 0.01 each: the standard error of a difference is
+# 0.01 · √(2/3) = 0.0082, with 4 degrees of freedom the limit is 2.78 · 0.0082 = 0.0227.
+@pytest.mark.parametrize(
+    ("row", "measured", "expected"),
+    [
+        ("a", {"a": 0.5, "b": 0.522}, "not decided (1 within the noise of the seeds)"),
+        ("a", {"a": 0.5, "b": 0.523}, "direction holds (1 pair)"),
+        ("a", {"a": 0.523, "b": 0.5}, "direction differs (1 pair)"),
+        (
+            "a",
+            {"a": 0.5, "b": 0.51, "c": 0.6},
+            "order holds (1 of 1 pair, 1 within the noise of the seeds)",
+        ),
+        (
+            "a",
+            {"a": 0.5, "b": 0.51, "c": 0.49, "d": 0.6},
+            "not decided (1 pair as published, 2 within the noise of the seeds)",
+        ),
+        (
+            "b",
+            {"a": 0.6, "b": 0.5, "c": 0.49, "d": 0.7},
+            "order differs (1 of 2 pairs, 1 within the noise of the seeds)",
+        ),
+    ],
+)
+def test_the_noise_of_seeds_decides_nothing(row, measured, expected) -> None:
+    figures = {name: Measured(mean, 0.01, 3) for name, mean in measured.items()}
+    assert str(judge_order(row, PUBLISHED, figures, 0.05)) == expected
+
+
+def test_a_spread_of_one_row_widens_the_limit() -> None:
+    # 0.01 and 0: one row has all the noise, so 2 degrees of freedom, 4.30 · 0.01 / √3 = 0.0248.
+    figures = {"a": Measured(0.5, 0.01, 3), "b": Measured(0.524, 0.0, 3)}
+    assert "not decided" in str(judge_order("a", PUBLISHED, figures, 0.05))
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,14 @@ from typing import Any
 
 from elman.adapters import ADAPTERS
 from elman.experiments.reproduce.costs import row_cost, spent
+from elman.experiments.reproduce.experiments import trials_of
 from elman.experiments.reproduce.registry import PublishedRow, PublishedTable, Tables
 from elman.experiments.reproduce.results import Cost, Kept, Result
 from elman.experiments.reproduce.verdicts import (
     NOT_RUN,
     OTHER_TEXT,
     QUOTED,
+    Measured,
     Verdict,
     describe_ours,
     judge,
@@ -85,7 +87,7 @@ def verdict_on(table: PublishedTable, row: PublishedRow, result: Result, kept: K
     if row.ours:
         return describe_ours(row.published, measured, metric=table.metric)
     if row.order:
-        figures = {**_group(table, row.order, kept), row.name: measured}
+        figures = {**_group(table, row.order, kept), row.name: _measured(row, result)}
         published = {other.name: other.published or 0.0 for other in table.rows}
         return judge_order(row.name, published, figures, row.tolerance)
     return judge(
@@ -97,14 +99,22 @@ def verdict_on(table: PublishedTable, row: PublishedRow, result: Result, kept: K
     )
 
 
-def _group(table: PublishedTable, order: str, kept: Kept) -> dict[str, float]:
+def _group(table: PublishedTable, order: str, kept: Kept) -> dict[str, Measured]:
     """The stored figures of the rows whose order is judged together."""
-    found = {row.name: kept.of(table, row) for row in table.rows if row.order == order}
+    rows = [row for row in table.rows if row.order == order]
+    found = [(row, kept.of(table, row)) for row in rows]
     return {
-        name: result.measured
-        for name, result in found.items()
+        row.name: _measured(row, result)
+        for row, result in found
         if result is not None and result.measured is not None
     }
+
+
+def _measured(row: PublishedRow, result: Result) -> Measured:
+    mean = math.inf if result.measured is None else result.measured
+    # Older results of experiments store the mean and the spread only.
+    seeds = len(result.figures) or (len(trials_of(row)) if row.experiment else 1)
+    return Measured(mean, result.spread if seeds > 1 else None, seeds)
 
 
 def obstacle(row: PublishedRow) -> str:

@@ -2,8 +2,9 @@
 
 A figure is reproduced if it differs from the published one by at most the row's tolerance. Nats
 are compared as perplexities. If our task is smaller than the published one, or one recipe is used
-for many cells, the order of the rows is judged instead of the figures. Our own recipes are shown
-with their difference from the published figure and are not judged.
+for many cells, the order of the rows is judged instead of the figures, without pairs that differ by
+no more than the noise of our seeds. Our own recipes are shown with their difference from the
+published figure and are not judged.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 _NEAR = 0.1  # relative difference; a figure that is worse by more is "not reached"
 
@@ -25,9 +27,19 @@ ORDER_HOLDS = "order holds"
 ORDER_DIFFERS = "order differs"
 DIRECTION_HOLDS = "direction holds"  # an order of two rows
 DIRECTION_DIFFERS = "direction differs"
+NOT_DECIDED = "not decided"  # most pairs of an order are too close
 NOT_RUN = "not run"
 QUOTED = "quoted"
-_IN_BRACKETS = (REPRODUCED, ORDER_HOLDS, ORDER_DIFFERS, DIRECTION_HOLDS, DIRECTION_DIFFERS)
+_IN_BRACKETS = (
+    REPRODUCED,
+    ORDER_HOLDS,
+    ORDER_DIFFERS,
+    DIRECTION_HOLDS,
+    DIRECTION_DIFFERS,
+    NOT_DECIDED,
+)
+# Quantiles of Student's t-distribution for two-sided tests at 95 %, by degrees of freedom.
+_STUDENT = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
 
 
 @dataclass(frozen=True)
@@ -80,13 +92,22 @@ def _distance(published: float, measured: float, metric: str) -> float:
     return (measured - published) / published
 
 
+class Measured(NamedTuple):
+    """A figure: the mean over the seeds, their standard deviation, and how many there are."""
+
+    mean: float
+    spread: float | None = None  # None: one seed
+    seeds: int = 1
+
+
 def judge_order(
-    row: str, published: Mapping[str, float], measured: Mapping[str, float], near: float
+    row: str, published: Mapping[str, float], measured: Mapping[str, Measured], near: float
 ) -> Verdict:
     """Whether a row is better and worse than the same rows as in the publication.
 
     Rows whose published figures differ from this one by at most `near` are not counted, because
-    their order could be chance.
+    their order could be chance. Nor are rows whose measured figures are too close to this one; if
+    they are the majority, and the others have the published order, nothing is decided.
     """
     own = published[row]
     others = [
@@ -96,15 +117,43 @@ def judge_order(
     ]
     if not others:
         return Verdict(MEASURED, "an order needs another row")
+    decided = [name for name in others if not _are_close(measured[name], measured[row])]
     right = sum(
-        (published[name] < own) == (measured[name] < measured[row])
-        and measured[name] != measured[row]
-        for name in others
+        (published[name] < own) == (measured[name].mean < measured[row].mean)
+        and measured[name].mean != measured[row].mean
+        for name in decided
     )
-    if len(others) == 1:
+    return _verdict_on_order(right, len(decided) - right, len(others) - len(decided))
+
+
+def _verdict_on_order(right: int, wrong: int, close: int) -> Verdict:
+    """The verdict on an order by its numbers of pairs."""
+    if right + wrong + close == 1 and not close:
         return Verdict(DIRECTION_HOLDS if right else DIRECTION_DIFFERS, "1 pair")
-    kind = ORDER_HOLDS if right == len(others) else ORDER_DIFFERS
-    return Verdict(kind, f"{right} of {len(others)} pairs")
+    noise = f"{close} within the noise of the seeds"
+    if not wrong and close > right:
+        return Verdict(NOT_DECIDED, f"{_pairs(right)} as published, {noise}" if right else noise)
+    kind = ORDER_DIFFERS if wrong else ORDER_HOLDS
+    return Verdict(kind, f"{right} of {_pairs(right + wrong)}" + (f", {noise}" if close else ""))
+
+
+def _pairs(number: int) -> str:
+    return "1 pair" if number == 1 else f"{number} pairs"
+
+
+def _are_close(one: Measured, other: Measured) -> bool:
+    """Whether the means may be the same, by Welch's t-test; figures of one seed never are."""
+    if one.spread is None or other.spread is None:
+        return False
+    errors = [each.spread**2 / each.seeds for each in (one, other)]  # type: ignore[operator]
+    total = sum(errors)
+    if total == 0:
+        return False
+    freedom = total**2 / sum(
+        error**2 / (each.seeds - 1) for error, each in zip(errors, (one, other), strict=True)
+    )
+    factor = _STUDENT[min(int(freedom), len(_STUDENT)) - 1]
+    return abs(one.mean - other.mean) <= factor * math.sqrt(total)
 
 
 def _percent(share: float, *, sign: bool = True) -> str:
