@@ -123,6 +123,7 @@ def train(given: argparse.Namespace, data: Path, work: Path, order: int, engine:
 def lmplz(given: argparse.Namespace, data: Path, work: Path, order: int) -> Cost:
     command = ["/usr/bin/env", given.lmplz, "-o", str(order), "-S", given.memory, "-T", str(work)]
     command += ["--text", str(data / "train.txt"), "--arpa", str(work / "kenlm.arpa")]
+    command += ["--discount_fallback"]  # drawn text has fewer rare n-grams than lmplz accepts
     cost = watched(command, work, dict(os.environ))
     peak = [part for part in cost.error.replace("\t", " ").split() if part.startswith("RSSMax:")]
     if peak:

@@ -157,10 +157,9 @@ _FIXED_DISCOUNTS = (0.5, 1.0, 1.5)
 
 
 def discounted(counts: Counts, discounts: tuple[float, ...], note: str = "") -> Weights:
-    """Base class for absolute discounting: subtract from each count, for unseen n-grams.
+    """Absolute discounting: subtract from each count, for unseen n-grams.
 
-    Takes the counts of one order and a discount per count, gives their weights. If a text is too
-    small to estimate discounts, fixed ones are used, with a note.
+    Takes the counts of one order and a discount per count, gives their weights.
     """
     by_count = np.array([0.0, *discounts])
     taken = by_count.take(counts.counts, mode="clip")
@@ -171,13 +170,18 @@ def discounted(counts: Counts, discounts: tuple[float, ...], note: str = "") -> 
 
 
 def fixed_discounts(counts: Counts, how_many: int = 3) -> Weights:
-    """The same with fixed discounts, and a note about them."""
+    """The same with fixed discounts, and a note about them.
+
+    Too few n-grams occur once, twice, three or four times to estimate them, or more of them occur
+    often than seldom.
+    """
     discounts = _FIXED_DISCOUNTS[:how_many]
     values = ", ".join(f"{value:g}" for value in discounts)
     return discounted(
         counts,
         discounts,
-        f"the text is too small to estimate discounts; using fixed ones ({values})",
+        "discounts cannot be estimated, because the text is too small or repeats itself too much; "
+        f"using fixed ones ({values})",
     )
 
 
