@@ -23,8 +23,7 @@ import psutil
 from pyspark.sql import SparkSession
 from scale_counting import cut, memory_of, size_of
 
-from elman.counts.spark import count, count_words
-from elman.text.words import Words
+from elman.counts.spark import count, learn_words
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -42,8 +41,7 @@ def main() -> None:
         print(f"{tokens:,} tokens, order {given.order}")
         print("stage     cpu s clock s  peak MB  sent MB")
         paths = [str(Path(folder) / "data" / "train.txt")]
-        words = stage(session, "words", lambda: count_words(session, paths))
-        tokenizer = Words(["<eos>", "<unk>", *words])
+        tokenizer = stage(session, "words", lambda: learn_words(session, paths))
         place = {"tokenizer": tokenizer, "order": given.order, "out": str(given.out)}
         stage(session, "n-grams", lambda: count(session, paths, **place))
         print(f"{size_of(given.out) / 1e6:,.0f} MB of counts, {len(tokenizer):,} words")

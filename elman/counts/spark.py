@@ -2,13 +2,14 @@
 
 `count` takes a session and the paths of texts, and writes a folder of counts, which `elman train
 ngram --counts` reads. The workers tokenize, count the n-grams of some thousand lines at a time, and
-send only distinct n-grams; Spark adds them up. `count_words` gives the vocabulary in the same way.
+send only distinct n-grams; Spark adds them up. `learn_words` gives the tokenizer in the same way.
 A lost worker costs time: Spark repeats its part. `Spark` is the engine that adds up counts like
 every other (`engines.py`).
 
 The workers need elman, numpy and pyarrow; folders must be reachable from all machines.
 
-    count(session, ["s3://texts/*.parquet"], tokenizer=tokenizer, order=5, out="s3://counts")
+    words = learn_words(session, ["s3://texts/*.parquet"])
+    count(session, ["s3://texts/*.parquet"], tokenizer=words, order=5, out="s3://counts")
 """
 
 from __future__ import annotations
@@ -33,8 +34,16 @@ from elman.runs.claim import MANIFEST
 from elman.runs.manifest import manifest_text
 from elman.runs.parts import as_json
 from elman.text import tokenizer_from_data, tokenizer_to_data
-from elman.text.tokenizer import EOS, UNKNOWN, TextConfig, Tokenizer
-from elman.text.words import split_words
+from elman.text.normalising import Normaliser
+from elman.text.tokenizer import (
+    EOS,
+    UNKNOWN,
+    TextConfig,
+    Tokenizer,
+    smallest_count,
+    words_to_keep,
+)
+from elman.text.words import Words, split_words
 
 _LINES = 10_000  # lines that a worker counts at once
 _ROWS = 8_000_000  # of a file; some 50 MB
@@ -131,10 +140,18 @@ def count(
             encoding,
             order=order,
             context="line",
-            text=as_data(TextConfig(tokenizer=tokenizer.name, lowercase=tokenizer.lowercase)),
+            text=as_data(_text_settings(tokenizer)),
             data=_facts(session, lines, tokenizer, paths, out),
         )
         _write_descriptions(session, out, written)
+
+
+def _text_settings(tokenizer: Tokenizer) -> TextConfig:
+    return TextConfig(
+        tokenizer=tokenizer.name,
+        lowercase=tokenizer.lowercase,
+        normalise=tokenizer.normaliser.form,
+    )
 
 
 def _facts(
@@ -181,16 +198,35 @@ def _write_descriptions(session: Any, out: str, written: dict[str, dict[str, Any
         stream.close()
 
 
-def count_words(
-    session: Any, paths: Iterable[str], *, column: str = "text", most: int | None = None
-) -> dict[str, int]:
-    """How often each word of these texts occurs (between spaces), the `most` frequent ones."""
+def learn_words(
+    session: Any, paths: Iterable[str], *, text: TextConfig | None = None, column: str = "text"
+) -> Words:
+    """The tokenizer `words` of these texts, the same as if one machine had read them.
+
+    `text` bounds the vocabulary (`vocabulary_size`, `min_count`), and sets case and normalisation.
+    """
+    config = text or TextConfig()
+    if config.normalise == "nfc+quotes":
+        raise InputError("text.normalise=nfc+quotes: is not available with Spark; use nfc")
+    empty = _words([], config)
     with _explained():
-        found = _lines(session, [*paths], column).mapInArrow(_word_counts, "word string, n bigint")
-        found = found.groupBy("word").sum("n").withColumnRenamed("sum(n)", COUNT)
+        counter = _word_counter(tokenizer_to_data(empty))
+        found = _lines(session, [*paths], column).mapInArrow(
+            counter, f"word string, {COUNT} bigint"
+        )
+        found = found.groupBy("word").sum(COUNT).withColumnRenamed(f"sum({COUNT})", COUNT)
+        found = found.filter(~found["word"].isin(empty.tokens))
+        found = found.filter(found[COUNT] >= smallest_count(config, min_count=1))
         found = found.orderBy(found[COUNT].desc(), "word")
-        rows = (found if most is None else found.limit(most + 2)).collect()
-    return {row["word"]: row[COUNT] for row in rows if row["word"] not in (EOS, UNKNOWN)}
+        most = words_to_keep(config, reserved=len(empty))
+        rows = (found if most is None else found.limit(most)).collect()
+    return _words([row["word"] for row in rows], config)
+
+
+def _words(frequent: list[str], config: TextConfig) -> Words:
+    words = Words([EOS, UNKNOWN, *frequent], config.lowercase)
+    words.normaliser = Normaliser(config.normalise)
+    return words
 
 
 def _lines(session: Any, paths: list[str], column: str) -> Any:
@@ -240,14 +276,20 @@ def _counter(encoding: dict[str, Any], order: int) -> Callable[[Iterator[Any]], 
     return counted
 
 
-def _word_counts(batches: Iterator[Any]) -> Iterator[Any]:
-    pyarrow = _arrow()
-    for text in _texts(batches):
-        found = Counter(split_words(text))
-        yield pyarrow.RecordBatch.from_arrays(
-            [pyarrow.array([*found]), pyarrow.array([*found.values()], pyarrow.int64())],
-            ["word", "n"],
-        )
+def _word_counter(encoding: dict[str, Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """A function that counts the words of batches of lines on a worker."""
+
+    def counted(batches: Iterator[Any]) -> Iterator[Any]:
+        pyarrow = _arrow()
+        tokenizer = tokenizer_from_data(encoding)
+        for text in _texts(batches):
+            found = Counter(split_words(tokenizer.normalise(text)))
+            yield pyarrow.RecordBatch.from_arrays(
+                [pyarrow.array([*found]), pyarrow.array([*found.values()], pyarrow.int64())],
+                ["word", COUNT],
+            )
+
+    return counted
 
 
 def _texts(batches: Iterator[Any]) -> Iterator[str]:

@@ -24,6 +24,7 @@ from elman.counts.estimate_on_disk import estimate_on_disk
 from elman.counts.levels_on_disk import DiskRoom
 from elman.counts.shards import COUNT, columns, count_shards, group, read_rows
 from elman.errors import InputError
+from elman.text import tokenizer_to_data
 from elman.text.tokenizer import TextConfig
 from elman.text.words import Words
 
@@ -90,15 +91,50 @@ def write_lines(folder: Path, text: str, parts: int) -> str:
     return str(folder)
 
 
-def test_words(session: Any, penn_treebank: Path) -> None:
-    from elman.counts.spark import count_words
+@pytest.mark.parametrize(
+    "text",
+    [
+        TextConfig(),
+        TextConfig(vocabulary_size=12),
+        TextConfig(min_count=20, lowercase=True),
+        TextConfig(normalise="none"),
+    ],
+)
+def test_words(text: TextConfig, session: Any, penn_treebank: Path, tmp_path: Path) -> None:
+    """They are those of one machine, also if characters can be typed in two ways."""
+    from elman.counts.spark import learn_words
 
-    file = penn_treebank / "ptb.valid.txt"
-    found = count_words(session, [str(file)])
-    expected = Words.train(file.read_text(), TextConfig())
-    ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
-    assert [word for word, _ in ranked] == expected.tokens[2:]
-    assert [*count_words(session, [str(file)], most=10)] == expected.tokens[2:12]
+    file = tmp_path / "text.txt"
+    typed = "cafe\u0301 caf\u00e9 300 \u212a K\n" * 30  # \u212a: the sign for kelvin
+    file.write_text((penn_treebank / "ptb.valid.txt").read_text() + typed, encoding="utf-8")
+    found = learn_words(session, [str(file)], text=text)
+    expected = Words.train(file.read_text(encoding="utf-8"), text)
+    assert tokenizer_to_data(found) == tokenizer_to_data(expected)
+
+
+def test_quotes_are_refused(session: Any) -> None:
+    from elman.counts.spark import learn_words
+
+    with pytest.raises(InputError, match="use nfc"):
+        learn_words(session, ["text.txt"], text=TextConfig(normalise="nfc+quotes"))
+
+
+def test_composed_and_decomposed_characters(session: Any, tmp_path: Path) -> None:
+    """A model of counts is that of training on the text."""
+    from elman.counts.spark import count, learn_words
+
+    lines = ["un cafe\u0301 noir", "un caf\u00e9 noir", "300 \u212a", "300 K", "un the\u0301"] * 20
+    file = tmp_path / "data" / "train.txt"  # a folder: nothing is held out for validation
+    file.parent.mkdir()
+    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    words = learn_words(session, [str(file)])
+    count(session, [str(file)], tokenizer=words, order=3, out=str(tmp_path / "counts"))
+    settings = ["model.order=3", "text.tokenizer=words"]
+    found = elman.train("ngram", counts=[str(tmp_path / "counts")], overrides=settings[:1])
+    expected = elman.train("ngram", data=str(file.parent), overrides=settings)
+    assert found.tokenizer.tokens == expected.tokenizer.tokens
+    for name, array in expected.model.arrays().items():
+        assert np.array_equal(found.model.arrays()[name], array), name
 
 
 def test_a_lost_worker(session: Any, penn_treebank: Path, tmp_path: Path) -> None:

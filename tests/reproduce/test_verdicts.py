@@ -102,3 +102,11 @@ def test_a_spread_of_one_row_widens_the_limit() -> None:
 )
 def test_a_recipe_of_ours_makes_no_claim(published, measured, expected) -> None:
     assert str(describe_ours(published, measured, metric="perplexity")) == expected
+
+
+def test_few_seeds_can_decide_if_they_are_far_apart() -> None:
+    # The standard error is √(5.29²/2 + 3.45²/3) = 4.24, with 1.6 degrees of freedom; t is below 7.
+    figures = {"a": Measured(25.5, 3.45, 3), "b": Measured(74.9, 5.29, 2)}
+    assert str(judge_order("a", PUBLISHED, figures, 0.05)) == "direction holds (1 pair)"
+    figures["b"] = Measured(50.0, 5.29, 2)
+    assert "not decided" in str(judge_order("a", PUBLISHED, figures, 0.05))

@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 _NEAR = 0.1  # relative difference; a figure that is worse by more is "not reached"
 
 REPRODUCED = "reproduced"
@@ -39,7 +41,7 @@ _IN_BRACKETS = (
     NOT_DECIDED,
 )
 # Quantiles of Student's t-distribution for two-sided tests at 95 %, by degrees of freedom.
-_STUDENT = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
+_STUDENT = {math.inf: 1.96, 10: 2.23, 6: 2.45, 4: 2.78, 3: 3.18, 2: 4.30, 1: 12.71}
 
 
 @dataclass(frozen=True)
@@ -152,8 +154,10 @@ def _are_close(one: Measured, other: Measured) -> bool:
     freedom = total**2 / sum(
         error**2 / (each.seeds - 1) for error, each in zip(errors, (one, other), strict=True)
     )
-    factor = _STUDENT[min(int(freedom), len(_STUDENT)) - 1]
-    return abs(one.mean - other.mean) <= factor * math.sqrt(total)
+    # Between two degrees of freedom, the quantile is nearly linear in their inverses.
+    inverses = [1 / known for known in _STUDENT]
+    factor = np.interp(1 / freedom, inverses, [*_STUDENT.values()])
+    return bool(abs(one.mean - other.mean) <= factor * math.sqrt(total))
 
 
 def _percent(share: float, *, sign: bool = True) -> str:
