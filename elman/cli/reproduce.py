@@ -22,7 +22,7 @@ from elman.experiments.reproduce.ranking import pending_jobs, rank_jobs
 from elman.experiments.reproduce.registry import PublishedTable, Tables, named_tables
 from elman.experiments.reproduce.report import rewrite
 from elman.experiments.reproduce.results import Kept, Result, read_kept, update_kept
-from elman.experiments.reproduce.status import obstacle
+from elman.experiments.reproduce.status import obstacle, renew_verdicts
 from elman.experiments.reproduce.workers import CHOICES, run_workers, share_out
 from elman.experiments.reproduce.workshop import Workshop
 from elman.training.budget import parse_time
@@ -241,13 +241,18 @@ def _new_results(before: Kept, after: Kept) -> list[Result]:
     ]
 
 
+def _take_over(there: Kept, known: Kept, tables: Tables) -> None:
+    there.take_over(known)
+    renew_verdicts(tables, there)
+
+
 def _write(page: Path, tables: Tables, order: Order, json: bool) -> None:
     """Write the tables in the format of the file name."""
     known = Workshop(tables, Path(order.out), order.file).known()
     if page.suffix == ".html":
         write_page(page, tables, known)
     elif page.suffix == ".json":
-        update_kept(page, lambda there: there.take_over(known))
+        update_kept(page, lambda there: _take_over(there, known, tables))
     else:
         rewrite(page, tables, known)
     if json:

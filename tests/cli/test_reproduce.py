@@ -161,6 +161,17 @@ def test_tables_are_written_as_page_and_as_data(capsys: Capture) -> None:
     assert {"ptb/kn5", "ptb/of-mine"} <= json.loads(Path("mine.json").read_text())["results"].keys()
 
 
+def test_verdicts_are_renewed_when_results_are_written() -> None:
+    assert run(["reproduce", "--write", "all.json"]) == 0
+    data = json.loads(Path("all.json").read_text())
+    data["results"]["ptb/kn5"]["verdict"] = "not reached"
+    Path("reproduced").mkdir()
+    Path("reproduced/results.json").write_text(json.dumps(data))
+    assert run(["reproduce", "--write", "all.json"]) == 0
+    found = json.loads(Path("all.json").read_text())
+    assert found["results"]["ptb/kn5"]["verdict"] == "reproduced"
+
+
 def test_rows_are_planned_without_training(capsys: Capture) -> None:
     rows = "".join(f'[rows.{name}]\nrecipe = "{name}"\n' for name in ("ngram", "laplace"))
     head = 'title = "t"\nsource = "s"\nmetric = "perplexity"\ndata = "grammar"\n'

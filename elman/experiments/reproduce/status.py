@@ -79,6 +79,14 @@ def _verdict(
     return Verdict(NOT_RUN, reason or (f"cost {cost}" if cost else "cost not known"))
 
 
+def renew_verdicts(tables: Tables, kept: Kept) -> None:
+    """Store today's verdict with every result: rows that were measured later may change it."""
+    for table in tables.values():
+        for row in table.rows:
+            if (result := kept.of(table, row)) is not None:
+                result.verdict = str(verdict_on(table, row, result, kept))
+
+
 def verdict_on(table: PublishedTable, row: PublishedRow, result: Result, kept: Kept) -> Verdict:
     """The verdict on a result; `kept` has the other rows, for verdicts about the order."""
     measured = math.inf if result.measured is None else result.measured
