@@ -204,11 +204,13 @@ def arrays_of(path: Path) -> tuple[np.ndarray, np.ndarray]:
         for line in lines:
             fields = line.rstrip("\n").split("\t")
             if len(fields) >= 2 and fields[1] not in ("<s>", "<unk>"):
-                keys.append(hash(fields[1]))
+                # Python's own hash is the same for some words of different alphabets.
+                digest = hashlib.blake2b(fields[1].encode(), digest_size=8).digest()
+                keys.append(int.from_bytes(digest, "little", signed=True))
                 numbers.append(float(fields[0]))
                 numbers.append(float(fields[2]) if len(fields) > 2 else 0.0)
     found, values = np.array(keys), np.array(numbers).reshape(-1, 2)
-    order = np.lexsort((values[:, 0], found))  # two n-grams may have the same hash
+    order = np.argsort(found)
     return found[order], values[order]
 
 
