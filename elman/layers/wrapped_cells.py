@@ -131,10 +131,8 @@ class GateDropout(WrappedCell):
         for name, gates in self.gates.items():
             for part in ("input", "state", "bias", "state_bias"):
                 whole = weights.get(f"{name}_{part}")
-                for gate in gates if whole is not None else ():
-                    rows = whole[gate.first : gate.first + gate.product.rows]
-                    if len(rows):
-                        pieces[f"{gate.name}_{part}"] = rows
+                if whole is not None:
+                    pieces |= {f"{gate.name}_{part}": gate.rows_of(whole) for gate in gates}
         return pieces
 
     def product_inputs(self, inputs: torch.Tensor) -> dict[str, torch.Tensor] | None:
@@ -173,6 +171,10 @@ class _Gate:
     name: str
     first: int  # row
     product: Product
+
+    def rows_of(self, weight: torch.Tensor) -> torch.Tensor:
+        """Its rows of a weight of the whole product."""
+        return weight[self.first : self.first + self.product.rows]
 
 
 def _gates(name: str, cell: Cell) -> list[_Gate]:
