@@ -142,6 +142,18 @@ def test_a_beam_by_hand(
     assert searched_words(model, batch, model.begin(4), own, beam).tolist() == expected
 
 
+def test_a_beam_does_not_end_a_line(make_model: Any, make_batch: Any) -> None:
+    """Even if the end is by far the most probable word."""
+    model, batch = make_model("line"), make_batch("line")
+    with torch.no_grad():
+        model.output.bias[model.eos_id] = 50.0
+        own = toss(1.0, batch.inputs)
+        expected = searched(model, batch, own, 3)
+    found = searched_words(model, batch, model.begin(4), own, 3)
+    assert found.tolist() == expected
+    assert not (found[0, 1:] == model.eos_id).any()  # the longest row has no padding
+
+
 def test_a_beam_finds_histories_that_greedy_misses(make_model: Any, make_batch: Any) -> None:
     model, batch = make_model(), make_batch()
 
