@@ -118,6 +118,10 @@ class Cell(ABC):
         """The initial state: zeros."""
         return tuple(like.new_zeros(batch_size, size) for size in self.state_sizes)
 
+    def product_inputs(self, inputs: torch.Tensor) -> dict[str, torch.Tensor] | None:
+        """The inputs (T, B, input_size) that each product reads; None: all read these inputs."""
+        return None
+
     @property
     def steps_alike(self) -> bool:
         """Whether `prepare_step` gives a row the same bits whatever the other rows of a batch are,

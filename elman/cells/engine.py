@@ -219,6 +219,9 @@ class _Steps:
     def _input_parts(self, fed: dict[str, Product]) -> dict[str, torch.Tensor]:
         if not fed:
             return {}
+        separate = self._cell.product_inputs(self._by_time)
+        if separate is not None:
+            return {name: separate[name] @ self._weights[f"{name}_input"].t() for name in fed}
         time, batch_size, size = self._by_time.shape
         weights = [self._weights[f"{name}_input"] for name in fed]
         weight = weights[0] if len(weights) == 1 else torch.cat(weights)

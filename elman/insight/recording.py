@@ -22,7 +22,8 @@ from torch import nn
 from elman.cells.cell import Cell, States, Step
 from elman.errors import InputError
 from elman.insight.insight import Subject
-from elman.layers.recurrent import Recurrent, WrappedCell, WrappedStep
+from elman.layers.recurrent import Recurrent
+from elman.layers.wrapped_cells import WrappedCell, WrappedStep
 
 _STATE_NAMES = ("hidden", "cell")
 

@@ -109,10 +109,10 @@ class LateStack:
 
     def __init__(self, stack: Stack, known: torch.Tensor) -> None:
         """`known`: (B, T, size) of the inputs of the first layer; the rest is late."""
-        rates = [stack.config.dropout_input] + [stack.config.dropout_hidden] * len(stack.layers)
+        rates = stack.config.input_rates()
         self._layers = [
             _LateLayer(stack, layer, rate, known if number == 0 else known[:, :, :0])
-            for number, (layer, rate) in enumerate(zip(stack.layers, rates, strict=False))
+            for number, (layer, rate) in enumerate(zip(stack.layers, rates, strict=True))
         ]
 
     def step(self, now: int, late: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
@@ -144,7 +144,7 @@ class _LateLayer:
         if self._whole:
             known = known[:, :, :0]
         weights = layer.weights(direction) or direction.own_weights()
-        self._inputs = LateInputs(direction.regularised(), weights, known)
+        self._inputs = LateInputs(*direction.regularised(weights), known)
 
     def step(self, now: int, late: torch.Tensor, state: States) -> tuple[torch.Tensor, States]:
         layer = self._layer

@@ -23,6 +23,7 @@ from elman.errors import InputError
 from elman.layers.dropout import check_rate, dropout, locked_dropout
 from elman.layers.layer import CONNECTIONS, Layer, Trace
 from elman.layers.recurrent import Recurrent
+from elman.layers.wrapped_cells import has_gates
 from elman.registry import check_options
 from elman.state import State
 
@@ -48,6 +49,7 @@ class StackConfig:
     locked: bool = True  # one dropout mask for all steps of a sequence
     weight_drop: float = 0.0  # DropConnect of the recurrent weights
     recurrent_dropout: float = 0.0  # dropout of the state in products; one mask per sequence
+    masks_per_gate: bool = False  # separate dropout masks of inputs and state for each gate
     zoneout: float | tuple[float, ...] = 0.0  # share of units that keep their value, or a list
 
     def __post_init__(self) -> None:
@@ -56,6 +58,10 @@ class StackConfig:
         CONNECTIONS.check(self.connection)
         for name in _RATES:
             check_rate(getattr(self, name), name)
+        if self.masks_per_gate and not self.locked:
+            raise InputError(
+                "masks_per_gate=true: the masks are the same at every step; set locked=true"
+            )
         at_least(self.num_layers, 1, "num_layers")
         if self.num_layers > _MOST_LAYERS:
             raise InputError(f"num_layers={self.num_layers}: must be at most {_MOST_LAYERS:,}")
@@ -71,6 +77,10 @@ class StackConfig:
         if isinstance(self.hidden_size, tuple):
             return self.hidden_size
         return (self.hidden_size,) * self.num_layers
+
+    def input_rates(self) -> tuple[float, ...]:
+        """Dropout of the input of each layer."""
+        return (self.dropout_input, *[self.dropout_hidden] * (self.num_layers - 1))
 
 
 @dataclass
@@ -97,8 +107,8 @@ class Stack(nn.Module):
         self.config = config
         self.input_size = input_size
         layers: list[Layer] = []
-        for hidden_size in config.sizes():
-            layers.append(_build_layer(input_size, hidden_size, config))
+        for hidden_size, rate in zip(config.sizes(), config.input_rates(), strict=True):
+            layers.append(_build_layer(input_size, hidden_size, config, rate))
             input_size = layers[-1].size
         self.layers = cast("Sequence[Layer]", nn.ModuleList(layers))
         self.output_size = input_size
@@ -126,8 +136,9 @@ class Stack(nn.Module):
             raise ValueError(f"state of {len(states)} layers: the stack has {len(self.layers)}")
         handed_on = inputs
         runs = []
+        rates = self.config.input_rates()
         for number, layer in enumerate(self.layers):
-            rate = self.config.dropout_hidden if number else self.config.dropout_input
+            rate = 0.0 if self.config.masks_per_gate else rates[number]  # gates drop their inputs
             before = None if states is None else states[number]
             run = layer(
                 handed_on,
@@ -152,12 +163,13 @@ class Stack(nn.Module):
         return kind(values, rate, self.training)
 
 
-def _build_layer(input_size: int, hidden_size: int, config: StackConfig) -> Layer:
+def _build_layer(input_size: int, hidden_size: int, config: StackConfig, rate: float) -> Layer:
     directions = [
         Recurrent(
             CELLS[config.cell](input_size, hidden_size, **config.options),
             zoneout=config.zoneout,
             recurrent_dropout=config.recurrent_dropout,
+            gate_dropout=rate if config.masks_per_gate else None,
         )
         for _ in range(2 if config.bidirectional else 1)
     ]
@@ -165,6 +177,11 @@ def _build_layer(input_size: int, hidden_size: int, config: StackConfig) -> Laye
         rate = getattr(config, name)
         if rate and not directions[0].recurrent_names():
             raise InputError(f"{name}={rate}: the cell {config.cell!r} has no recurrent weights")
+    if config.masks_per_gate and not has_gates(directions[0].cell):
+        raise InputError(
+            f"masks_per_gate=true: the cell {config.cell!r} reads input and state as one vector; "
+            "choose another cell, such as 'lstm'"
+        )
     return Layer(
         directions,
         CONNECTIONS[config.connection],

@@ -14,7 +14,7 @@ every word (`layers`), which tasks mix (`layers/elmo.py`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import torch
 from torch import nn
@@ -30,6 +30,7 @@ from elman.layers.recurrent import Recurrent
 from elman.layers.softmax import softmax_loss, softmax_scores
 from elman.models.contract import Loss
 from elman.models.weights import Kept
+from elman.state import State
 from elman.text.task_config import LinesConfig
 
 
@@ -73,15 +74,25 @@ class Reader(nn.Module):
         self.config = config
         self.stack = nn.ModuleList(Recurrent(_cell(config)) for _ in range(config.num_layers))
 
-    def forward(self, inputs: torch.Tensor) -> list[torch.Tensor]:
-        """The output of each layer, (B, T, projection)."""
-        outputs = []
+    def start(self, batch_size: int) -> State:
+        """The initial state of each layer."""
+        return tuple(cast("Recurrent", layer).start(batch_size) for layer in self.stack)
+
+    def forward(
+        self,
+        inputs: torch.Tensor,
+        state: State | None = None,
+        lengths: torch.Tensor | None = None,
+    ) -> tuple[list[torch.Tensor], State]:
+        """The output of each layer, (B, T, projection), and its state after the last word."""
+        outputs, after = [], []
         for number, layer in enumerate(self.stack):
             inputs = dropout(inputs, self.config.dropout, self.training)
-            output = layer(inputs).outputs
-            inputs = inputs + output if number and self.config.residual else output
+            run = layer(inputs, None if state is None else state[number], lengths=lengths)
+            inputs = inputs + run.outputs if number and self.config.residual else run.outputs
             outputs.append(inputs)
-        return outputs
+            after.append(run.state)
+        return outputs, tuple(after)
 
 
 class BidirectionalModel(Kept):
@@ -163,8 +174,35 @@ class BidirectionalModel(Kept):
         The first layer is the character vectors, repeated for both directions. Padding is zero.
         """
         table = self.characters(sentences.spelled)
+        return self._join(sentences, table, self._read(sentences, table))
+
+    def start(self, batch_size: int) -> State:
+        """The state before the first sentences of so many rows, for `layers_and_state`."""
+        return tuple(cast("Reader", reader).start(batch_size) for reader in self.readers)
+
+    def layers_and_state(self, sentences: Sentences, state: State) -> tuple[torch.Tensor, State]:
+        """The layers as above, after other sentences, and the state after these.
+
+        Each row continues from its state: the forward direction has read earlier sentences to
+        their end, the backward direction to their beginning. The published code does this.
+        """
+        table = self.characters(sentences.spelled)
+        lengths = sentences.lengths + 2  # both boundaries are read
+        read = [
+            reader(nn.functional.embedding(order, table), before, lengths)
+            for reader, order, before in zip(
+                self.readers, self._orders(sentences, table), state, strict=True
+            )
+        ]
+        outputs = [[output[:, :-1] for output in outputs] for outputs, _ in read]
+        return self._join(sentences, table, outputs), tuple(after for _, after in read)
+
+    def _join(
+        self, sentences: Sentences, table: torch.Tensor, read: list[list[torch.Tensor]]
+    ) -> torch.Tensor:
+        """All layers, (K, B, T, 2 · projection), from the outputs of the two directions."""
         alone = table[sentences.places]
-        onward, back = self._read(sentences, table)
+        onward, back = read
         pairs = [(alone, alone)] + [
             (before[:, 1:], _flipped(after, sentences.lengths + 1)[:, :-1])
             for before, after in zip(onward, back, strict=True)
@@ -177,12 +215,16 @@ class BidirectionalModel(Kept):
 
         Padding comes last in both orders, so it affects no word. `table`: distinct word vectors.
         """
-        begin, end = len(table) - 2, len(table) - 1
-        places = _both_ways(sentences.places, sentences.lengths, begin, end)
         return [
-            reader(nn.functional.embedding(order[:, :-1], table))
-            for reader, order in zip(self.readers, places, strict=True)
+            reader(nn.functional.embedding(order[:, :-1], table))[0]
+            for reader, order in zip(self.readers, self._orders(sentences, table), strict=True)
         ]
+
+    @staticmethod
+    def _orders(sentences: Sentences, table: torch.Tensor) -> torch.Tensor:
+        """Rows of the table in the order of each direction, (2, B, T + 2)."""
+        begin, end = len(table) - 2, len(table) - 1
+        return _both_ways(sentences.places, sentences.lengths, begin, end)
 
     def _words(self, sentences: Sentences) -> torch.Tensor:
         """Ids in the order of each direction, (2, B, T + 2); the boundaries are the last two."""

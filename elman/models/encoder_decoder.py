@@ -58,6 +58,10 @@ class EncoderDecoderConfig(NeuralConfig, StackConfig, DecoderConfig):
                 raise InputError(f"model.{name}={getattr(self, name)}: must not be negative")
         if self.copy:
             self._check_copying()
+        if self.masks_per_gate:
+            raise InputError(
+                "model.masks_per_gate=true: a decoder has one mask for all gates; leave it out"
+            )
         if self.encoder_layers and isinstance(self.hidden_size, tuple):
             raise InputError(
                 "model.encoder_layers: a list as hidden_size sets the layers of both; leave one out"

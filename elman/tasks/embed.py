@@ -45,6 +45,13 @@ class Embed:
     )
     top: int = asked("The number of neighbours to show.", default=10, at_least=1, limit="top")
     same_word: bool = asked("Show only other occurrences of the same word.", default=False)
+    carry_state: int = asked(
+        "Start each line of an ELMo run from the state after an earlier line, as the original code "
+        "does with batches of this many lines: with 1 the previous line, with 32 the line 32 "
+        "before. Vectors then depend on the order of the lines. 0: every line starts anew.",
+        default=0,
+        at_least=0,
+    )
 
 
 @dataclass(frozen=True)
@@ -109,6 +116,8 @@ def embed(trained: Any, request: Embed, progress: Progress) -> Answer:
     """The vectors of a text, or the neighbours of one of its words."""
     if request.same_word and not request.nearest:
         raise InputError("same_word needs nearest; give both or neither")
+    if request.carry_state and request.nearest:
+        raise InputError("carry_state does not go with nearest; leave out one of them")
     embedder, lines, layer = (
         embedder_of(trained, trained.name),
         lines_of(request.text),
@@ -128,7 +137,8 @@ def embed(trained: Any, request: Embed, progress: Progress) -> Answer:
         )
         return NearWords(found)
     names = [*map(str, range(embedder.num_layers))] if layer in ("", "all") else [layer]
-    return Vectors(embed_lines(embedder, lines, layer or "all", progress), names)
+    embedded = embed_lines(embedder, lines, layer or "all", progress, request.carry_state)
+    return Vectors(embedded, names)
 
 
 # Neighbours ---------------------------------------------------------------------------------------

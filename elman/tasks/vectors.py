@@ -9,7 +9,7 @@ Takes a trained model and returns an `Embedder`; called by `embed.py`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,9 @@ from elman.errors import InputError
 from elman.layers.elmo import ScalarMix
 from elman.models.bidirectional import BidirectionalModel
 from elman.models.word2vec import Word2Vec
+from elman.state import select
 
+Words = tuple[str, ...]  # of a sentence
 _BATCH = 32  # lines per batch
 
 
@@ -43,6 +45,13 @@ class Embedder(ABC):
     @abstractmethod
     def embed(self, lines: Sequence[str]) -> list[Line]:
         """The vectors of lines; lines do not influence each other."""
+
+    def embed_carrying(self, lines: Sequence[str], rows: int) -> Iterator[list[Line]]:
+        """The vectors of lines in batches of `rows`; each row continues after its last line."""
+        raise InputError(
+            f"carry_state={rows}: only a bidirectional language model (ELMo), or a task with one, "
+            "carries its state between lines; leave it out"
+        )
 
     @abstractmethod
     def type_vectors(self, words: Sequence[str]) -> np.ndarray:
@@ -80,6 +89,11 @@ class BidirectionalEmbedder(Embedder):
     def embed(self, lines: Sequence[str]) -> list[Line]:
         words = [tuple(line.split()) for line in lines]
         return [*map(Line, words, layers_of(self._model, self._reader, words))]
+
+    def embed_carrying(self, lines: Sequence[str], rows: int) -> Iterator[list[Line]]:
+        words = [tuple(line.split()) for line in lines]
+        for some, layers in carried_layers_of(self._model, self._reader, words, rows):
+            yield [*map(Line, some, layers)]
 
     def type_vectors(self, words: Sequence[str]) -> np.ndarray:
         return type_vectors_of(self._model, self._reader, words)
@@ -157,15 +171,36 @@ class TypeEmbedder(Embedder):
 
 @torch.inference_mode()
 def layers_of(
-    model: BidirectionalModel, reader: SentenceReader, sentences: Sequence[tuple[str, ...]]
+    model: BidirectionalModel, reader: SentenceReader, sentences: Sequence[Words]
 ) -> list[np.ndarray]:
     """The layers of each sentence, (layers, words, numbers)."""
     found = []
     for first in range(0, len(sentences), _BATCH):
         some = sentences[first : first + _BATCH]
-        layers = model.layers(reader.read(some)).numpy(force=True)
-        found += [layers[:, row, : len(words)].copy() for row, words in enumerate(some)]
+        found += _by_sentence(model.layers(reader.read(some)), some)
     return found
+
+
+def carried_layers_of(
+    model: BidirectionalModel, reader: SentenceReader, sentences: Sequence[Words], rows: int
+) -> Iterator[tuple[Sequence[Words], list[np.ndarray]]]:
+    """Batches of so many sentences with their layers, (layers, words, numbers).
+
+    Each row starts from its state after the batch before, as in the published code of ELMo.
+    """
+    state = model.start(min(rows, len(sentences)))
+    for first in range(0, len(sentences), rows):
+        some = sentences[first : first + rows]
+        with torch.inference_mode():
+            own = select(state, torch.arange(len(some)))  # the last batch may be smaller
+            layers, state = model.layers_and_state(reader.read(some), own)
+        yield some, _by_sentence(layers, some)
+
+
+def _by_sentence(layers: torch.Tensor, sentences: Sequence[Words]) -> list[np.ndarray]:
+    """The layers of each sentence without padding."""
+    arrays = layers.numpy(force=True)
+    return [arrays[:, row, : len(words)].copy() for row, words in enumerate(sentences)]
 
 
 @torch.inference_mode()
@@ -182,11 +217,20 @@ def embed_lines(
     lines: Sequence[str],
     layer: str = "all",
     progress: Callable[[int, int], None] = lambda more, total: None,
+    carry_state: int = 0,
 ) -> list[Line]:
-    """Embed lines and keep the requested layers."""
+    """Embed lines and keep the requested layers.
+
+    `carry_state`: lines per batch whose states the next batch continues; 0: no line sees another.
+    """
+    batches: Iterable[list[Line]]
+    if carry_state:
+        batches = embedder.embed_carrying(lines, carry_state)
+    else:
+        starts = range(0, len(lines), _BATCH)
+        batches = (embedder.embed(lines[first : first + _BATCH]) for first in starts)
     found = []
-    for first in range(0, len(lines), _BATCH):
-        some = embedder.embed(lines[first : first + _BATCH])
+    for some in batches:
         found += [Line(line.words, embedder.choose(layer, line.layers)) for line in some]
         progress(len(some), len(lines))
     return found

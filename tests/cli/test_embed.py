@@ -54,6 +54,17 @@ def test_standard_input(gives: Any, elmo: str, monkeypatch: pytest.MonkeyPatch) 
     assert [line["words"] for line in lines] == [["the", "cat"], [], ["dogs"]]
 
 
+def test_states_carried_between_lines(gives: Any, elmo: str, tmp_path: Path) -> None:
+    (tmp_path / "lines.txt").write_text("the cat\ndogs\n")
+    text = str(tmp_path / "lines.txt")
+    fresh, carried = (
+        [np.array(line["layers"]) for line in gives("embed", elmo, text, *options)["lines"]]
+        for options in ((), ("--carry-state", "1"))
+    )
+    np.testing.assert_allclose(fresh[0], carried[0], atol=1e-6)
+    assert not np.allclose(fresh[1], carried[1], atol=1e-4)
+
+
 def test_a_file_of_vectors(says: Any, fails: Any, elmo: str, tmp_path: Path) -> None:
     out = str(tmp_path / "some.safetensors")
     assert "2 words; saved in" in says("embed", elmo, "--text", "the cat", "--out", out)
@@ -81,6 +92,8 @@ def test_nearest(says: Any, gives: Any, elmo: str, tmp_path: Path) -> None:
         (["--text", "a", "--layer", "7"], "choose all, mix, or a number from 0 to 2"),
         (["--text", "a", "--nearest", "b"], "'b' is not in the text"),
         (["--text", "a", "--same-word"], "--same-word needs nearest"),
+        (["--text", "a", "--nearest", "a", "--carry-state", "1"], "does not go with nearest"),
+        (["--text", "a", "--carry-state", "-1"], "--carry-state is -1; give at least 0"),
         (["--text", "a", "--top", "0"], "--top is 0; give at least 1"),
         (["--text", "a", "--out", "x.txt"], "must end in .safetensors"),
         (["--text", "a", "--out", "x.safetensors", "--json"], "does not go with --json"),

@@ -112,6 +112,11 @@ def _cases() -> dict[str, tuple[str, ...]]:
         cases[f"connection {name}"] = (f"model.connection={name}", "model.num_layers=2")
     for name in ("zoneout", "recurrent_dropout"):
         cases[name] = (f"model.{name}=0.2",)
+    cases["masks per gate"] = (
+        "model.masks_per_gate=true",
+        "model.dropout_input=0.2",
+        "model.recurrent_dropout=0.2",
+    )
     cases["lines"] = ("model.context=line",)
     cases["topics"] = ("model.topics=3",)
     cases["everything"] = EVERYTHING
@@ -125,6 +130,10 @@ def _cases() -> dict[str, tuple[str, ...]]:
     cases |= {f"translator, {name}": settings for name, settings in TRANSLATORS.items()}
     for name in REGIMES:
         cases[f"translator, regime {name}"] = (f"training.regime={name}",)
+    cases["translator, beam"] = (
+        "training.regime=free-running",
+        "training.regime_options.beam=3",
+    )
     cases["tagger, window"] = ("model.encoder=window",)
     cases[FEATURES] = ("text.features=2", "model.feature_size=3")
     cases["tagger, linear"] = ("model.linear=256", "model.validate_by=spans")

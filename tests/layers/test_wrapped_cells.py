@@ -9,8 +9,9 @@ from elman.cells.elman_rnn import ElmanRNN
 from elman.cells.engine import run
 from elman.cells.lstm import LSTM
 from elman.errors import InputError
-from elman.layers.recurrent import Recurrent, RecurrentDropout, Zoneout
+from elman.layers.recurrent import Recurrent
 from elman.layers.stack import Stack, StackConfig
+from elman.layers.wrapped_cells import RecurrentDropout, Zoneout
 
 B, T, SIZE = 3, 6, 4
 RECURRENT = [name for name in CELLS if name not in ("min-gru", "min-lstm")]

@@ -240,3 +240,48 @@ def test_settings_survive_plain_data() -> None:
 def test_settings_that_cannot_be(wrong: dict) -> None:
     with pytest.raises(InputError):
         make(**wrong)
+
+
+def table_and_ids(model: BidirectionalModel, sentence: list[str]) -> tuple[torch.Tensor, list[int]]:
+    """The vectors of a sentence, its two boundaries included, in reading order."""
+    sentences = READER.read([sentence])
+    table = model.characters(sentences.spelled)
+    return table, [len(table) - 2, *sentences.places[0].tolist(), len(table) - 1]
+
+
+@pytest.mark.parametrize("residual", [True, False])
+def test_carrying_the_state_is_reading_on(residual: bool) -> None:
+    """Forward, two sentences are one text; backward, each is reversed and they are one text."""
+    model = make(residual=residual)
+    first, second = TEXT[2], TEXT[0]
+    _, state = model.layers_and_state(READER.read([first]), model.start(1))
+    layers, _ = model.layers_and_state(READER.read([second]), state)
+    for direction, reader in enumerate(model.readers):
+        vectors = []
+        for sentence in (first, second):
+            table, rows = table_and_ids(model, sentence)
+            vectors.append(table[rows[::-1] if direction else rows])
+        outputs, _ = reader(torch.cat(vectors)[None])
+        for number, output in enumerate(outputs, 1):
+            seen = output[0, -len(second) - 1 : -1]  # without the last boundary
+            expected = seen.flip(0) if direction else seen
+            found = layers[number, 0, :, 6 * direction : 6 * direction + 6]
+            torch.testing.assert_close(found, expected)
+    assert not torch.allclose(layers, model.layers(READER.read([second])), atol=1e-3)
+
+
+def test_nothing_carried_is_a_fresh_sentence() -> None:
+    model, sentences = make(), READER.read(TEXT)
+    layers, _ = model.layers_and_state(sentences, model.start(len(TEXT)))
+    torch.testing.assert_close(layers, model.layers(sentences))
+
+
+def test_the_state_of_a_row_is_its_own() -> None:
+    """Padding does not change it, nor do the other rows."""
+    model, others = make(), [[*reversed(sentence)] for sentence in TEXT]
+    _, state = model.layers_and_state(READER.read(TEXT), model.start(4))
+    layers, _ = model.layers_and_state(READER.read(others), state)
+    for row, (before, after) in enumerate(zip(TEXT, others, strict=True)):
+        _, alone = model.layers_and_state(READER.read([before]), model.start(1))
+        expected, _ = model.layers_and_state(READER.read([after]), alone)
+        torch.testing.assert_close(layers[:, row, : len(after)], expected[:, 0])

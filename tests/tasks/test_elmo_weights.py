@@ -10,7 +10,7 @@ from elmo_files import write_elmo as write
 
 from elman.batches.sentences import SentenceReader
 from elman.errors import InputError
-from elman.tasks.embedding.published import read_elmo
+from elman.tasks.embedding.published import import_elmo, read_elmo
 from elman.text.word_list import WordList
 
 h5py = pytest.importorskip("h5py")
@@ -44,11 +44,17 @@ def word_vector(symbols: list[int]) -> np.ndarray:
     return features @ WEIGHTS["CNN_proj/W_proj"] + WEIGHTS["CNN_proj/b_proj"]
 
 
-def read(direction: int, layer: int, inputs: list[np.ndarray]) -> list[np.ndarray]:
-    """One layer of LSTM over inputs in the order in which it reads them."""
+State = tuple[np.ndarray, np.ndarray]
+ZERO = (np.zeros(PROJECTION), np.zeros(HIDDEN))
+
+
+def read(
+    direction: int, layer: int, inputs: list[np.ndarray], state: State
+) -> tuple[list[np.ndarray], State]:
+    """One layer of LSTM over inputs in the order in which it reads them, and its last state."""
     place = f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
     matrix, bias, projection = (WEIGHTS[f"{place}/{name}"] for name in ("W_0", "B", "W_P_0"))
-    hidden, memory, outputs = np.zeros(PROJECTION), np.zeros(HIDDEN), []
+    (hidden, memory), outputs = state, []
     for given in inputs:
         gates = np.concatenate([given, hidden]) @ matrix + bias
         write, candidate, forget, output = np.split(gates, 4)
@@ -56,11 +62,17 @@ def read(direction: int, layer: int, inputs: list[np.ndarray]) -> list[np.ndarra
         memory = np.clip(memory, -CLIP, CLIP)
         hidden = np.clip((sigmoid(output) * np.tanh(memory)) @ projection, -CLIP, CLIP)
         outputs.append(hidden)
-    return outputs
+    return outputs, (hidden, memory)
 
 
-def reference(sentence: list[str], residual: bool = True) -> np.ndarray:
-    """All layers of a sentence, (3, T, 2 · PROJECTION)."""
+def reference(
+    sentence: list[str], residual: bool = True, states: dict[tuple[int, int], State] | None = None
+) -> np.ndarray:
+    """All layers of a sentence, (3, T, 2 · PROJECTION).
+
+    `states`: of each direction and layer, from an earlier sentence; replaced by those after it.
+    """
+    states = {} if states is None else states
     words = [word_vector([256]), *(word_vector([*word.encode()]) for word in sentence)]
     words.append(word_vector([257]))
     layers = [[np.concatenate([word, word]) for word in words]]
@@ -69,7 +81,8 @@ def reference(sentence: list[str], residual: bool = True) -> np.ndarray:
         inputs = words[::-1] if direction else words
         sides.append([])
         for layer in range(2):
-            outputs = read(direction, layer, inputs)
+            place = (direction, layer)
+            outputs, states[place] = read(*place, inputs, states.get(place, ZERO))
             if layer and residual:
                 outputs = [a + b for a, b in zip(outputs, inputs, strict=True)]
             sides[direction].append(outputs[::-1] if direction else outputs)
@@ -89,6 +102,19 @@ def test_all_layers_are_those_of_the_paper(tmp_path, residual: bool) -> None:
         expected = reference(sentence, residual)
         np.testing.assert_allclose(layers[:, row, : len(sentence)], expected, atol=2e-6)
     assert (np.abs(reference(TEXT[2])[1]) == CLIP).any()  # or clipping would not be tested
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_states_carried_as_in_the_published_code(tmp_path, rows: int) -> None:
+    """Each row of a batch continues where its row of the batch before stopped."""
+    trained = import_elmo(*write(tmp_path))
+    text = [*TEXT, ["a"], "The cat".split()]
+    layers = trained.layers(text, carry_state=rows)
+    states: list[dict[tuple[int, int], State]] = [{} for _ in range(rows)]
+    for number, sentence in enumerate(text):
+        expected = reference(sentence, states=states[number % rows])
+        np.testing.assert_allclose(layers[number], expected, atol=2e-6)
+    assert not np.allclose(layers[-1], reference(text[-1]), atol=1e-3)
 
 
 def test_no_projection_from_filters_of_the_same_number(tmp_path) -> None:

@@ -186,3 +186,43 @@ def test_words_that_are_not_there() -> None:
 def test_a_text_of_one_word() -> None:
     found = find_neighbours(Compass(), ["7"], "7")
     assert (found.occurrences, found.types) == ([], [])
+
+
+def test_states_carried_from_line_to_line(runs: Path) -> None:
+    """Off, a line gives the same vectors in any company; on, they depend on the lines before."""
+    for run in ("elmo", "tagger"):
+        embedder = embedder_of(elman.load(runs / run), run)
+        alone = [embed_lines(embedder, [line])[0].layers for line in LINES]
+        fresh = [line.layers for line in embed_lines(embedder, LINES)]
+        carried = [line.layers for line in embed_lines(embedder, LINES, carry_state=1)]
+        for one, other in zip(alone, fresh, strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-6)
+        np.testing.assert_allclose(carried[0], alone[0], atol=1e-6)
+        for one, other in zip(carried[1:], alone[1:], strict=True):
+            np.testing.assert_allclose(one[0], other[0], atol=1e-6)  # characters have no context
+            assert not np.allclose(one[1:], other[1:], atol=1e-4)
+
+
+def test_states_carried_between_batches(runs: Path) -> None:
+    """With batches of two lines, the odd lines are one text and the even lines another."""
+    embedder = embedder_of(elman.load(runs / "elmo"), "elmo")
+    lines, seen = [*LINES, "", "one more"], []
+    both = embed_lines(embedder, [*lines, "last"], "all", lambda n, of: seen.append(n), 2)
+    assert seen == [2, 2, 2, 1]
+    for first in (0, 1):
+        text = [*lines, "last"][first::2]
+        expected = embed_lines(embedder, text, carry_state=1)
+        for one, other in zip(both[first::2], expected, strict=True):
+            assert one.words == other.words
+            np.testing.assert_allclose(one.layers, other.layers, atol=1e-6)
+    wide = embed_lines(embedder, lines, carry_state=1_000_000)  # one batch: nothing is carried
+    for one, other in zip(wide, embed_lines(embedder, lines), strict=True):
+        np.testing.assert_allclose(one.layers, other.layers, atol=1e-6)
+
+
+def test_other_runs_carry_no_state(runs: Path) -> None:
+    embedder = embedder_of(elman.load(runs / "words"), "words")
+    with pytest.raises(InputError, match=r"^carry_state=1: only a bidirectional language model"):
+        embed_lines(embedder, LINES, carry_state=1)
+    with pytest.raises(InputError, match="carry_state=-1"):
+        elman.load(runs / "elmo").layers([["a"]], carry_state=-1)

@@ -40,6 +40,12 @@ PARTS = {  # that have a memory, or learn from what is drawn
         "model.output_options={samples = 4, full_last = 0.4}",
     ],
     "topics": ["model.topics=3", "model.topic_words=5"],
+    "masks per gate": [
+        "model.masks_per_gate=true",
+        "model.dropout_input=0.3",
+        "model.recurrent_dropout=0.3",
+    ],
+    "beam": ["training.regime=scheduled-sampling", "training.regime_options.beam=2"],
     "characters": ["model.input=characters", "model.tied=false"],
 }
 

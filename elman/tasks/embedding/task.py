@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 from elman.batches.sentences import Examples
+from elman.config import at_least
 from elman.data_checks import whole
 from elman.errors import InputError
 from elman.evaluation.bootstrap import Measure, share_of
@@ -25,7 +26,7 @@ from elman.evaluation.measures import TaskMeasures
 from elman.models.bidirectional import BidirectionalModel
 from elman.recipes import RunConfig
 from elman.tasks.sentence_task import SentenceTask, TrainedSentenceTask, learn_words
-from elman.tasks.vectors import layers_of, type_vectors_of
+from elman.tasks.vectors import carried_layers_of, layers_of, type_vectors_of
 from elman.text.corpora import Corpus
 from elman.text.reader import Document
 from elman.text.running_text import open_running_text
@@ -44,9 +45,20 @@ class TrainedEmbedding(TrainedSentenceTask):
     task: Embedding
     model: BidirectionalModel
 
-    def layers(self, sentences: Iterable[Sequence[str]]) -> list[np.ndarray]:
-        """The vectors of every layer for each sentence, (layers, words, numbers)."""
-        return layers_of(self.model, self.task.reader, [tuple(words) for words in sentences])
+    def layers(
+        self, sentences: Iterable[Sequence[str]], *, carry_state: int = 0
+    ) -> list[np.ndarray]:
+        """The vectors of every layer for each sentence, (layers, words, numbers).
+
+        With `carry_state`, sentences are read in batches of so many, and each row continues from
+        its state after the batch before, as in the published code: vectors depend on the order.
+        """
+        words, reader = [tuple(sentence) for sentence in sentences], self.task.reader
+        if not carry_state:
+            return layers_of(self.model, reader, words)
+        at_least(carry_state, 1, "carry_state")
+        batches = carried_layers_of(self.model.eval(), reader, words, carry_state)
+        return [layers for _, some in batches for layers in some]
 
     def type_vectors(self, words: Sequence[str]) -> np.ndarray:
         """Word vectors from characters alone, (words, numbers)."""

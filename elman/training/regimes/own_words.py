@@ -1,9 +1,10 @@
 """Replace words of a training window by the model's own words.
 
-Takes a model and the inputs of a window, gives inputs in which some words are the model's own
-draws. They are drawn first, word by word and without gradients, which could not flow through a draw
-anyway; the loss is then one ordinary pass over the mixed inputs, with all fused kernels.
-Everything random comes from torch's global generator, which is part of a snapshot.
+Takes a model and the inputs of a window, gives inputs in which some words are the model's own:
+draws, or the words of a beam search. They are found first, word by word and without gradients,
+which could not flow through a draw anyway; the loss is then one ordinary pass over the mixed
+inputs, with all fused kernels. Everything random comes from torch's global generator, which is part
+of a snapshot.
 
     true inputs     <eos> boys  who  Mary  chases
     own             –     –     own  –     own          drawn given the words before
@@ -23,15 +24,19 @@ import torch
 from elman.batches import Batch
 from elman.config import check_types
 from elman.errors import InputError, choose
-from elman.state import State
+from elman.state import State, select
 from elman.training.regimes.regime import OPTIONS, Loss, Reader, Regime, begun
 from elman.training.settings import require_least, require_part
 
 
 def loss_on_own_words(
-    model: Reader, batch: Batch, carried: State | None, own: torch.Tensor, top_k: int = 0
+    model: Reader,
+    batch: Batch,
+    carried: State | None,
+    own: torch.Tensor,
+    options: FreeRunningOptions,
 ) -> tuple[Loss, State]:
-    """The loss of a batch that reads the model's draws where `own` (B, T) is true.
+    """The loss of a batch that reads the model's own words where `own` (B, T) is true.
 
     A window of a stream passes on the state after the true text: its targets are the true text,
     and a history that drifts from window to window would become unrelated to them.
@@ -39,8 +44,11 @@ def loss_on_own_words(
     if not own[:, 1:].any():
         return model.loss(batch, carried)
     before = begun(model, batch, carried)
-    mixed = replace(batch, inputs=own_words(model, batch.inputs, before, own, top_k))
-    loss, after = model.loss(mixed, carried)
+    if options.beam:
+        inputs = searched_words(model, batch, before, own, options.beam)
+    else:
+        inputs = own_words(model, batch.inputs, before, own, options.top_k)
+    loss, after = model.loss(replace(batch, inputs=inputs), carried)
     if batch.lengths is None:
         with torch.no_grad():
             _, (_, after) = model.advance(batch.inputs, before)
@@ -67,6 +75,53 @@ def own_words(
             mixed[:, t] = torch.where(taken, drawn, inputs[:, t])
             state = model.read(mixed[:, t : t + 1], state)
     return mixed
+
+
+@torch.no_grad()
+def searched_words(
+    model: Reader, batch: Batch, carried: State, own: torch.Tensor, beam: int
+) -> torch.Tensor:
+    """The inputs (B, T) with the words of a beam search where `own` (B, T) is true.
+
+    The search keeps the `beam` most probable histories of each row; the best one after the last
+    word is returned. Where `own` is false, all histories read the true word and keep their scores:
+    the true text must not choose between histories. If each row is one line, no history ends it.
+    """
+    rows, width = batch.inputs.shape
+    if batch.lengths is not None:  # padding must not choose either
+        own = own & (torch.arange(width, device=own.device) < batch.lengths[:, None])
+    first = beam * torch.arange(rows, device=own.device)  # the first history of each row
+    found = batch.inputs[:, :1].repeat_interleave(beam, 0)  # (B · beam, words so far)
+    scores = torch.full((rows, beam), -torch.inf, device=own.device)
+    scores[:, 0] = 0  # the histories of a row are still the same
+    with evaluating(model):
+        _, state = model.advance(batch.inputs[:, :1], carried)
+        state = select(state, (first // beam).repeat_interleave(beam))
+        for t in range(1, width):
+            log_probs = model.predict(state)  # (B · beam, V)
+            if model.resets_at_lines:
+                log_probs = log_probs.index_fill(1, first.new_tensor(model.eos_id), -torch.inf)
+            taken, true = own[:, t, None], batch.inputs[:, t, None]
+            scores, parents, words = _extended(scores, log_probs, taken, true)
+            chosen = (first[:, None] + parents).flatten()
+            found = torch.cat([found[chosen], words.view(-1, 1)], dim=1)
+            state = model.read(found[:, -1:], select(state, chosen))
+    return found[first + scores.argmax(1)]
+
+
+def _extended(
+    scores: torch.Tensor, log_probs: torch.Tensor, taken: torch.Tensor, true: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The best histories of each row after one more word: scores, parents and words, (B, beam).
+
+    Rows that are not `taken` (B, 1) keep their histories and read the `true` word (B, 1).
+    """
+    (rows, beam), vocabulary_size = scores.shape, log_probs.shape[1]
+    totals = (scores.view(-1, 1) + log_probs).view(rows, beam * vocabulary_size)
+    best, places = totals.topk(beam)
+    parents = torch.where(taken, places // vocabulary_size, torch.arange(beam, device=true.device))
+    words = torch.where(taken, places % vocabulary_size, true)
+    return torch.where(taken, best, scores), parents, words
 
 
 def draw(log_probs: torch.Tensor, top_k: int = 0) -> torch.Tensor:
@@ -106,13 +161,19 @@ def evaluating(model: Any) -> Iterator[None]:
 
 @dataclass(kw_only=True)
 class FreeRunningOptions:
-    """Options of free running: how own words are drawn."""
+    """Options of free running: how own words are found."""
 
     top_k: int = 0  # from the k best words, as generation with --top-k; 1: the best; 0: from all
+    beam: int = 0  # by a beam search with so many histories, instead of drawing; 0: draw
 
     def __post_init__(self) -> None:
         check_types(self)
-        require_least(self, OPTIONS, top_k=0)
+        require_least(self, OPTIONS, top_k=0, beam=0)
+        if self.top_k and self.beam:
+            raise InputError(
+                f"{OPTIONS}.beam={self.beam}: a beam search does not draw from the best words; "
+                "leave out top_k or beam"
+            )
 
 
 class FreeRunning(Regime):
@@ -132,7 +193,7 @@ class FreeRunning(Regime):
         self, model: Any, batch: Batch, carried: State | None, progress: float
     ) -> tuple[Loss, State]:
         own = toss(1.0, batch.inputs)
-        return loss_on_own_words(model, batch, carried, own, self.options.top_k)
+        return loss_on_own_words(model, batch, carried, own, self.options)
 
 
 @dataclass(kw_only=True)
@@ -180,7 +241,7 @@ class ScheduledSampling(Regime):
         self, model: Any, batch: Batch, carried: State | None, progress: float
     ) -> tuple[Loss, State]:
         own = toss(1 - self.probability(progress), batch.inputs)
-        return loss_on_own_words(model, batch, carried, own, self.options.top_k)
+        return loss_on_own_words(model, batch, carried, own, self.options)
 
     def probability(self, progress: float) -> float:
         """ε: the probability that a word of the history is the true one."""

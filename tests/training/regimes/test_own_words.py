@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from elman.training.regimes.own_words import (
     ScheduledSamplingOptions,
     draw,
     own_words,
+    searched_words,
     toss,
 )
 
@@ -84,6 +86,122 @@ def test_regimes_draw_by_the_decoding_scheme(regime: str, model: Any, batch: Any
 def test_a_negative_number_of_best_words_is_refused() -> None:
     with pytest.raises(InputError, match="top_k=-1"):
         ScheduledSamplingOptions(top_k=-1)
+
+
+def test_own_words_are_among_the_best_given_the_words_before(
+    make_model: Any, make_batch: Any
+) -> None:
+    """Each of two draws at random is one of the two best words after the own history."""
+    model, inputs = make_model(), make_batch().inputs
+    torch.manual_seed(3)
+    mixed = own_words(model, inputs, model.begin(4), toss(1.0, inputs), top_k=2)
+    ranks = []
+    with torch.no_grad():
+        _, state = model.advance(mixed[:, :1], model.begin(4))
+        for word in mixed[:, 1:].unbind(1):
+            order = model.predict(state).argsort(1, descending=True)
+            ranks += (order == word[:, None]).int().argmax(1).tolist()
+            state = model.read(word[:, None], state)
+    assert set(ranks) == {0, 1}
+
+
+def searched(model: Any, batch: Any, own: Any, beam: int) -> list[list[int]]:
+    """A beam search in plain Python, row by row, from the contract's own methods."""
+    found = []
+    for row, true in enumerate(batch.inputs.tolist()):
+        length = len(true) if batch.lengths is None else int(batch.lengths[row])
+        _, state = model.advance(torch.tensor([true[:1]]), model.begin(1))
+        histories = [(0.0, true[:1], state)]
+        for t in range(1, len(true)):
+            free = bool(own[row, t]) and t < length
+            longer = []
+            for score, words, state in histories:
+                log_probs = model.predict(state)[0]
+                for word in range(len(log_probs)) if free else [true[t]]:
+                    if free and model.resets_at_lines and word == model.eos_id:
+                        continue
+                    more = float(log_probs[word]) if free else 0.0
+                    longer.append((score + more, [*words, word], state))
+            best = sorted(longer, key=lambda one: -one[0])[:beam]
+            histories = [(s, w, model.read(torch.tensor([w[-1:]]), state)) for s, w, state in best]
+        found.append(histories[0][1])
+    return found
+
+
+@pytest.mark.parametrize("share", [1.0, 0.6])
+@pytest.mark.parametrize("beam", [1, 3, 20])
+def test_a_beam_by_hand(
+    make_model: Any, make_batch: Any, context: str, beam: int, share: float
+) -> None:
+    """A beam of 20 histories is wider than the vocabulary."""
+    model, batch = make_model(context), make_batch(context)
+    torch.manual_seed(2)
+    own = toss(share, batch.inputs)
+    with torch.no_grad():
+        expected = searched(model, batch, own, beam)
+    assert searched_words(model, batch, model.begin(4), own, beam).tolist() == expected
+
+
+def test_a_beam_does_not_end_a_line(make_model: Any, make_batch: Any) -> None:
+    """Even if the end is by far the most probable word."""
+    model, batch = make_model("line"), make_batch("line")
+    with torch.no_grad():
+        model.output.bias[model.eos_id] = 50.0
+        own = toss(1.0, batch.inputs)
+        expected = searched(model, batch, own, 3)
+    found = searched_words(model, batch, model.begin(4), own, 3)
+    assert found.tolist() == expected
+    assert not (found[0, 1:] == model.eos_id).any()  # the longest row has no padding
+
+
+def test_a_beam_finds_histories_that_greedy_misses(make_model: Any, make_batch: Any) -> None:
+    model, batch = make_model(), make_batch()
+
+    def log_prob(words: Any) -> torch.Tensor:
+        with torch.no_grad():
+            _, state = model.advance(words[:, :1], model.begin(4))
+            return model.score(words[:, 1:], state)[0].sum(1)
+
+    own, start = toss(1.0, batch.inputs), model.begin(4)
+    greedy = own_words(model, batch.inputs, start, own, top_k=1)
+    wide = searched_words(model, batch, start, own, 8)
+    assert torch.equal(searched_words(model, batch, start, own, 1), greedy)
+    assert (log_prob(wide) >= log_prob(greedy)).all()
+    assert (log_prob(wide) > log_prob(greedy)).any()
+
+
+@pytest.mark.parametrize("regime", ["free-running", "scheduled-sampling"])
+def test_regimes_read_the_words_of_a_beam(
+    regime: str, make_model: Any, make_batch: Any, context: str
+) -> None:
+    """The loss is that of the true words after the words of the search."""
+    model, batch = make_model(context).eval(), make_batch(context)
+    certain = {"initial": 0.0, "final": 0.0} if regime == "scheduled-sampling" else {}
+    found = make_regime(regime, {"beam": 3, **certain}, model).loss(model, batch, None, 1.0)[0]
+    words = searched_words(model, batch, model.begin(4), toss(1.0, batch.inputs), 3)
+    expected = model.loss(replace(batch, inputs=words), None)[0]
+    assert torch.equal(found.nats, expected.nats)
+    drawn = make_regime(regime, {"top_k": 1, **certain}, model).loss(model, batch, None, 1.0)[0]
+    assert not torch.equal(drawn.nats, found.nats)
+
+
+def test_searching_drops_nothing_and_leaves_the_model_in_training(
+    make_model: Any, batch: Any
+) -> None:
+    found = []
+    for rate in (0.0, 0.9):
+        model = make_model(dropout_output=rate).train()
+        own = toss(1.0, batch.inputs)
+        found.append(searched_words(model, batch, model.begin(4), own, 3))
+        assert model.training
+    assert torch.equal(*found)
+
+
+def test_a_beam_and_draws_exclude_each_other() -> None:
+    with pytest.raises(InputError, match=r"regime_options\.beam=2: .*leave out top_k or beam"):
+        ScheduledSamplingOptions(top_k=2, beam=2)
+    with pytest.raises(InputError, match="beam=-1"):
+        ScheduledSamplingOptions(beam=-1)
 
 
 def test_a_true_word_stays_where_it_should(model: Any, batch: Any) -> None:

@@ -14,7 +14,7 @@ from elman.training.regimes import REGIMES, make_regime, minimum_risk
 from elman.training.regimes.regime import begun
 
 WORDS = 9
-OPTIONS = {"scheduled-sampling": {"final": 0.0}}
+OPTIONS = {"scheduled-sampling": {"final": 0.0}, "free-running": {"beam": 3}}
 
 
 def make_model(**settings: Any) -> EncoderDecoder:
