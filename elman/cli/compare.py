@@ -102,7 +102,8 @@ def _pair_row(found: Comparison, pair: ComparedPair) -> list[Any]:
         f"{value * scale:+.{digits}f}" for value in (result.difference, result.low, result.high)
     )
     names = f"{pair.second} − {pair.first}"
-    return [names, name, difference, f"{low} … {high}", f"{result.p_value:.4f}", pair.better or "–"]
+    better = pair.better or ("not ranked" if pair.not_ranked else "–")
+    return [names, name, difference, f"{low} … {high}", f"{result.p_value:.4f}", better]
 
 
 def _notes_on_models(found: Comparison) -> list[str]:

@@ -129,7 +129,8 @@ class Classification(SentenceTask):
 
     @classmethod
     def sample(cls, example: Example) -> dict[str, str]:
-        return {"texts": "\t".join(example.texts)}
+        """White space inside a text would end it: a line is a text, a tab starts the second."""
+        return {"texts": "\t".join(" ".join(text.split()) for text in example.texts)}
 
     @classmethod
     def learn(cls, examples: Sequence[Example], config: RunConfig) -> Self:
