@@ -114,8 +114,9 @@ def _notes_on_models(found: Comparison) -> list[str]:
         notes.append(
             "perplexities are per token, and the tokens differ: compare bits per byte instead"
         )
-    if any(row.measurement.unknown for row in models):
+    if unknown := [row.name for row in models if row.measurement.unknown]:
         notes.append(
-            "out-of-vocabulary words count as <unk>, so bits per byte look better than they are"
+            "out-of-vocabulary words count as <unk>, so bits per byte look better than they are: "
+            f"{', '.join(dict.fromkeys(unknown))}"
         )
     return notes

@@ -133,9 +133,7 @@ def _open_folder(folder: Path) -> Corpus:
     if found := find_label_folders(folder):
         if "" in found:
             return split_document(read_label_folder(folder))
-        return Corpus(
-            str(folder), {split: read_label_folder(one) for split, one in found.items()}
-        )
+        return Corpus(str(folder), {split: read_label_folder(one) for split, one in found.items()})
     return _open_files(str(folder), some)
 
 

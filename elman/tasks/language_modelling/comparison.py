@@ -1,9 +1,9 @@
 """Score language models on one text, for a comparison.
 
 Takes trained models and data, returns one scored run per model (`tasks/comparison.py` compares
-them). Perplexities are compared only if their protocols agree. Bits per byte compare if both models
-account for the whole text, as do the nats of each line, which the bootstrap draws from. A model that
-reads words as `<unk>` is never called better than one with another vocabulary.
+them). Perplexities are compared only if their protocols agree. Bits per byte compare if both
+models account for the whole text, and so do the nats of each line, which the bootstrap draws from.
+A model that reads words as `<unk>` is never called better than one with another vocabulary.
 """
 
 from collections.abc import Callable, Sequence

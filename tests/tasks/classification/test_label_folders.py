@@ -50,5 +50,3 @@ def test_texts_of_several_lines_are_one_sample(tmp_path: Path) -> None:
     trained = train_classifier(write_label_folders(tmp_path / "films", train=texts))
     assert trained.facts["samples"]
     assert not any("\n" in sample["texts"] for sample in trained.facts["samples"])
-
-
