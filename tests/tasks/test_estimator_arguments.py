@@ -302,7 +302,7 @@ def test_wrong_weights_are_refused(weights: Any, problem: str) -> None:
 # Found by strangers -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("given", [["a", "b", "c"], "ab", 3, (["a"],)])
+@pytest.mark.parametrize("given", [["a", "b", "c", "d"], "ab", 3, (["a"],)])
 def test_a_validation_that_is_no_pair_is_refused(given: Any) -> None:
     with pytest.raises(ValueError, match=r"validation must be a pair of texts and labels"):
         small().fit(*films(20), validation=given)
