@@ -90,8 +90,8 @@ def read_data(data: str, columns: dict[str, str] | None = None) -> Dataset:
     if not built_in and _is_lists(data):
         return _read_lists(Path(data))
     if not built_in and find_label_folders(data):
-        found = _read(open_corpus(data), LABELLED, lambda d: labelled_examples(d, columns))
-        return replace(found, format="one folder per label")
+        texts = _read(open_corpus(data), LABELLED, lambda d: labelled_examples(d, columns))
+        return replace(texts, format="one folder per label")
     if not built_in and is_parallel(data):
         config, notes = _languages(data)
         return _read(

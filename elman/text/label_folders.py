@@ -38,15 +38,15 @@ class LabelFolder(Document):
 def find_label_folders(folder: str | Path) -> dict[str, Path]:
     """The folder of each split, or the folder itself under ""; {} if it has another layout.
 
-    Files win: a folder with a single file, or with files named train, valid or test, is read as
-    before.
+    Files win: a folder with a single file, or with files named train, valid or test, is not one of
+    label folders.
     """
     folder = Path(folder)
     try:
         if not os.path.isdir(folder) or _has_data_files(folder):
             return {}
         splits = {split: _of_split(folder, split) for split in SPLITS}
-        if any(splits.values()):
+        if any(_has_labels(one) for some in splits.values() for one in some):
             return {split: _only(folder, split, some) for split, some in splits.items() if some}
         named = any(names_split(one, split) for one in _inner(folder) for split in SPLITS)
         return {"": folder} if _has_labels(folder) and not named else {}
@@ -78,7 +78,8 @@ def _has_data_files(folder: Path) -> bool:
 
 
 def _of_split(folder: Path, split: str) -> list[Path]:
-    return [one for one in _inner(folder) if names_split(one, split) and _has_labels(one)]
+    """The folders of a split; one of them may have a single label."""
+    return [one for one in _inner(folder) if names_split(one, split) and any(_label_folders(one))]
 
 
 def _only(folder: Path, split: str, some: Sequence[Path]) -> Path:

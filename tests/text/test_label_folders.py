@@ -78,6 +78,12 @@ def test_names_of_splits_in_longer_names(tmp_path: Path) -> None:
     }
 
 
+def test_a_split_with_a_single_label(tmp_path: Path) -> None:
+    files = {"train/pos/1": "a", "train/neg/1": "b", "test/pos/1": "c"}
+    corpus = open_corpus(str(write(tmp_path, files)))
+    assert [e.label for e in read_labelled(corpus.split("test"))] == ["pos"]
+
+
 def test_files_that_are_left_out_are_counted(tmp_path: Path) -> None:
     folder = write(
         tmp_path / "mixed",

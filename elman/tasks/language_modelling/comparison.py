@@ -39,7 +39,8 @@ class ComparedModel(ComparedRun):
 
     def cells(self) -> dict[str, Any]:
         measured = self.measurement
-        cells = {"perplexity": measured.perplexity, "bits/byte": measured.bits_per_byte}
+        cells: dict[str, Any] = {"perplexity": measured.perplexity}
+        cells["bits/byte"] = measured.bits_per_byte
         if measured.unknown:
             cells["out-of-vocabulary"] = f"{measured.unknown_share:.1%}"
         return cells
