@@ -41,7 +41,7 @@ def test_a_changed_folder_cannot_be_resumed(tmp_path: Path) -> None:
     data = write_label_folders(tmp_path / "films", train=draw_texts(60, 0))
     train_classifier(data, out=tmp_path / "run")
     (tmp_path / "films/train/bad/new.txt").write_text("a new film .")
-    with pytest.raises(elman.InputError, match="changed|another|differ"):
+    with pytest.raises(elman.InputError, match="this is not the text that"):
         elman.tasks.task.resume(tmp_path / "run", overrides=["training.epochs=9"])
 
 
