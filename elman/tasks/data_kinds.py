@@ -90,7 +90,8 @@ def read_data(data: str, columns: dict[str, str] | None = None) -> Dataset:
     if not built_in and _is_lists(data):
         return _read_lists(Path(data))
     if not built_in and find_label_folders(data):
-        texts = _read(open_corpus(data), LABELLED, lambda d: labelled_examples(d, columns))
+        corpus = open_corpus(data, label_folders=True)
+        texts = _read(corpus, LABELLED, lambda d: labelled_examples(d, columns))
         return replace(texts, format="one folder per label")
     if not built_in and is_parallel(data):
         config, notes = _languages(data)

@@ -70,10 +70,10 @@ class Corpus:
         return self.documents[name]
 
 
-def open_corpus(data: str, *, labelled: bool = False) -> Corpus:
+def open_corpus(data: str, *, labelled: bool = False, label_folders: bool = False) -> Corpus:
     """Open a corpus by name or path; `labelled`: a folder of lists, whose file names are labels.
 
-    A folder with one folder per label gives JSON lines (`label_folders.py`).
+    `label_folders`: one folder per label may be read, as JSON lines (`label_folders.py`).
     """
     if not data:
         raise InputError("--data is empty; name a text file, a folder or a built-in corpus")
@@ -85,7 +85,8 @@ def open_corpus(data: str, *, labelled: bool = False) -> Corpus:
     if data in CORPORA or (data.partition(":")[0] in CORPORA and not os.path.exists(path)):
         return _open_built_in(data)
     if os.path.isdir(path):  # unlike Path.is_dir, accepts names that are too long for a file
-        return _open_folder(path)
+        found = find_label_folders(path) if label_folders else {}
+        return _open_label_folders(path, found) if found else _open_folder(path)
     if not os.path.exists(path):
         if some := files_of_set(path):
             return _open_files(str(path), some)
@@ -130,11 +131,13 @@ def _open_folder(folder: Path) -> Corpus:
         some = files.local_files(folder)
     except OSError as error:
         raise InputError(f"{folder}: cannot be read ({error.strerror})") from None
-    if found := find_label_folders(folder):
-        if "" in found:
-            return split_document(read_label_folder(folder))
-        return Corpus(str(folder), {split: read_label_folder(one) for split, one in found.items()})
     return _open_files(str(folder), some)
+
+
+def _open_label_folders(folder: Path, found: dict[str, Path]) -> Corpus:
+    if "" in found:
+        return split_document(read_label_folder(folder))
+    return Corpus(str(folder), {split: read_label_folder(one) for split, one in found.items()})
 
 
 def files_of_set(path: Path) -> list[Path]:

@@ -8,7 +8,7 @@ import pytest
 
 from elman.errors import InputError
 from elman.tasks.classification.reader import read_labelled
-from elman.text.corpora import open_corpus
+from elman.text.corpora import Corpus, open_corpus
 from elman.text.label_folders import find_label_folders, read_label_folder
 
 
@@ -18,6 +18,10 @@ def write(folder: Path, files: dict[str, str | bytes]) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return folder
+
+
+def opened(folder: Path) -> Corpus:
+    return open_corpus(str(folder), label_folders=True)
 
 
 def read(folder: Path) -> dict[str, str]:
@@ -41,7 +45,7 @@ def films(tmp_path: Path) -> Path:
 
 
 def test_folders_of_splits(films: Path) -> None:
-    corpus = open_corpus(str(films))
+    corpus = opened(films)
     assert (*corpus.documents,) == ("train", "test")
     assert corpus.whole is None
     train = corpus.split("train")
@@ -59,12 +63,12 @@ def test_folders_of_splits(films: Path) -> None:
 
 def test_folders_without_splits(tmp_path: Path) -> None:
     files = {f"{label}/{n:04}": f"{label} {n}" for label in ("sport", "tech") for n in range(30)}
-    corpus = open_corpus(str(write(tmp_path / "news", files)))
+    corpus = opened(write(tmp_path / "news", files))
     assert corpus.whole is not None
     examples = read_labelled(corpus.whole)
     assert len(examples) == 60
     assert [e.label for e in examples][:8].count("sport") not in (0, 8)  # not sorted by label
-    again = open_corpus(str(tmp_path / "news"))
+    again = opened(tmp_path / "news")
     assert again.whole is not None
     assert corpus.whole.sha256() == again.whole.sha256()
 
@@ -80,7 +84,7 @@ def test_names_of_splits_in_longer_names(tmp_path: Path) -> None:
 
 def test_a_split_with_a_single_label(tmp_path: Path) -> None:
     files = {"train/pos/1": "a", "train/neg/1": "b", "test/pos/1": "c"}
-    corpus = open_corpus(str(write(tmp_path, files)))
+    corpus = opened(write(tmp_path, files))
     assert [e.label for e in read_labelled(corpus.split("test"))] == ["pos"]
 
 
@@ -140,7 +144,12 @@ def test_other_folders_are_read_as_before(files: dict[str, str | bytes], tmp_pat
 def test_refusals(tmp_path: Path) -> None:
     empty = write(tmp_path / "empty", {"neg/1.txt": "", "pos/1.txt": b"\xff\xff"})
     with pytest.raises(InputError, match=r"\(neg, pos\) but no text in their files \(.*pos/1.txt"):
-        open_corpus(str(empty))
+        opened(empty)
     several = {f"train{n}/{label}/1": "a" for n in "_a _b".split() for label in "pn"}
     with pytest.raises(InputError, match=r"several folders could be the train texts \(train_a, t"):
-        open_corpus(str(write(tmp_path / "several", several)))
+        opened(write(tmp_path / "several", several))
+
+
+def test_only_classifiers_read_label_folders(films: Path) -> None:
+    with pytest.raises(InputError, match="no file is named train, valid or test"):
+        open_corpus(str(films))
