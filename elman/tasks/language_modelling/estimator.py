@@ -117,7 +117,7 @@ def _open(X: Sequence[str] | str | Path, validation: Sequence[str] | None) -> st
     if isinstance(X, str | os.PathLike):
         if "\n" in str(X):
             raise ArgumentError("X is a text; put texts into a list: fit([text])")
-        if " " in str(X) and not is_pattern(str(X)) and not os.path.exists(X):
+        if " " in str(X) and not is_pattern(str(X)) and not os.path.exists(str(X)):
             raise ArgumentError(
                 f"{X}: no such file or folder; if this is a text, put it into a list: fit([text])"
             )
