@@ -55,8 +55,9 @@ class Stream(Batches):
     ) -> None:
         if len(ids) // batch_size < 2:
             raise InputError(
-                f"the text has {len(ids):,} tokens, too few for training.batch_size={batch_size}; "
-                "give more text or a smaller batch"
+                f"the training text has {len(ids):,} token{'s' * (len(ids) != 1)}, too few for "
+                f"training.batch_size={batch_size}; give more text, a smaller batch, or count it: "
+                "elman train ngram"
             )
         self._ids, self._learned_ids = ids, learned
         self._window = window

@@ -102,7 +102,8 @@ def _pair_row(found: Comparison, pair: ComparedPair) -> list[Any]:
         f"{value * scale:+.{digits}f}" for value in (result.difference, result.low, result.high)
     )
     names = f"{pair.second} − {pair.first}"
-    return [names, name, difference, f"{low} … {high}", f"{result.p_value:.4f}", pair.better or "–"]
+    better = pair.better or ("not ranked" if pair.not_ranked else "–")
+    return [names, name, difference, f"{low} … {high}", f"{result.p_value:.4f}", better]
 
 
 def _notes_on_models(found: Comparison) -> list[str]:
@@ -113,8 +114,9 @@ def _notes_on_models(found: Comparison) -> list[str]:
         notes.append(
             "perplexities are per token, and the tokens differ: compare bits per byte instead"
         )
-    if any(row.measurement.unknown for row in models):
+    if unknown := [row.name for row in models if row.measurement.unknown]:
         notes.append(
-            "out-of-vocabulary words count as <unk>, so bits per byte look better than they are"
+            "out-of-vocabulary words count as <unk>, so bits per byte look better than they are: "
+            f"{', '.join(dict.fromkeys(unknown))}"
         )
     return notes

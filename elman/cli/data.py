@@ -50,7 +50,7 @@ def data(
         _list(json)
         return
     if write is not None:
-        documents = open_corpus(name).documents
+        documents = open_corpus(name, label_folders=True).documents
         _write(Path(write), {split: document.text for split, document in documents.items()})
     found = describe_data(name, None if columns is None else parse_columns(columns))
     if json:

@@ -7,7 +7,7 @@ from elman.cli.arguments import Json
 from elman.cli.output import print_json, print_table, stages
 from elman.experiments.tour import RUNGS, Result, Tour
 from elman.experiments.tour import tour as take_tour
-from elman.experiments.tour_page import surprisal_table, tour_page
+from elman.experiments.tour_page import agreement_table, surprisal_table, tour_page
 from elman.figures.files import check_file
 
 _NEXT = """What to try next:
@@ -45,10 +45,13 @@ def tour(*, report: str = "elman-tour.html", json: Json = False) -> None:
     if json:
         print_json({**vars(seen), "ladders": _ladders_as_data(seen)})
         return
+    print("\n3. agreement in grammar: verbs of the right number, in %")
+    print("   (by the number of words between the noun and its verb)\n")
+    print_table(*agreement_table(seen))
+    print("\n4. what the models write")
     for corpus in seen.samples:
         _print_samples(seen, corpus)
-    _print_agreement(seen)
-    print("\n3. surprisal, word by word, in bits\n")
+    print("\n5. surprisal in grammar, word by word, in bits\n")
     print_table(*surprisal_table(seen))
     models = sum(map(len, seen.ladders.values()))
     print(f"\nThat was {models} models in {seen.seconds:.0f} s.")
@@ -116,18 +119,8 @@ def _print_cells(cells: tuple[str, ...]) -> None:
     print("  ".join([first.ljust(_WIDTHS[0]), *aligned]), flush=True)
 
 
-def _print_agreement(seen: Tour) -> None:
-    print("\n   agreement by distance: verbs of the right number, by words between noun and verb\n")
-    distances = [score.distance for score in next(iter(seen.agreement.values()))]
-    rows = [
-        [rung, *[f"{100 * score.accuracy:.0f}" for score in scores]]
-        for rung, scores in seen.agreement.items()
-    ]
-    print_table(["model", *[f"{d} %" for d in distances]], rows)
-
-
 def _print_samples(seen: Tour, corpus: str) -> None:
     for rung, texts in seen.samples[corpus].items():
-        print(f"\n   {rung} writes:")
+        print(f"\n   {corpus}, {rung}:")
         for text in texts:
             print(f"     {text}")

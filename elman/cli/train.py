@@ -37,6 +37,7 @@ from elman.tasks.trivial import useless_line
 from elman.training.budget import Budget
 from elman.training.processes import joined
 
+_TOO_LONG = 1.5  # times its budget: a training that reads and measures longer than it may train
 _NGRAM = Parameter(show_default=lambda _: "ngram, or with --budget chosen from the data")
 
 
@@ -178,7 +179,10 @@ def _budget_lines(trained: Trained) -> list[str]:
         lines = [f"budget {budget['teraflop']:g} teraflop: used {training['teraflop']:.3g}"]
     else:
         lines = [f"budget {budget['seconds']:g} s: used {budget['used']:.0f} s"]
-    if budget.get("ended_early"):
+    if budget["seconds"] is not None and budget["used"] > _TOO_LONG * budget["seconds"]:
+        steps = f"{training['steps']:,} step{'s' * (training['steps'] != 1)}"
+        lines[0] += f"; too short for this data: it was enough for {steps}; give a larger --budget"
+    elif budget.get("ended_early"):
         lines[0] += "; ended early: validation stopped improving"
     elif training["epochs"] >= budget["most_epochs"]:
         lines[0] += "; more epochs would only overfit this much data"

@@ -87,6 +87,11 @@ class Measurement(TaskMeasures):
     def bits_per_byte(self) -> float:
         return self.nats / self.bytes / math.log(2)
 
+    @property
+    def unknown_share(self) -> float:
+        """The share of tokens that are out of vocabulary."""
+        return self.unknown / self.tokens
+
     def to_data(self) -> dict[str, Any]:
         """Plain data; infinite numbers are null, because JSON has no infinity."""
         numbers = {
@@ -140,9 +145,9 @@ class Measurement(TaskMeasures):
             notes.append(
                 "unknown words count as one word <unk>, so bits per byte look better than they are"
             )
-        if self.unknown > _MANY_UNKNOWN * self.tokens:
+        if self.unknown_share > _MANY_UNKNOWN:
             notes.append(
-                f"WARNING: {self.unknown / self.tokens:.1%} of the tokens are out of vocabulary. "
+                f"WARNING: {self.unknown_share:.1%} of the tokens are out of vocabulary. "
                 "Is the text tokenized like the training text, with punctuation apart from words?"
             )
         return notes + ([self._why_infinite()] if self.impossible else [])

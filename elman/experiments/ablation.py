@@ -23,6 +23,7 @@ from elman.experiments.vary import is_finished
 from elman.recipes import load_recipe
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.task import load
+from elman.text.corpora import open_corpus
 
 STUDIED = (
     "elman",
@@ -115,7 +116,10 @@ def run_ablation(
     if not names or not seeds:
         raise InputError("an ablation needs at least one cell and one seed")
     chosen = choose(TASKS, task, "task")
-    settings = list(overrides)
+    corpus, settings = data or chosen.data, list(overrides)
+    _check_corpus(corpus, chosen.data, task, seeds[0])
+    for name in names:  # report errors before the work, not after it
+        load_recipe(chosen.recipe, [f"model.cell={name}", *settings])
     places = [(seed, name) for seed in seeds for name in names]  # a first ranking after one seed
     done = 0
 
@@ -123,7 +127,7 @@ def run_ablation(
         nonlocal done
         seed, name = place
         folder = Path(out) / f"{task}-{name}-{seed}"
-        text = seeded_text(data or chosen.data, seed)
+        text = seeded_text(corpus, seed)
         _train(folder, chosen.recipe, text, [f"model.cell={name}", *settings], seed)
         result = measure_run(folder, text, chosen.after, seed)
         done += 1
@@ -137,6 +141,17 @@ def run_ablation(
             pool.shutdown(cancel_futures=True)  # cancel jobs that have not started
             raise
     return [CellResult(name, [runs[seed, name] for seed in seeds]) for name in names]
+
+
+def _check_corpus(data: str, usual: str, task: str, seed: int) -> None:
+    """Refuse another corpus than that of the task, and wrong settings of it."""
+    corpus = usual.partition(":")[0]
+    if data.partition(":")[0] != corpus:
+        raise InputError(
+            f"--data {data}: the task {task} learns the built-in corpus {corpus}; change its "
+            f"settings, like --data {usual}"
+        )
+    open_corpus(seeded_text(data, seed))
 
 
 def _train(folder: Path, recipe: str, data: str, settings: list[str], seed: int) -> None:

@@ -173,7 +173,10 @@ def fit_epochs(trainer: Trainer, limit: float, words: Sequence[str]) -> list[str
         if planned_operations(trainer) <= limit:
             return [f"{_EPOCHS}{trainer.config.epochs:g}"]
         epochs -= step
-    raise InputError(f"one step takes more than the budget of {limit / _TERA:g} teraflop")
+    raise InputError(
+        f"one step takes more than the budget of {limit / _TERA:g} teraflop; give a larger "
+        "--budget, or a smaller model or batch"
+    )
 
 
 def refuse_more(trainer: Trainer, limit: float) -> None:

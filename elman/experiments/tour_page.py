@@ -73,12 +73,8 @@ def _show_agreement(page: Page, seen: Tour) -> None:
     axes.set_ylim(0, 1.05)
     axes.legend(fontsize=8)
     page.figure(figure, "Number agreement by distance on the test sentences.")
-    distances = sorted({score.distance for scores in seen.agreement.values() for score in scores})
-    rows = [
-        [rung, *[f"{100 * score.accuracy:.0f} %" for score in scores]]
-        for rung, scores in seen.agreement.items()
-    ]
-    page.table(["model", *map(str, distances)], rows)
+    page.table(*agreement_table(seen))
+    page.paragraph("In percent, by distance.")
 
 
 def _show_curves(page: Page, seen: Tour) -> None:
@@ -148,6 +144,16 @@ def docs_table(seen: Tour) -> Lines:
         for result in seen.ladders["python-docs"]
     ]
     return ["model", "perplexity", "per", "bits per byte", "seconds"], rows
+
+
+def agreement_table(seen: Tour) -> Lines:
+    """The percentage of verbs of the right number, by the words between noun and verb."""
+    *distances, last = [score.distance for score in next(iter(seen.agreement.values()))]
+    rows = [
+        [rung, *[f"{100 * score.accuracy:.0f}" for score in scores]]
+        for rung, scores in seen.agreement.items()
+    ]
+    return ["model", *map(str, distances), f"{last}+"], rows
 
 
 def surprisal_table(seen: Tour) -> Lines:

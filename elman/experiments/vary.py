@@ -143,7 +143,6 @@ def finish(
 ) -> None:
     """Make a finished run in the folder: reuse it, resume it, or train it from the start."""
     if not folder.exists():
-        folder.parent.mkdir(parents=True, exist_ok=True)
         options: dict[str, Any] = {"overrides": words, "seed": seed, "machine": machine}
         train(recipe, data=data, out=folder, **options, progress=progress)
     elif not is_finished(folder, load_recipe(recipe, words, seed), data):

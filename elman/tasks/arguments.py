@@ -40,6 +40,14 @@ def check_lengths(X: Sequence[Any], y: Sequence[Any]) -> None:
         raise ArgumentError("there are no examples; give some")
 
 
+def check_validation(given: Any, parts: Sequence[str]) -> tuple[Any, ...]:
+    """The parts of `validation`; the last one may be missing if there are three."""
+    wanted = " and ".join(parts[:2])
+    if not isinstance(given, tuple | list) or len(given) not in (2, len(parts)):
+        raise ArgumentError(f"validation must be a pair of {wanted}: validation=(X, y)")
+    return tuple(given)
+
+
 def check_text(given: Any, where: str, what: str = "a text") -> None:
     """Refuse missing values and other types than strings."""
     if isinstance(given, str):

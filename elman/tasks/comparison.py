@@ -36,6 +36,10 @@ class ScoredRun:
         """The row of the run in a comparison."""
         return ComparedRun(self.name, values, against_first)
 
+    def advantage_over(self, other: Any) -> str:
+        """Why this run may not be called better than another one; "" if it may."""
+        return ""
+
 
 @dataclass(frozen=True)
 class Value:
@@ -79,11 +83,13 @@ class ComparedPair:
     second: str
     measure: str
     result: PairedBootstrap
-    better: str | None  # the name of the better run; None: too small to tell
+    better: str | None  # the name of the better run; None: too small to tell, or not ranked
+    not_ranked: str = ""  # why the difference is no ranking, though it is not chance
 
     def to_data(self) -> dict[str, Any]:
         names = {"first": self.first, "second": self.second, "measure": self.measure}
-        return {**names, **vars(self.result), "better": self.better}
+        found = {**names, **vars(self.result), "better": self.better}
+        return {**found, "not_ranked": self.not_ranked} if self.not_ranked else found
 
 
 @dataclass(frozen=True)
@@ -176,6 +182,7 @@ def _compared(scored: Sequence[ScoredRun], draws: int, seed: int) -> Comparison:
         )
         for measure in range(len(scored[first].measures))
     ]
+    notes += dict.fromkeys(pair.not_ranked for pair in pairs if pair.not_ranked)
     rows = []
     for row, run in enumerate(scored):
         known = row in places and 0 in places and row > 0
@@ -202,11 +209,14 @@ def _compare_pair(
     first: ScoredRun, second: ScoredRun, number: int, result: PairedBootstrap
 ) -> ComparedPair:
     measure = first.measures[number]
-    better = None
-    if result.significant:
-        second_is_better = (result.difference > 0) == measure.higher_is_better
-        better = second.name if second_is_better else first.name
-    return ComparedPair(first.name, second.name, measure.name, result, better)
+    names = first.name, second.name, measure.name, result
+    if not result.significant:
+        return ComparedPair(*names, better=None)
+    second_is_better = (result.difference > 0) == measure.higher_is_better
+    better, other = (second, first) if second_is_better else (first, second)
+    if reason := better.advantage_over(other):
+        return ComparedPair(*names, better=None, not_ranked=reason)
+    return ComparedPair(*names, better=better.name)
 
 
 def digits_of(value: float) -> int:

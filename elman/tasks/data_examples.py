@@ -78,7 +78,8 @@ def _labelled_rows(document: Document, columns: dict[str, str]) -> Examples:
     layout = find_layout(table, columns)
     rows = [row for _, row in body_of(table, layout)]
     labels = [str(first_of(row, layout.label) or "").strip() for row in rows]
-    document.notes.append(f"{document.name}: {layout.describe(len({*labels} - {''}))}")
+    if not document.has_known_columns:
+        document.notes.append(f"{document.name}: {layout.describe(len({*labels} - {''}))}")
     sides = {"text": layout.text, "text2": layout.text2}
     texts: dict[str, Sequence[Any]] = {
         name: [str(first_of(row, places) or "") for row in rows]

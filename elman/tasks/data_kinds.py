@@ -43,6 +43,7 @@ from elman.text.corpora import CORPORA, Corpus, open_corpus
 from elman.text.example_splits import Splitter
 from elman.text.file_shapes import looks_like
 from elman.text.files import local_files
+from elman.text.label_folders import find_label_folders
 from elman.text.reader import Document, read_document
 from elman.text.running_text import SAVED_DATASETS, find_files, open_running_text
 from elman.text.streamed import IN_MEMORY
@@ -88,6 +89,10 @@ def read_data(data: str, columns: dict[str, str] | None = None) -> Dataset:
     built_in = data.partition(":")[0] in CORPORA and not os.path.exists(data)
     if not built_in and _is_lists(data):
         return _read_lists(Path(data))
+    if not built_in and find_label_folders(data):
+        corpus = open_corpus(data, label_folders=True)
+        texts = _read(corpus, LABELLED, lambda d: labelled_examples(d, columns))
+        return replace(texts, format="one folder per label")
     if not built_in and is_parallel(data):
         config, notes = _languages(data)
         return _read(
@@ -200,7 +205,7 @@ def _read(
         return Dataset(corpus.name, kind, {"all": every}, documents, notes=found)
     parts = _splitter(every).split(range(len(every)))
     splits = {split: every.take(rows) for split, rows in parts.items() if rows}
-    found.append(f"one file: its {UNITS[kind]} were split at random, as in training")
+    found.append(f"no splits: the {UNITS[kind]} were split at random, as in training")
     return Dataset(corpus.name, kind, splits, documents, every, notes=found)
 
 

@@ -122,8 +122,9 @@ def _about_texts(found: DataOverview, name: str, split: SplitOverview) -> Iterat
     for side, counts in split.sides.items():
         if long := int((counts.lengths > most).sum()):
             what = unit if side == "text" else f"{side}s"
+            have = f"{what} have" if long > 1 else f"{what.removesuffix('s')} has"
             yield (
-                f"{name}: {long:,} {what} have more than {most:,} tokens (the longest has "
+                f"{name}: {long:,} {have} more than {most:,} tokens (the longest has "
                 f"{counts.lengths.max():,}); {_about_long(found.kind)}"
             )
 

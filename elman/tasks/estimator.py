@@ -24,7 +24,7 @@ import numpy as np
 
 from elman.errors import ArgumentError, InputError
 from elman.recipes import RunConfig, load_recipe
-from elman.tasks.arguments import check_lengths, check_list, not_fitted
+from elman.tasks.arguments import check_lengths, check_list, check_validation, not_fitted
 from elman.tasks.pretrained import with_vector_size
 from elman.tasks.saved_runs import check_kind, task_of
 from elman.tasks.task import Order
@@ -160,8 +160,13 @@ class SupervisedEstimator(Estimator, ABC):
 
         A `DataWarning` before training reports labels that occur only in validation.
         """
-        valid = None if validation is None else self._paired(*validation)
+        given = None if validation is None else self._given(validation)
+        valid = None if given is None else self._paired(*given)
         return self._train(self._paired(X, y), valid)
+
+    def _given(self, validation: Any) -> tuple[Any, ...]:
+        """Examples and answers for validation."""
+        return check_validation(validation, (self.inputs, self.answers))
 
     def _train(self, train: list[Any], valid: list[Any] | None) -> Self:
         """Train on examples of the task."""

@@ -186,12 +186,12 @@ def _read_split(kind: type[ExampleTask], corpus: Corpus, config: RunConfig) -> _
     ordered = splitter.way == ORDERED
     if corpus.whole is not None:  # one file: cut between examples, not between its lines
         parts = splitter.split(every)
-        note = f"one file: the first 90 % of its {kind.unit} are train, then 5 % valid, 5 % test"
+        note = f"no splits: the first 90 % of the {kind.unit} are train, then 5 % valid, 5 % test"
         if not ordered:
             counts = ", ".join(f"{len(part):,} {name}" for name, part in parts.items())
             note = (
-                f"one file: its {len(every):,} {kind.unit} were split at random into {counts}; "
-                "the seed is fixed, so all runs on this file share the split"
+                f"no splits: {len(every):,} {kind.unit} were split at random into {counts}; "
+                "the seed is fixed, so all runs on this data share the split"
             )
         return _Split(
             kind.learned(parts["train"]), parts["valid"] or parts["train"], [note], columns

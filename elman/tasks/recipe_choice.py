@@ -3,6 +3,7 @@
     running text                         quick, or small for short texts and small budgets
     words with tags                      tagger
     texts with labels, trees             classifier
+    one folder per label                 classifier
     pairs of texts, parallel files       translator
     questions on passages (SQuAD)        answerer
 
@@ -20,10 +21,12 @@ from pathlib import Path
 from elman.errors import InputError
 from elman.tasks.classification.reader import read_labelled
 from elman.tasks.translation.parallel import stem_and_ending
-from elman.text.corpora import CORPORA, SPLIT_NAMES, open_corpus
+from elman.text.corpora import CORPORA, open_corpus
 from elman.text.file_shapes import looks_like
 from elman.text.files import local_files
+from elman.text.label_folders import find_label_folders
 from elman.text.reader import Document
+from elman.text.split_names import SPLIT_NAMES
 from elman.text.tables import read_table, table_separator
 from elman.training.budget import Budget
 
@@ -44,6 +47,8 @@ def choose_recipe(data: str, budget: Budget) -> str:
     built_in = data.partition(":")[0]
     if built_in in CORPORA and not os.path.exists(data):
         return "reverse" if built_in in PAIRS else "small"
+    if find_label_folders(data):
+        return "classifier"
     if is_parallel(data):
         return "translator"
     corpus = open_corpus(data)

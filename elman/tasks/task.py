@@ -303,7 +303,10 @@ def resume(
     with nullcontext() if order.machine.processes.rank else only_writer(path) as lock:
         contents = read_run(path, check=check_arrays)
         if "training.json" not in contents:
-            raise InputError(f"{path}: this run cannot be resumed; train one with: elman train")
+            why = "counting is done at once" if task_of(found).by_counting else "no checkpoint"
+            raise InputError(
+                f"{path}: this run cannot be resumed ({why}); train another with: elman train"
+            )
         trained: Any = task_of(found).go_on(path, contents, data or "", order, lock)
     return trained
 

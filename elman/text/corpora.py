@@ -20,7 +20,9 @@ from elman.config import apply_overrides, build
 from elman.errors import InputError, choose, nearest
 from elman.registry import Registry
 from elman.text import files, records
+from elman.text.label_folders import find_label_folders, read_label_folder
 from elman.text.reader import Document, read_document
+from elman.text.split_names import SPLITS, names_split
 
 CORPORA = Registry(
     "corpus",
@@ -37,12 +39,6 @@ CORPORA = Registry(
     },
     group="corpora",
 )
-SPLITS = ("train", "valid", "test")
-SPLIT_NAMES = {
-    "train": ("train", "training"),
-    "valid": ("valid", "validation", "val", "dev"),
-    "test": ("test",),
-}
 # One file is split in order: nine tenths for training, a twentieth each for validation and test.
 _SPLIT_ENDS = (0.90, 0.95, 1.0)
 _FEWEST_LINES = 40  # a file with fewer lines is split between words instead of between lines
@@ -74,8 +70,11 @@ class Corpus:
         return self.documents[name]
 
 
-def open_corpus(data: str, *, labelled: bool = False) -> Corpus:
-    """Open a corpus by name or path; `labelled`: a folder of lists, whose file names are labels."""
+def open_corpus(data: str, *, labelled: bool = False, label_folders: bool = False) -> Corpus:
+    """Open a corpus by name or path; `labelled`: a folder of lists, whose file names are labels.
+
+    `label_folders`: one folder per label may be read, as JSON lines (`label_folders.py`).
+    """
     if not data:
         raise InputError("--data is empty; name a text file, a folder or a built-in corpus")
     if labelled and os.path.isdir(data):
@@ -86,7 +85,8 @@ def open_corpus(data: str, *, labelled: bool = False) -> Corpus:
     if data in CORPORA or (data.partition(":")[0] in CORPORA and not os.path.exists(path)):
         return _open_built_in(data)
     if os.path.isdir(path):  # unlike Path.is_dir, accepts names that are too long for a file
-        return _open_folder(path)
+        found = find_label_folders(path) if label_folders else {}
+        return _open_label_folders(path, found) if found else _open_folder(path)
     if not os.path.exists(path):
         if some := files_of_set(path):
             return _open_files(str(path), some)
@@ -134,6 +134,12 @@ def _open_folder(folder: Path) -> Corpus:
     return _open_files(str(folder), some)
 
 
+def _open_label_folders(folder: Path, found: dict[str, Path]) -> Corpus:
+    if "" in found:
+        return split_document(read_label_folder(folder))
+    return Corpus(str(folder), {split: read_label_folder(one) for split, one in found.items()})
+
+
 def files_of_set(path: Path) -> list[Path]:
     """The splits whose file names begin with the name of a path and a separator."""
     try:
@@ -156,8 +162,8 @@ def no_files(folder: str) -> InputError:
     names = ", ".join(inner[:5]) + (" …" if len(inner) > 5 else "")
     return InputError(
         f"{folder}: has no files, only folders ({names}), and none of them is named train, valid "
-        "or test; give one of these folders, or for labelled texts a table with a column for the "
-        "text and one for the label"
+        "or test; give one of these folders, or a pattern for the files of all of them "
+        f"('{folder}/*/*'). Labelled texts need one folder per label, or a table"
     )
 
 
@@ -208,12 +214,6 @@ def _open_labelled(folder: Path) -> Corpus:
         "empty; each line begins with the name of its list"
     )
     return split_document(document)
-
-
-def names_split(path: Path, split: str) -> bool:
-    """Whether the name of a file says that it belongs to a split."""
-    words = re.split(r"[^a-z]+", path.name.lower())
-    return any(name in words for name in SPLIT_NAMES[split])
 
 
 def split_document(document: Document) -> Corpus:

@@ -37,6 +37,7 @@ from elman.text.grammar import (
 from elman.text.reader import Document
 
 _FORM = '{"sentence_good": "…", "sentence_bad": "…", "UID": "…"}'
+_TABLE = "a .tsv table with a column sentence and both forms in brackets: Cats [sleep|sleeps] ."
 _PARADIGMS = ("UID", "uid", "paradigm")
 IDENTICAL = "the two sentences are identical"
 # The BLiMP keys for the beginning and the critical word of the good and of the bad sentence.
@@ -96,9 +97,9 @@ def read_minimal_pairs(document: Document) -> PairFile:
             skipped.append(SkippedLine(document.name, number, str(error)))
             first_error = first_error or f"line {number}: {error}"
     if not pairs and first_error:
-        raise InputError(f"{document.name}, {first_error}; write {_FORM}")
+        raise InputError(f"{document.name}, {first_error}; write {_FORM}, or {_TABLE}")
     if not pairs:
-        raise InputError(f"{document.name}: has no pairs; write one per line: {_FORM}")
+        raise InputError(f"{document.name}: has no pairs; write one per line: {_FORM}, or {_TABLE}")
     return PairFile(document.name, tuple(pairs), tuple(skipped))
 
 

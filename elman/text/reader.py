@@ -39,6 +39,7 @@ class Document:
     """A text, its name, and notes about how it was read."""
 
     is_large = False  # whether `text` may be too much for memory; then use `blocks`
+    has_known_columns = False  # whether it was made with the columns text and label
 
     def __init__(self, name: str, text: str, notes: list[str] | None = None) -> None:
         self.name = name

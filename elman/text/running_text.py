@@ -18,10 +18,8 @@ from elman.errors import InputError
 from elman.text import files, records
 from elman.text.corpora import (
     CORPORA,
-    SPLITS,
     Corpus,
     files_of_set,
-    names_split,
     no_files,
     no_such_data,
     open_corpus,
@@ -31,6 +29,7 @@ from elman.text.example_splits import ORDERED, TIME
 from elman.text.file_shapes import is_table, looks_like, refuse_other_shapes
 from elman.text.reader import Document
 from elman.text.sources import Columns, Source
+from elman.text.split_names import SPLITS, names_split
 from elman.text.streamed import StreamedDocument, document_of, selections
 from elman.text.tables import flatten
 

@@ -30,6 +30,12 @@ def test_training_says_what_it_chose(call, tmp_path: Path) -> None:
     assert "note: budget 0.001 teraflop: up to epoch" in more.err
 
 
+def test_a_budget_that_is_too_short_is_said_to_be(call, tmp_path: Path) -> None:
+    result = call("train", "--data", "data", "--out", str(tmp_path / "run"), "--budget", "0.01s")
+    assert result.code == 0, result.err
+    assert re.search(r"too short for this data: it was enough for \d+ steps?; give", result.out)
+
+
 def test_a_plan_says_what_it_chose(call, gives, tmp_path: Path) -> None:
     data = str(write_tagged(tmp_path / "tagged"))
     printed = call("plan", "--data", data, "--budget", "0.01teraflop").out

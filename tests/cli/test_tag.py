@@ -188,7 +188,7 @@ def test_runs_of_different_tasks_are_not_compared(call: Any) -> None:
 
 
 BAD_TEXTS = {
-    "has 1 columns where the file began with 2": "Ann B-PER\nsees\n",
+    "has 1 column where the file began with 2": "Ann B-PER\nsees\n",
     "has one column": "Ann\nsees\n",
     "mixes BIO and BIOES": "Ann S-PER\n\nBob B-PER\nsees O\n",
     "tags use BIOES, the training data uses BIO": "Ann S-PER\nsees O\n",

@@ -19,6 +19,10 @@ def test_tour(monkeypatch: pytest.MonkeyPatch, says: Any, gives: Any, tmp_path: 
     assert "What to try next:" in shown
     assert shown.index("bigram, add one") < shown.index(f"\n{five.name}")
     assert str(page) in shown
+    assert shown.index("3. agreement") < shown.index("4. what the models write")
+    assert f"   python-docs, {five.name}:" in shown  # whose samples follow
+    (header,) = [line for line in shown.splitlines() if line.startswith("model  ") and "+" in line]
+    assert "%" not in header  # the columns are distances; the last is "or more"
     assert five.name in page.read_text(encoding="utf-8")
     found = gives("tour", "--report", "")
     assert [rung["rung"] for rung in found["ladders"]["grammar"]] == [

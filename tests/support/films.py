@@ -43,6 +43,16 @@ def write_texts(folder: Path, **splits: list[tuple[str, str]]) -> str:
     return str(folder)
 
 
+def write_label_folders(folder: Path, **splits: list[tuple[str, str]]) -> str:
+    """A folder with a folder for every split, in it one for every label, in it a file per text."""
+    for split, examples in splits.items():
+        for number, (label, text) in enumerate(examples):
+            path = folder / split / label / f"{number}.txt"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"{text}\n")
+    return str(folder)
+
+
 def train_classifier(data: str, *overrides: str, **options: Any) -> TrainedClassifier:
     """A few epochs of a small classifier."""
     trained = elman.train("classifier", data=data, overrides=[*SMALL, *overrides], **options)

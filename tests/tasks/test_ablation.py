@@ -4,6 +4,7 @@ import json
 import math
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -130,11 +131,17 @@ def test_mean_and_spread() -> None:
         ({"task": "algebra"}, "unknown task 'algebra'"),
         ({"cells": []}, "at least one cell"),
         ({"seeds": ()}, "at least one cell and one seed"),
+        ({"data": "novel.txt"}, "--data novel.txt: the task arithmetic learns the built-in corpus"),
+        ({"data": "arithmetic:digit=1"}, "unknown setting arithmetic.digit; did you mean"),
+        ({"data": TINY, "overrides": ["model.units=5"]}, "unknown setting model.units"),
     ],
 )
-def test_what_cannot_be_asked_for(wrong: dict[str, list[str]], problem: str) -> None:
+def test_what_cannot_be_asked_for(
+    wrong: dict[str, Any], problem: str, here: list[str], tmp_path: Path
+) -> None:
     with pytest.raises(InputError, match=problem):
-        run_ablation(**wrong)
+        run_ablation(**{"out": tmp_path / "runs", **wrong})
+    assert not here  # nothing was trained
 
 
 def test_the_tasks_and_cells_are_there() -> None:

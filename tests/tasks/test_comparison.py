@@ -70,6 +70,25 @@ def test_perplexities_compare_over_the_same_tokens_only(
     assert rows[2].against_first is not None
 
 
+def test_unknown_words_are_no_advantage(models: dict[str, TrainedModel], folder: Path) -> None:
+    few = ["text.vocabulary_size=4", "text.tokenizer=words"]
+    cut = elman.train("ngram", data=str(folder), overrides=few)
+    alike = elman.train("laplace", data=str(folder), overrides=few)
+    found = elman.compare([models["letters"], cut, alike], str(folder))
+    share = found[1].measurement.unknown_share
+    assert share > 0.2
+    assert found[1].measurement.nats < found[0].measurement.nats  # it spells nothing
+    assert found[1].cells()["out-of-vocabulary"] == f"{share:.1%}"
+    assert "out-of-vocabulary" not in found[0].cells()
+    by_cut, _, same_words = found.pairs
+    assert by_cut.result.significant
+    assert by_cut.better is None
+    assert by_cut.not_ranked in found.notes
+    assert f"reads {share:.1%} of its tokens as <unk>" in by_cut.not_ranked
+    assert same_words.better == cut.name  # the vocabulary is the same
+    assert not same_words.not_ranked
+
+
 def test_as_many_words_are_not_the_same_words(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "other.txt").write_text(text_of(200, 9).replace("cat", "cow"))
     size = ["text.vocabulary_size=8"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from facts import write_facts
-from films import draw_texts
+from films import draw_texts, write_label_folders
 from tagged import write_tagged
 
 from elman.tasks.data_overview import DataOverview
@@ -71,6 +71,23 @@ def test_labelled_texts(tmp_path: Path) -> None:
     assert {*found.splits["test"].labels} == {"good", "bad"}
     assert {*found.examples()[0]} == {"text", "label"}
     assert found.warnings == []
+
+
+def test_one_folder_per_label(tmp_path: Path) -> None:
+    data = write_label_folders(tmp_path / "films", train=rows(60), test=rows(20, 1))
+    (tmp_path / "films/train/good/none.txt").touch()
+    (tmp_path / "films/train/urls.txt").write_text("http\n" * 9)
+    found = describe_data(data)
+    assert (found.kind, found.dataset.format) == ("labelled texts", "one folder per label")
+    assert {name: split.examples for name, split in found.splits.items()} == {
+        "train": 60,
+        "test": 20,
+    }
+    assert {*found.splits["train"].labels} == {"good", "bad"}
+    assert found.warnings == []  # not sorted by label
+    assert any("left out: 1 file (good/none.txt) without text" in n for n in found.dataset.notes)
+    whole = describe_data(f"{data}/test")
+    assert sum(split.examples for split in whole.splits.values()) == 20
 
 
 def test_columns_decide(tmp_path: Path) -> None:
@@ -174,7 +191,7 @@ TABLES: dict[str, tuple[Callable[[], dict[str, Rows]], str]] = {
         lambda: {"train": [*rows(60), ("", "a b")]},
         "train: 1 of 61 texts have no label",
     ),
-    "long": (lambda: {"train": _long(60)}, "train: 1 texts have more than 1,000 tokens"),
+    "long": (lambda: {"train": _long(60)}, "train: 1 text has more than 1,000 tokens"),
     "mojibake": (
         lambda: {"train": [*rows(60), ("good", "un cafÃ©")]},
         "1 characters look like UTF-8 that was read as Latin-1 (such as 'Ã©')",

@@ -219,6 +219,7 @@ def test_tables_give_columns(classifier: elman.Classifier) -> None:
         (["John walks"], [["A", "B"]], r"X\[0\] is a single text; give every sentence as a list"),
         ([[*"John"]], [["A"] * 4], "X contains only single characters"),
         ([["John", None]], [["A", "B"]], r"X\[0\]\[1\] is missing \(None\)"),
+        ([["John"], []], [["A"], []], r"X\[1\] has no words; leave it and its tags out"),
         ([["John", ""]], [["A", "B"]], r"X\[0\]\[1\] is an empty word"),
         ([["John"]], ["A"], r"y\[0\] is a single text; give a list of tags"),
         ([["John"]], [[1]], r"y\[0\]\[0\] is of type int, not a tag"),
@@ -296,3 +297,43 @@ def test_validation_may_have_weights() -> None:
 def test_wrong_weights_are_refused(weights: Any, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         small().fit(*films(20), sample_weight=weights)
+
+
+# Found by strangers -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("given", [["a", "b", "c", "d"], "ab", 3, (["a"],)])
+def test_a_validation_that_is_no_pair_is_refused(given: Any) -> None:
+    with pytest.raises(ValueError, match=r"validation must be a pair of texts and labels"):
+        small().fit(*films(20), validation=given)
+    with pytest.raises(ValueError, match=r"validation must be a pair of sentences and lists of"):
+        elman.Tagger().fit([["a"]], [["A"]], validation=given)
+
+
+def test_labels_from_a_generator() -> None:
+    texts, labels = films(60)
+    trained = small(training__epochs=1).fit(iter(texts), iter(labels))
+    assert [*trained.classes_] == ["bad", "good"]
+
+
+def test_probabilities_of_no_texts(classifier: elman.Classifier) -> None:
+    assert classifier.predict_proba([]).shape == (0, 2)
+
+
+def test_texts_in_place_of_words_have_no_marginals() -> None:
+    tagger = elman.Tagger(
+        model__hidden_size=4, model__embedding_size=4, training__epochs=1, threads=1
+    )
+    tagger.fit([["Ann", "sleeps"], ["He", "walks"]] * 8, [["N", "V"], ["P", "V"]] * 8)
+    with pytest.raises(ValueError, match=r"X\[0\] is a single text"):
+        tagger.predict_marginals(["Ann sleeps"])
+
+
+def test_a_language_model_takes_texts() -> None:
+    model = elman.LanguageModel().fit(["the cat sees a dog ."] * 20)
+    for call in (model.surprisal, model.suggest, model.generate):
+        for given in (5, None, ["the cat"]):
+            with pytest.raises(ValueError, match=r"(text|prompt) is (of type|missing)"):
+                call(given)  # type: ignore[operator]
+    with pytest.raises(ValueError, match=r"the cat sat: no such file.*put it into a list"):
+        elman.LanguageModel().fit("the cat sat")

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from films import draw_texts
+from films import draw_texts, write_label_folders
 from pairs import draw_pairs, write_parallel
 from tagged import write_tagged
 from tiny import write_sentences
@@ -52,6 +52,14 @@ def test_tagged_words(tmp_path: Path) -> None:
 def test_labelled_texts(tmp_path: Path, name: str, form: str) -> None:
     lines = [form.format(label=label, text=text) for label, text in draw_texts(60, 0)]
     assert choose_recipe(write(tmp_path / name, "".join(lines))) == "classifier"
+
+
+def test_one_folder_per_label(tmp_path: Path) -> None:
+    texts = draw_texts(6, 0)  # so few that the labels of a table would not be clear
+    assert choose_recipe(write_label_folders(tmp_path / "a", train=texts, test=texts)) == (
+        "classifier"
+    )
+    assert choose_recipe(f"{tmp_path}/a/train") == "classifier"
 
 
 def test_labelled_json_and_trees(tmp_path: Path) -> None:

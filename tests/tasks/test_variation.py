@@ -151,6 +151,12 @@ def test_a_wrong_value_is_refused_before_anything_is_trained(tmp_path: Path, out
     assert not out.exists()
 
 
+def test_nothing_is_left_behind_without_data(out: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        vary("ngram", data="nosuch.txt", out=out, tries=["model.order=2"])
+    assert not out.exists()
+
+
 def test_a_folder_of_other_runs_is_refused(tmp_path: Path, out: Path) -> None:
     data = fill(tmp_path / "data", LABELLED)
     other = fill(tmp_path / "other", LABELLED * 2)

@@ -67,7 +67,7 @@ def test_features_are_read_beside_the_words() -> None:
 def test_columns_that_are_not_there() -> None:
     with pytest.raises(InputError, match="text.features=2: x has no such column; its only column"):
         ColumnFile(Document("x", "Ann\nsees\n"), "", ["2"])
-    with pytest.raises(InputError, match="x, line 2: has 1 columns where the file began with 2"):
+    with pytest.raises(InputError, match="x, line 2: has 1 column where the file began with 2"):
         ColumnFile(Document("x", "Ann NNP\nsees\n"))
 
 

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import elman
 from elman.errors import InputError
-from elman.text.corpora import CORPORA, SPLITS, open_corpus, split_document
+from elman.text.corpora import CORPORA, open_corpus, split_document
 from elman.text.reader import Document
 from elman.text.running_text import open_running_text
+from elman.text.split_names import SPLITS
 
 
 def fill(folder: Path, *names: str) -> Path:

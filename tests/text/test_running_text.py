@@ -13,8 +13,8 @@ import pytest
 
 from elman.errors import InputError
 from elman.text import streamed
-from elman.text.corpora import SPLITS
 from elman.text.running_text import open_running_text
+from elman.text.split_names import SPLITS
 from elman.text.tokenizer import TextConfig
 
 LINES = [f"the cat number {n} sees a dog , “ {n % 7} ” and\tmore ." for n in range(300)]

@@ -48,6 +48,15 @@ def test_multiword_tokens_and_empty_nodes_are_passed_over() -> None:
     assert read(CONLLU, "xpos")[1].tags == ("UH",)
 
 
+def test_comments_without_a_space() -> None:
+    assert read(CONLLU.replace("# ", "#")) == read(CONLLU)
+
+
+def test_sentences_without_a_blank_line_between_them() -> None:
+    with pytest.raises(InputError, match=r"here, line 8: is a comment inside a sentence; put a b"):
+        read(CONLLU.replace("\n\n", "\n"))
+
+
 def test_the_beginning_of_a_document_is_no_sentence() -> None:
     assert len(read("-DOCSTART- -X- O\n\nAnn NNP B-PER\n")) == 1
 

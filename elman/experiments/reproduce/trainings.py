@@ -28,7 +28,8 @@ from elman.runs.folder import read_run
 from elman.tasks.saved_runs import task_of
 from elman.tasks.task import Kind, load, resume, train
 from elman.tasks.trained import Trained
-from elman.text.corpora import SPLITS, Corpus
+from elman.text.corpora import Corpus
+from elman.text.split_names import SPLITS
 from elman.training.machine import Machine
 
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from elman.errors import ArgumentError, InputError
-from elman.tasks.arguments import check_list, check_text, refuse_characters
+from elman.tasks.arguments import check_list, check_text, check_validation, refuse_characters
 from elman.tasks.classification.labels import Labels, LabelType
 from elman.tasks.classification.reader import Example
 from elman.tasks.classification.trained import Classified, TrainedClassifier
@@ -37,10 +37,11 @@ class Classifier(SupervisedEstimator):
         `sample_weight`: a number from 0 for each text. Two counts like the text given twice, zero
         like a text that is not given. Validation is weighted only if its texts have weights.
         """
+        y = y if y is None else check_list(y, "y", self.answers)  # a generator is read once
         train = self._weighted(X, y, sample_weight)
-        valid = None if validation is None else self._weighted(*validation)
+        valid = None if validation is None else self._weighted(*self._given(validation))
         self._train(train, valid)
-        label_type = Labels.read(check_list(y, "y", self.answers)).type
+        label_type = Labels.read(y).type
         self.trained_.facts["task"]["label_type"] = label_type.to_data()
         return self
 
@@ -52,7 +53,8 @@ class Classifier(SupervisedEstimator):
     def predict_proba(self, X: Texts) -> np.ndarray:
         """The probability of every label, (texts, labels), in the order of `classes_`."""
         found, names = self._classified(X), self._names()
-        return np.array([[one.probabilities[name] for name in names] for one in found])
+        rows = [[one.probabilities[name] for name in names] for one in found]
+        return np.array(rows).reshape(len(found), len(names))
 
     def score(self, X: Texts, y: Sequence[Any], sample_weight: Any = None) -> float:
         """Accuracy; each text counts by its weight."""
@@ -104,6 +106,9 @@ class Classifier(SupervisedEstimator):
             if not all(text.strip() for text in example.texts):
                 raise ArgumentError(f"X[{number}] is an empty text; leave it and its label out")
         return examples
+
+    def _given(self, validation: Any) -> tuple[Any, ...]:
+        return check_validation(validation, (self.inputs, self.answers, "weights"))
 
     def _weighted(self, X: Any, y: Any, sample_weight: Any = None) -> list[Example]:
         """The examples with their weights, without those of weight 0."""

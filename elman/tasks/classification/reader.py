@@ -4,6 +4,7 @@
     good film	pos             {"premise": …, "hypothesis": …, "label": …}    (3 (2 The) (4 Rock))
 
 Takes a document, returns `Example`s; called by the tasks. A pair of texts is an example with two.
+One folder per label comes as JSON lines (`text/label_folders.py`).
 
 A text is split at white space if it is already tokenized, otherwise like raw words:
 
@@ -145,7 +146,8 @@ def _read_table(table: TextTable, layout: Layout, separator: str) -> list[Exampl
     else:
         examples = [_example(table, line, row, layout) for line, row in body]
     labels = len({label for example in examples for label in example.all_labels})
-    notes = [layout.describe(labels)] if examples else []
+    known = table.document.has_known_columns
+    notes = [layout.describe(labels)] if examples and not known else []
     weighted = [example for example in examples if example.weight > 0]
     if examples and not weighted:
         raise InputError(f"{table.document.name}: every text has the weight 0; give some more")

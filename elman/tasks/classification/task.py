@@ -35,6 +35,7 @@ from elman.tasks.classification.trained import TrainedClassifier
 from elman.tasks.classification.weights import balanced_weights, example_weights, named_weights
 from elman.tasks.sentence_task import SentenceTask, learn_words
 from elman.tasks.trivial import Trivial, most_frequent_label
+from elman.text.corpora import Corpus, open_corpus
 from elman.text.example_splits import Splitter
 from elman.text.reader import Document
 from elman.text.splitting import is_typed, split_text
@@ -78,6 +79,11 @@ class Classification(SentenceTask):
         if several:
             self.trained_class = TrainedMultiLabel  # type: ignore[misc]  # depends on the data
         self._numbers = {label: number for number, label in enumerate(self.labels)}
+
+    @classmethod
+    def open(cls, data: str, config: RunConfig) -> Corpus:
+        """One folder per label is data too."""
+        return open_corpus(data, label_folders=True)
 
     @classmethod
     def read(cls, document: Document, config: RunConfig) -> list[Example]:
@@ -129,7 +135,8 @@ class Classification(SentenceTask):
 
     @classmethod
     def sample(cls, example: Example) -> dict[str, str]:
-        return {"texts": "\t".join(example.texts)}
+        """White space inside a text would end it: a line is a text, a tab starts the second."""
+        return {"texts": "\t".join(" ".join(text.split()) for text in example.texts)}
 
     @classmethod
     def learn(cls, examples: Sequence[Example], config: RunConfig) -> Self:

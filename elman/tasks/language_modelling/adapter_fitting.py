@@ -95,5 +95,8 @@ def _id_of(trained: TrainedModel, token: str) -> int:
 
 def _check_alike(trained: TrainedModel, other: TrainedModel, path: str) -> LanguageModel:
     if other.tokenizer.tokens != trained.tokenizer.tokens:
-        raise InputError(f"{path}: the vocabularies differ, so the two runs cannot be mixed")
+        raise InputError(
+            f"{path}: the vocabularies differ, so the two runs cannot be mixed; train both on the "
+            "same text with the same tokenizer"
+        )
     return other.model

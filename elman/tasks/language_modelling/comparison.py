@@ -1,8 +1,9 @@
 """Score language models on one text, for a comparison.
 
 Takes trained models and data, returns one scored run per model (`tasks/comparison.py` compares
-them). Perplexities are compared only if their protocols agree. Bits per byte always compare,
-because they describe the text itself; so do the nats of each line, which the bootstrap draws from.
+them). Perplexities are compared only if their protocols agree. Bits per byte compare if both
+models account for the whole text, and so do the nats of each line, which the bootstrap draws from.
+A model that reads words as `<unk>` is never called better than one with another vocabulary.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,7 +39,11 @@ class ComparedModel(ComparedRun):
 
     def cells(self) -> dict[str, Any]:
         measured = self.measurement
-        return {"perplexity": measured.perplexity, "bits/byte": measured.bits_per_byte}
+        cells: dict[str, Any] = {"perplexity": measured.perplexity}
+        cells["bits/byte"] = measured.bits_per_byte
+        if measured.unknown:
+            cells["out-of-vocabulary"] = f"{measured.unknown_share:.1%}"
+        return cells
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,17 @@ class ScoredModel(ScoredRun):
         assert self.measurement is not None
         return ComparedModel(
             self.name, values, against_first, self.measurement, self.perplexity_comparable
+        )
+
+    def advantage_over(self, other: Any) -> str:
+        """A model that reads words as <unk> does not pay for their spelling."""
+        assert self.measurement is not None
+        own = self.measurement
+        if not own.unknown or own.protocol.comparable(other.measurement.protocol):
+            return ""
+        return (
+            f"{self.name} is not called better than {other.name}: it reads "
+            f"{own.unknown_share:.1%} of its tokens as <unk> and never has to spell them"
         )
 
 

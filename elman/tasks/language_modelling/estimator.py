@@ -19,6 +19,7 @@ from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.saved_runs import task_of
 from elman.text.corpora import Corpus
 from elman.text.example_splits import ORDERED, Splitter
+from elman.text.files import is_pattern
 from elman.text.reader import Document
 
 if TYPE_CHECKING:
@@ -85,18 +86,21 @@ class LanguageModel(Estimator):
         self, text: str, *, base: float = 2.0, reset: str = "line"
     ) -> list[WordSurprisal]:
         """Surprisal, entropy and rank of every word of a text."""
+        check_text(text, "text")
         return self._model().surprisal(text, base=base, reset=reset)
 
     # Generating -----------------------------------------------------------------------------------
 
     def suggest(self, text: str, *, top: int = 5, complete: bool = False) -> list[Suggestion]:
         """The most probable next words, or with `complete`, completions of the last word."""
+        check_text(text, "text")
         return self._model().suggest(text, top=top, complete=complete)
 
     def generate(
         self, prompt: str = "", *, stop: Sequence[str] = (), **options: Any
     ) -> list[Generated]:
         """Continue a prompt; takes the options of `DecodingOptions`."""
+        check_text(prompt, "prompt")
         return self._model().generate(prompt, stop=stop, **options)
 
     def _model(self) -> TrainedModel:
@@ -113,6 +117,10 @@ def _open(X: Sequence[str] | str | Path, validation: Sequence[str] | None) -> st
     if isinstance(X, str | os.PathLike):
         if "\n" in str(X):
             raise ArgumentError("X is a text; put texts into a list: fit([text])")
+        if " " in str(X) and not is_pattern(str(X)) and not os.path.exists(str(X)):
+            raise ArgumentError(
+                f"{X}: no such file or folder; if this is a text, put it into a list: fit([text])"
+            )
         if validation is not None:
             raise ArgumentError(
                 f"{X}: a corpus has its own validation text; leave out validation, or give lists"

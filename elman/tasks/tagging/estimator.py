@@ -44,7 +44,10 @@ class Tagger(SupervisedEstimator):
 
     def predict_marginals(self, X: Sequence[Sequence[Word]]) -> list[list[dict[str, float]]]:
         """The probability of every tag, by word and sentence, the likeliest first."""
-        found: list[list[dict[str, float]]] = self._fitted().probabilities(X)
+        trained = self._fitted()
+        given = check_list(X, "X", self.inputs)
+        _check_words(given)
+        found: list[list[dict[str, float]]] = _checked(trained.probabilities, given)
         return found
 
     @property
@@ -57,6 +60,9 @@ class Tagger(SupervisedEstimator):
     ) -> list[TaggedSentence]:
         _check_words(X)
         _check_tags(y)
+        for number, sentence in enumerate(X):
+            if not len(sentence):
+                raise ArgumentError(f"X[{number}] has no words; leave it and its tags out")
         for words, tags in zip(X, y, strict=True):
             _checked(refuse_lengths, words, tags)
         _checked(refuse_features, X, self._config().text.features)

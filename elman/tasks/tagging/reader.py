@@ -99,13 +99,21 @@ def sentences_in(document: Document) -> Iterator[tuple[bool, int, Rows]]:
         width = width or len(rows[0])
         for line, row in enumerate(rows, number):
             if len(row) != width:
-                raise InputError(
-                    f"{document.name}, line {line}: has {len(row)} columns where the file began "
-                    f"with {width}; give every word the same columns"
-                )
+                _refuse_width(f"{document.name}, line {line}", row, width)
         conllu = is_conllu(rows)
         found = [(n, row) for n, row in enumerate(rows, number) if is_word(row, conllu)]
         yield conllu, width, found
+
+
+def _refuse_width(where: str, row: list[str], width: int) -> None:
+    if len(row) == 1 and row[0].startswith("#"):
+        raise InputError(
+            f"{where}: is a comment inside a sentence; put a blank line between sentences"
+        )
+    raise InputError(
+        f"{where}: has {len(row)} column{'s' * (len(row) > 1)} where the file began with {width}; "
+        "give every word the same columns"
+    )
 
 
 def _refuse_texts(name: str, sentences: list[TaggedSentence]) -> None:
@@ -150,7 +158,7 @@ def blocks(document: Document) -> Iterator[tuple[int, list[list[str]]]]:
             if rows:
                 yield first, rows
             rows = []
-        elif line.startswith("# ") and not rows and "\t" not in line and tabs:
+        elif line.startswith("#") and not rows and "\t" not in line and tabs:
             continue
         else:
             if not rows:

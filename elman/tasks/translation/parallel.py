@@ -17,9 +17,10 @@ from typing import Any
 from elman.errors import InputError
 from elman.tasks.translation.pairs import Pair, PairDocument
 from elman.tasks.translation.vectors import is_vectors, read_vectors
-from elman.text.corpora import SPLIT_NAMES, SPLITS, Corpus, open_corpus
+from elman.text.corpora import Corpus, open_corpus
 from elman.text.files import bare_name, local_files
 from elman.text.reader import Document, read_document
+from elman.text.split_names import SPLIT_NAMES, SPLITS
 from elman.text.task_config import PairConfig
 
 _PLAIN = re.compile(r"(\.txt|\.tok)?(\.gz)?$")  # endings that do not matter
