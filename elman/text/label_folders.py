@@ -25,6 +25,7 @@ from elman.text.split_names import SPLITS, names_split
 
 _FEWEST_LABELS = 2
 _UNLABELLED = ("unsup", "unsupervised", "unlabeled", "unlabelled")  # folders without labels
+_RUN = "manifest.json"  # a folder with this file is a run
 _SHOWN = 5  # names in a message
 _SEED = 0
 
@@ -98,7 +99,8 @@ def _has_labels(folder: Path) -> bool:
 def _label_folders(folder: Path) -> Iterator[Path]:
     """The folders inside a folder that directly hold files and whose names are labels."""
     for one in _inner(folder):
-        if one.name.lower() not in _UNLABELLED and files.local_files(one):
+        names = [file.name for file in files.local_files(one)]
+        if names and _RUN not in names and one.name.lower() not in _UNLABELLED:
             yield one
 
 

@@ -153,3 +153,9 @@ def test_refusals(tmp_path: Path) -> None:
 def test_only_classifiers_read_label_folders(films: Path) -> None:
     with pytest.raises(InputError, match="no file is named train, valid or test"):
         open_corpus(str(films))
+
+
+def test_a_folder_of_runs_is_no_data(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        write(tmp_path, {f"{name}/manifest.json": "{}", f"{name}/config.json": "{}"})
+    assert find_label_folders(tmp_path) == {}
