@@ -107,7 +107,9 @@ def test_what_is_wrong_is_said(model: elman.LanguageModel) -> None:
         fresh.fit(["the cat", ["the", "dog"]])
     with pytest.raises(InputError, match=r"put texts into a list: fit\(\[text\]\)"):
         fresh.fit("the cat\nthe dog\n")
-    with pytest.raises(InputError, match=r"no such file or folder; if this is a text, put .*fit\(\[text\]\)"):
+    with pytest.raises(
+        InputError, match=r"no such file or folder; if this is a text, put .*fit\(\[text\]\)"
+    ):
         fresh.fit("the cat sees a dog .")
     with pytest.raises(InputError, match="grammar: a corpus has its own validation text"):
         fresh.fit("grammar", validation=lines(3, 0))
