@@ -34,6 +34,7 @@ class NGram(CountedModel):
     about: ClassVar[str] = "smoothed counts of word sequences"
     counts_on_disk: ClassVar[bool] = True
     numbers_at_once = 1 << 6  # no whole distribution
+    rows_at_once = 1 << 12  # contexts that occur in several rows are measured once
 
     def __init__(self, tables: Tables, config: NgramConfig) -> None:
         sizes = {"vocabulary_size": tables.vocabulary_size, "eos_id": tables.eos_id}
@@ -122,13 +123,8 @@ class NGram(CountedModel):
     def spread(  # type: ignore[override]
         self, ids: torch.Tensor, state: torch.Tensor, members: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        if members is not None:  # needs whole distributions: a few tokens at a time
-            found = []
-            at_once = max(1, _NUMBERS // (len(ids) * len(members)))
-            for piece in ids.split(at_once, dim=1):  # type: ignore[no-untyped-call]
-                columns, state = super().spread(piece, state, members)  # type: ignore[assignment]
-                found.append(columns.numpy())
-            return tensor(np.concatenate(found, axis=1)), state
+        if members is not None:
+            return self._spread_of_distributions(ids, state, members)
         rows, before = rows_of(state, ids), self.context_size - 1
         log_probs = self.tables.score(rows)
         entropies, ranks = entropies_and_ranks(self.tables, rows, log_probs)
@@ -137,6 +133,23 @@ class NGram(CountedModel):
         if not self.always_defined:  # every word has probability zero there
             measured[self._unseen(rows)] = [-np.inf, 0, 0, 1]
         return tensor(measured), self.read(ids, state)
+
+    def _spread_of_distributions(
+        self, ids: torch.Tensor, state: torch.Tensor, members: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """The same by whole distributions: a few rows and tokens at a time."""
+        rows = max(1, _NUMBERS // len(members))
+        if len(ids) > rows:
+            some = zip(ids.split(rows), state.split(rows), strict=True)  # type: ignore[no-untyped-call]
+            found = [self._spread_of_distributions(*part, members) for part in some]
+            values, states = (np.concatenate(part) for part in zip(*found, strict=True))
+            return tensor(values), tensor(states)
+        measured = []
+        at_once = max(1, _NUMBERS // (len(ids) * len(members)))
+        for piece in ids.split(at_once, dim=1):  # type: ignore[no-untyped-call]
+            columns, state = super().spread(piece, state, members)  # type: ignore[assignment]
+            measured.append(columns.numpy())
+        return tensor(np.concatenate(measured, axis=1)), state
 
     # Saving and loading ---------------------------------------------------------------------------
 
