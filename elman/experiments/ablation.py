@@ -144,7 +144,7 @@ def run_ablation(
 
 
 def _check_corpus(data: str, usual: str, task: str, seed: int) -> None:
-    """Refuse another corpus than that of the task, and wrong settings of it."""
+    """Refuse a corpus that does not belong to the task, and invalid settings."""
     corpus = usual.partition(":")[0]
     if data.partition(":")[0] != corpus:
         raise InputError(

@@ -177,7 +177,7 @@ class BidirectionalModel(Kept):
         return self._join(sentences, table, self._read(sentences, table))
 
     def start(self, batch_size: int) -> State:
-        """The state before the first sentences of so many rows, for `layers_and_state`."""
+        """The initial state of this many rows, for `layers_and_state`."""
         return tuple(cast("Reader", reader).start(batch_size) for reader in self.readers)
 
     def layers_and_state(self, sentences: Sentences, state: State) -> tuple[torch.Tensor, State]:

@@ -186,7 +186,7 @@ def carried_layers_of(
 ) -> Iterator[tuple[Sequence[Words], list[np.ndarray]]]:
     """Batches of so many sentences with their layers, (layers, words, numbers).
 
-    Each row starts from its state after the batch before, as in the published code of ELMo.
+    Each row starts from its state after the previous batch, as in the published code of ELMo.
     """
     state = model.start(min(rows, len(sentences)))
     for first in range(0, len(sentences), rows):
