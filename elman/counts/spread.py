@@ -84,10 +84,9 @@ class _Spread:
         shorter = self._shorter(index, samples[own], words)
         sums = [
             np.bincount(own, weights=values, minlength=len(contexts))
-            for values in (
-                _times_log(stored), np.exp(stored), _times_log(shorter), np.exp(shorter),
-            )
-        ]  # fmt: skip
+            for log_values in (stored, shorter)
+            for values in (_times_log(log_values), np.exp(log_values))
+        ]
         log_weights = self.log_backoffs[index, samples]
         rest = self.masses[samples] - sums[3]
         weights = np.exp(log_weights)
@@ -102,7 +101,7 @@ class _Spread:
         bounds = np.concatenate([[0], np.cumsum(np.bincount(own, minlength=len(contexts)))])
         begins, ends = bounds[owners], bounds[owners + 1]
         for values, sign, first in ((stored, 1, index + 1), (shorter, -1, index)):
-            ascending = values[np.lexsort((values, own))]
+            ascending = _sorted_within(values, own)
             count = self._count_above(ascending, begins, ends, order.places, first)
             self.above[order.places] += sign * count
 
@@ -166,7 +165,21 @@ class _Spread:
         return entropies, masses
 
 
+def _sorted_within(values: Array, groups: Array) -> Array:
+    """Values of ascending groups, sorted within each group. Two sorts of numbers take a third of
+    the time of `lexsort`.
+    """
+    order = np.argsort(values)
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.arange(len(order))
+    keys = (groups << 32) | ranks
+    keys.sort()
+    return values.take(order.take(keys & 0xFFFFFFFF))
+
+
 def _times_log(log_values: Array) -> Array:
     """x log x of each x, from log x; 0 where x is 0."""
     with np.errstate(invalid="ignore"):
-        return np.where(np.isneginf(log_values), 0.0, log_values * np.exp(log_values))
+        products = log_values * np.exp(log_values)
+    products[np.isneginf(log_values)] = 0.0
+    return products

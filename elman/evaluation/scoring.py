@@ -22,6 +22,7 @@ from itertools import pairwise
 import numpy as np
 import torch
 
+from elman.allocator import KEPT_WHEN_SCORING, keep_memory
 from elman.evaluation.measures import STREAM, Progress, Reading, silent
 from elman.models.contract import LanguageModel
 from elman.state import State, join, select
@@ -120,6 +121,7 @@ def each_token(
     progress: Progress,
 ) -> np.ndarray:
     """Apply `measure` to all ids; float64, same length: (N,) or (N, K)."""
+    keep_memory(KEPT_WHEN_SCORING)
     by_lines = _is_by_lines(model, reading)
     copies: list[tuple[ScoringRow, ScoringRow]] = []
     if by_lines and model.reorders_lines:

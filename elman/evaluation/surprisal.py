@@ -88,13 +88,15 @@ def word_surprisals(
     )
     words, rows = _words_of(text, spans)
     firsts = np.flatnonzero(np.diff(rows, prepend=-1))
-    table = _table(columns, tokenizer, spans, [words[row] for row in rows[firsts]], firsts)
+    unit = math.log(base)
+    table = _table(columns, tokenizer, spans, [words[row] for row in rows[firsts]], firsts, unit)
     if next_word:
         numbers = np.append(firsts, len(spans.ids))
         predicted = predict_words(model, tokenizer, spans.ids, numbers, reset, beam)
-        table = _with_next_words(table, predicted)
-    unit = math.log(base)
-    return SurprisalTable(_in_units(row, unit, entropy) for row in table)
+        table = _with_next_words(table, predicted, unit)
+        if not entropy:
+            table = [replace(row, entropy=None) for row in table]
+    return SurprisalTable(table)
 
 
 def _words_of(text: str, spans: Spans) -> tuple[list[str], np.ndarray]:
@@ -112,8 +114,9 @@ def _table(
     spans: Spans,
     words: list[str],
     firsts: np.ndarray,
+    unit: float,
 ) -> list[WordSurprisal]:
-    """One row per word, in nats."""
+    """One row per word, in units of `unit` nats."""
     lasts = np.append(firsts[1:], len(spans.ids))
     log_probs, entropies, ranks = columns.log_probs, columns.entropies, columns.ranks
     sums = -np.add.reduceat(log_probs, firsts)
@@ -122,11 +125,13 @@ def _table(
     lost = np.zeros(len(log_probs), dtype=bool)
     if ranks is not None:
         lost = np.isneginf(log_probs) & (ranks == 1)
+    if entropies is not None:
+        entropies = np.where(lost, math.inf, entropies / unit)
     unknown = spans.ids == (-1 if tokenizer.unknown_id is None else tokenizer.unknown_id)
     numbers = zip(
-        whole.tolist(),
-        sums.tolist(),
-        _of_words(entropies, firsts, np.where(lost, math.inf, 0.0)),
+        (whole / unit).tolist(),
+        (sums / unit).tolist(),
+        _of_words(entropies, firsts),
         _of_words(ranks, firsts),
         lost[firsts].tolist(),
         (lasts - firsts).tolist(),
@@ -158,15 +163,13 @@ def _table(
     return table
 
 
-def _of_words(
-    values: np.ndarray | None, firsts: np.ndarray, added: np.ndarray | float = 0.0
-) -> list[float] | list[None]:
+def _of_words(values: np.ndarray | None, firsts: np.ndarray) -> list[float] | list[None]:
     """The values of the first tokens of words; None for each if there are none."""
-    return [None] * len(firsts) if values is None else (values + added)[firsts].tolist()
+    return [None] * len(firsts) if values is None else values[firsts].tolist()
 
 
 def _with_next_words(
-    table: list[WordSurprisal], predicted: WordPredictions | None
+    table: list[WordSurprisal], predicted: WordPredictions | None, unit: float
 ) -> list[WordSurprisal]:
     """The rows with the columns about whole words; without predictions, each token is a word."""
     found = []
@@ -180,13 +183,14 @@ def _with_next_words(
         found.append(
             replace(
                 row,
-                next_word_entropy=words.entropy,
+                next_word_entropy=words.entropy / unit,
                 remaining_mass=words.remaining,
-                word_rank=words.rank_of(row.word, math.exp(-row.surprisal)),
+                word_rank=words.rank_of(row.word, math.exp(-row.surprisal * unit)),
             )
         )
     after = [row.next_word_entropy for row in found[1:]]
-    after.append(None if predicted is None or predicted.last is None else predicted.last.entropy)
+    last = None if predicted is None else predicted.last
+    after.append(None if last is None else last.entropy / unit)
     return [_with_reduction(row, entropy) for row, entropy in zip(found, after, strict=True)]
 
 
@@ -194,22 +198,6 @@ def _with_reduction(row: WordSurprisal, after: float | None) -> WordSurprisal:
     if row.word == EOS or after is None or row.next_word_entropy is None:
         return row
     return replace(row, entropy_reduction=row.next_word_entropy - after)
-
-
-def _in_units(row: WordSurprisal, unit: float, entropy: bool) -> WordSurprisal:
-    """The row in units of `unit` nats."""
-    fields = vars(row) | {
-        "surprisal": row.surprisal / unit,
-        "surprisal_uncorrected": row.surprisal_uncorrected / unit,
-        "entropy": row.entropy / unit if entropy and row.entropy is not None else None,
-        "next_word_entropy": _divided(row.next_word_entropy, unit),
-        "entropy_reduction": _divided(row.entropy_reduction, unit),
-    }
-    return WordSurprisal(**fields)  # `replace` takes twice as long
-
-
-def _divided(value: float | None, unit: float) -> float | None:
-    return None if value is None else value / unit
 
 
 _SIDE_BY_SIDE = 32

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from elman.allocator import keep_memory
 from elman.counts.resources import Resources
 from elman.errors import DataWarning, InputError
 from elman.extras import import_extra
-from elman.training.allocator import keep_memory
 from elman.training.history import Record
 from elman.training.processes import Processes
 from elman.training.progress import TrainingProgress, watch_in_notebook

@@ -1,4 +1,4 @@
-"""Memory that a training keeps between its steps."""
+"""Memory that is kept between equal pieces of work."""
 
 import platform
 import subprocess
@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from elman.training.allocator import keep_memory
+from elman.allocator import keep_memory
 
 COUNT_FAULTS = """
 import resource
 import numpy as np
-from elman.training.allocator import keep_memory
+from elman.allocator import keep_memory
 
 keep_memory()
 
@@ -49,6 +49,27 @@ def test_the_environment_can_switch_it_off(monkeypatch: pytest.MonkeyPatch) -> N
     assert not keep_memory()
 
 
+def test_a_smaller_amount_does_not_replace_a_larger_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[int] = []
+
+    class Library:
+        gnu_get_libc_version = None
+
+        @staticmethod
+        def mallopt(name: int, value: int) -> int:
+            told.append(value)
+            return 1
+
+    monkeypatch.setattr("elman.allocator.ctypes.CDLL", lambda name: Library)
+    monkeypatch.setattr("elman.allocator._kept", 0)
+    assert keep_memory(1 << 26)
+    assert keep_memory(1 << 30)
+    assert keep_memory(1 << 26)
+    assert max(told) == told[4] == 1 << 30
+    assert len(told) == 6
+
+
 def test_other_libraries_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("elman.training.allocator.ctypes.CDLL", lambda name: object())
+    monkeypatch.setattr("elman.allocator.ctypes.CDLL", lambda name: object())
+    monkeypatch.setattr("elman.allocator._kept", 0)
     assert not keep_memory()
