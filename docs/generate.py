@@ -66,7 +66,11 @@ FLOORS = [
     (
         "",
         "#e8e8e8",
-        {"extras": "optional packages", "entry_points": "packages that extend elman"},
+        {
+            "extras": "optional packages",
+            "entry_points": "packages that extend elman",
+            "allocator": "memory of the process",
+        },
     ),
     (
         "foundations",
