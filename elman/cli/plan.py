@@ -24,6 +24,8 @@ from elman.tasks.task import plan as make_plan
 from elman.training.budget import Budget
 from elman.training.machine import Machine
 
+_WORTH_SAYING = 1.0  # seconds
+
 
 def plan(
     recipe: Recipe | None = None,
@@ -106,5 +108,8 @@ def _rows(cost: Plan) -> list[list[str]]:
     ]
     if cost.work_megabytes:
         rows.append(["disk while counting", f"{cost.work_megabytes:,.0f} MB"])
-    time_here = f"{duration(cost.seconds)} with {cost.threads} threads"
+    threads = "1 thread" if cost.threads == 1 else f"{cost.threads} threads"
+    time_here = f"{duration(cost.seconds)} with {threads}"
+    if cost.reading_seconds >= _WORTH_SAYING:
+        time_here += f", after {duration(cost.reading_seconds)} of reading the data"
     return [*rows, ["speed here", speed], ["time here", time_here]]

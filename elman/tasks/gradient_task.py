@@ -7,6 +7,7 @@ the first process is used by all.
 
 import json
 import math
+import time
 from abc import abstractmethod
 from collections.abc import Callable
 from copy import copy
@@ -217,7 +218,9 @@ class GradientTask(Task):
     def plan(cls, config: RunConfig, data: str, order: Order) -> Plan:
         device = order.machine.prepare()
         order.told("reading")
+        started = time.monotonic()
         lesson = cls.prepare(cls.open(data, config), config, order.told)
+        reading = time.monotonic() - started
         if order.share < 1:
             lesson = lesson.task.of_whole(lesson, order.share)
         notes = [*lesson.facts()["data"]["notes"], *lesson.warnings]
@@ -229,7 +232,7 @@ class GradientTask(Task):
         trainer = build_trainer(lesson, device)
         order.told("measuring a few steps")
         found = measure_plan(lesson.task.config, data, trainer, [*notes, *lesson.notes])
-        return replace(found, settings=settings)
+        return replace(found, settings=settings, reading_seconds=reading)
 
     # Run folders ----------------------------------------------------------------------------------
 

@@ -52,6 +52,7 @@ def enlarge(plan: Plan, share: float, data: str) -> Plan:
         teraflop=plan.teraflop / share,
         validation_teraflop=plan.validation_teraflop / share,
         seconds=plan.seconds / share,
+        reading_seconds=plan.reading_seconds / share,
         notes=[note, *others],
     )
 

@@ -69,6 +69,7 @@ class Plan(Tabular):
     disk_megabytes: float  # of the run folder
     seconds: float  # of the whole training, validations included
     threads: int
+    reading_seconds: float = 0.0  # before the training: to read and tokenize the data
     notes: list[str] = field(default_factory=list)  # on the data
     settings: list[str] = field(default_factory=list)  # chosen for a budget
     unit: str = "tokens"  # what `tokens` counts: also words, texts, questions

@@ -201,7 +201,9 @@ class Counting(TextTask):
         if order.allowance is not None:
             raise InputError(f"{config.recipe}: counting takes seconds; leave out --budget")
         order.told("reading")
+        started = time.perf_counter()
         lesson = cls.prepare(cls.opened(data, config), config, order.told)
+        reading = time.perf_counter() - started
         task, ids, settings = lesson.task, lesson.train, config.model
         tokens = round(len(ids) / order.share)
         size, family = len(task.tokenizer), MODELS.choose(config.kind)
@@ -234,6 +236,7 @@ class Counting(TextTask):
             disk_megabytes=need.run / 1e6,
             seconds=len(ids) / speed,
             threads=order.machine.threads or 1,
+            reading_seconds=reading,
             notes=lesson.facts()["data"]["notes"],
             engine=engine,
             work_megabytes=need.work / 1e6 if on_disk else 0.0,
