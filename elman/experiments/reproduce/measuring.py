@@ -226,11 +226,13 @@ def _as_metric(table: PublishedTable, perplexity: float | None) -> float | None:
 
 def _tokens(workshop: Workshop, what: str) -> Callable[[int, int], None]:
     """Report progress in tokens as lines of text."""
-    done = 0
+    done = of = 0
 
     def say(amount: int, total: int) -> None:
-        nonlocal done
-        done = done % total + amount  # fitting reads the text once per model
+        nonlocal done, of
+        if done >= of or total != of:
+            done, of = 0, total  # fitting reads the text once per model
+        done += amount
         workshop.progress(f"{what}: {done:,} of {total:,} tokens")
 
     return say
