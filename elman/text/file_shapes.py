@@ -24,7 +24,7 @@ _ROWS = 300
 _FEWEST = 5  # rows that make a table, unless the file name says that it is one
 _ALIKE = 0.95  # share of rows that must have the most common number of cells
 _TIGHT = 0.1  # largest share of cells that begin with a space: in prose, all do after a comma
-_CONLLU_TABS = 9
+_CONLLU_COLUMNS = 10
 _JSON_START = re.compile(r'\s*[\[{]\s*(\{\s*)?("[^"\n]*"\s*[:,\]]|\})')
 _TAG = re.compile(r"[^a-z\s\d]{1,9}|[BIESUL]-\S+|[A-Z]+[$_:=.|-].*|-[A-Z]{3}-")
 _CONLLU_WORD = re.compile(r"\d+([-.]\d+)?")
@@ -105,12 +105,13 @@ def _is_object(line: str) -> bool:
 
 
 def _is_conllu(lines: list[str]) -> bool:
-    rows = [line for line in lines if not line.startswith("#")]
-    words = [
-        line
-        for line in rows
-        if line.count("\t") == _CONLLU_TABS and _CONLLU_WORD.fullmatch(line.split("\t", 1)[0])
+    """Whether lines are words in ten columns; copied from a page, they have spaces between them."""
+    rows = [
+        line.split("\t") if "\t" in line else line.split()
+        for line in lines
+        if not line.startswith("#")
     ]
+    words = [row for row in rows if len(row) == _CONLLU_COLUMNS and _CONLLU_WORD.fullmatch(row[0])]
     return len(words) >= max(2, _ALIKE * len(rows))
 
 

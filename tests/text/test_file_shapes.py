@@ -56,6 +56,10 @@ def test_what_is_not_running_text_is_recognised(shape: str) -> None:
         refuse_other_shapes(Document("file.txt", SHAPES[shape]))
 
 
+def test_tabs_that_became_spaces_do_not_hide_a_treebank() -> None:
+    assert looks_like(Document("file.txt", (CONLLU * 3).replace("\t", "  "))) == "CoNLL-U"
+
+
 @pytest.mark.parametrize("kind", TEXTS)
 def test_text_stays_text(kind: str) -> None:
     assert looks_like(Document("file.txt", TEXTS[kind])) is None

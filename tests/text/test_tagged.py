@@ -48,6 +48,14 @@ def test_multiword_tokens_and_empty_nodes_are_passed_over() -> None:
     assert read(CONLLU, "xpos")[1].tags == ("UH",)
 
 
+def test_columns_with_spaces_between_them() -> None:
+    text = (
+        "# text = Dogs bark\n1 Dogs dog NOUN _ _ 2 nsubj _ _\n2 bark bark VERB _ _ 0 root _ _\n\n"
+    )
+    first, _ = read_tagged(Document("here", text * 2))
+    assert (first.words, first.tags) == (("Dogs", "bark"), ("NOUN", "VERB"))
+
+
 def test_comments_without_a_space() -> None:
     assert read(CONLLU.replace("# ", "#")) == read(CONLLU)
 

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from elman.errors import InputError, nearest
+from elman.text.file_shapes import looks_like
 from elman.text.reader import Document
 from elman.text.treebank_cuts import Chunk
 
@@ -153,12 +154,13 @@ def blocks(document: Document) -> Iterator[tuple[int, list[list[str]]]]:
     rows: list[list[str]] = []
     first = 1
     tabs = "\t" in document.text
+    comments = tabs or looks_like(document) == "CoNLL-U"  # with spaces between its columns
     for number, line in enumerate(document.text.split("\n"), 1):
         if not line.strip():
             if rows:
                 yield first, rows
             rows = []
-        elif line.startswith("#") and not rows and "\t" not in line and tabs:
+        elif line.startswith("#") and not rows and "\t" not in line and comments:
             continue
         else:
             if not rows:
