@@ -20,6 +20,9 @@ from typing import Any
 import torch
 
 _CHUNK_BYTES = 8 << 20  # logits per chunk: a chunk should fit into the CPU cache
+_CHUNK_ROWS = 400  # but not fewer rows: every chunk reads all weights, and writes their gradient
+_MOST_BYTES = 64 << 20
+_TINY = 1e-30  # a smaller probability has few digits, or is rounded to zero
 # Blocks of logits for scores: more rows or words at once were not faster.
 _BLOCK_ROWS = 1 << 10
 _BLOCK_WORDS = 1 << 10
@@ -43,28 +46,42 @@ def softmax_loss(
     nats = hidden.new_zeros((), dtype=torch.float64)
     with torch.no_grad():
         for rows in chunks(len(hidden), len(weight), hidden):
-            logits = torch.addmm(bias, hidden[rows], weight.t())
             place = targets[rows, None]
-            chosen = logits.gather(1, place)
-            if adjust is not None:
-                logits += adjust
-                logits.scatter_(1, place, chosen)
-            wanted = chosen
+            logits = _logits(hidden[rows], weight, bias, place, adjust)
+            chosen = wanted = logits.gather(1, place)
             if smoothing:
                 wanted = torch.lerp(chosen, logits.mean(1, keepdim=True), smoothing)
-            # Step by step in the same memory: each pass over it takes as long as a tenth of a
-            # product, and an exponential twice that.
-            largest = logits.amax(1, keepdim=True)
-            summed = logits.sub_(largest).exp_().sum(1, keepdim=True)
-            nats += (summed.log() + largest - wanted).sum(dtype=torch.float64)
+            # In the same memory, and row by row in the cache.
+            slopes = torch.softmax(logits, 1, out=logits)
+            own = slopes.gather(1, place)
+            total = chosen - own.log()  # the logarithm of the sum
+            if (own < _TINY).any():
+                again = _logits(hidden[rows], weight, bias, place, adjust)
+                total = again.logsumexp(1, keepdim=True)
+            nats += (total - wanted).sum(dtype=torch.float64)
             if gradients is not None:
-                slopes = logits.div_(summed)
                 slopes.scatter_add_(1, place, torch.full_like(chosen, smoothing - 1))
                 if smoothing:
                     slopes.sub_(smoothing / slopes.shape[1])
                 gradients.add(rows, slopes)
     loss = nats.to(hidden.dtype)
     return loss if gradients is None else gradients.of(loss)
+
+
+def _logits(
+    hidden: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor,
+    place: torch.Tensor,
+    adjust: torch.Tensor | None,
+) -> torch.Tensor:
+    """W h + b, adjusted except at the targets."""
+    logits = torch.addmm(bias, hidden, weight.t())
+    if adjust is not None:
+        chosen = logits.gather(1, place)
+        logits += adjust
+        logits.scatter_(1, place, chosen)
+    return logits
 
 
 def softmax_scores(
@@ -112,9 +129,10 @@ def softmax_scores_and_masses(
 
 
 def chunks(rows: int, vocabulary_size: int, like: torch.Tensor) -> Iterator[slice]:
-    """Split the rows into equal chunks whose logits fit into the CPU cache."""
-    size = max(1, _CHUNK_BYTES // (vocabulary_size * like.element_size()))
-    yield from even_slices(rows, size)
+    """Split the rows into equal chunks whose logits fit into the CPU cache, if those are many."""
+    per_row = vocabulary_size * like.element_size()
+    enough = min(_CHUNK_ROWS, _MOST_BYTES // per_row)
+    yield from even_slices(rows, max(1, enough, _CHUNK_BYTES // per_row))
 
 
 def even_slices(length: int, size: int) -> Iterator[slice]:
@@ -189,7 +207,8 @@ class Gradients:
 
     def __init__(self, hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> None:
         self._leaves = hidden, weight, bias
-        self.parts = torch.empty_like(hidden), torch.zeros_like(weight), torch.zeros_like(bias)
+        self.parts = torch.empty_like(hidden), torch.empty_like(weight), torch.empty_like(bias)
+        self._is_empty = True
 
     @classmethod
     def wanted(
@@ -202,8 +221,13 @@ class Gradients:
         """Add the gradients of the logits of these rows, (n, V); every row is added once."""
         (hidden, weight, _), (for_hidden, for_weight, for_bias) = self._leaves, self.parts
         torch.mm(slopes, weight, out=for_hidden[rows])
-        for_weight.addmm_(slopes.t(), hidden[rows])
-        for_bias += slopes.sum(0)
+        if self._is_empty:
+            torch.mm(slopes.t(), hidden[rows], out=for_weight)
+            torch.sum(slopes, 0, out=for_bias)
+            self._is_empty = False
+        else:
+            for_weight.addmm_(slopes.t(), hidden[rows])
+            for_bias += slopes.sum(0)
 
     def of(self, loss: torch.Tensor) -> torch.Tensor:
         """Connect the loss with these gradients for autograd."""

@@ -30,10 +30,15 @@ def gradients(loss: torch.Tensor, parts: tuple[torch.Tensor, ...]) -> tuple[torc
     return torch.autograd.grad(3 * loss, parts[:3])
 
 
+def _set_chunks(monkeypatch: pytest.MonkeyPatch, chunk_bytes: int) -> None:
+    monkeypatch.setattr(softmax, "_CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(softmax, "_CHUNK_ROWS", 1)
+
+
 @pytest.fixture(params=[1, V * 8 * 4, V * 8 * N, 8 << 20])
 def _chunks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks of one row, of four, of all, and as they are; and blocks of scores."""
-    monkeypatch.setattr(softmax, "_CHUNK_BYTES", request.param)
+    _set_chunks(monkeypatch, request.param)
     for name in ("_BLOCK_ROWS", "_BLOCK_WORDS"):
         monkeypatch.setattr(softmax, name, max(1, request.param // (V * 8)))
 
@@ -110,13 +115,22 @@ def test_no_rows() -> None:
 
 
 def test_chunks_follow_each_other_and_are_of_like_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(softmax, "_CHUNK_BYTES", 7 * V * 4)
+    _set_chunks(monkeypatch, 7 * V * 4)
     slices = list(softmax.chunks(N, V, torch.empty(0)))
     assert [(each.start, each.stop) for each in slices] == [(0, 5), (5, 11), (11, 17), (17, 23)]
 
 
+@pytest.mark.parametrize(
+    ("vocabulary_size", "first"), [(1_000, 1500), (10_000, 375), (33_278, 375), (400_000, 40)]
+)
+def test_chunks_of_large_vocabularies_have_enough_rows(vocabulary_size: int, first: int) -> None:
+    slices = list(softmax.chunks(1500, vocabulary_size, torch.empty(0)))
+    assert slices[0] == slice(0, first)
+    assert sum(each.stop - each.start for each in slices) == 1500
+
+
 def test_gradcheck(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(softmax, "_CHUNK_BYTES", V * 8 * 4)
+    _set_chunks(monkeypatch, V * 8 * 4)
     *parts, targets = make(6)
     adjust = torch.randn(V, dtype=torch.float64)
     assert torch.autograd.gradcheck(lambda *given: softmax_loss(*given, targets), parts)
@@ -196,7 +210,7 @@ class _Seen(torch.utils._python_dispatch.TorchDispatchMode):
 def test_no_matrix_of_tokens_times_vocabulary_is_ever_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(softmax, "_CHUNK_BYTES", V * 8 * 4)
+    _set_chunks(monkeypatch, V * 8 * 4)
     monkeypatch.setattr(softmax, "_BLOCK_ROWS", 16)
     monkeypatch.setattr(softmax, "_BLOCK_WORDS", 4)
     parts = make(200)
