@@ -4,12 +4,12 @@
     python benchmarks/fine_tuning.py measure DATA OUT [--split test] [--only …] [--seeds 0 1]
     python benchmarks/fine_tuning.py table               write the table of docs/results.md
 
-DATA is a folder with `sst`, `ud-english-ewt` and `wikitext-2`. `texts` prints the commands that
-train the language models. `measure` trains what is missing in OUT, for three seeds, and evaluates
-it; a training that was stopped goes on. Each result is a row of `benchmarks/fine_tuning.json`. All
-systems have the settings of their recipe and the same examples, so the table shows the gain over
-the defaults. Settings were chosen on the validation set (`--split valid`, the default); the test
-set is for the final table.
+DATA is a folder with `sst`, `ud-english-ewt`, `conll2000` and `wikitext-2`. `texts` prints the
+commands that train the language models. `measure` trains what is missing in OUT, for three seeds,
+and evaluates it; a training that was stopped goes on. Each result is a row of
+`benchmarks/fine_tuning.json`. All systems have the settings of their recipe and the same examples,
+so the table shows the gain over the defaults. Settings were chosen on the validation set (`--split
+valid`, the default); the test set is for the final table.
 
 One thread.
 """
@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import torch
-from baseline.data import chosen, ewt, read, sst2, write
+from baseline.data import chosen, conll2000, ewt, read, sst2, sst5, write
 
 import elman
 from elman.atomic import replacing
@@ -37,7 +37,12 @@ EXAMPLES, SEEDS = 500, (0, 1, 2)
 WORDS = 1_000_000  # of WikiText-2, for ELMo
 
 # Data: reader, ending of the files, recipe.
-DATA = {"sst2": (sst2, "tsv", "classifier"), "ewt": (ewt, "conllu", "tagger")}
+DATA = {
+    "sst2": (sst2, "tsv", "classifier"),
+    "sst5": (sst5, "tsv", "classifier"),
+    "ewt": (ewt, "conllu", "tagger"),
+    "conll2000": (conll2000, "txt", "tagger"),
+}
 # System: the data, the run to start from, the run of the ELMo.
 SYSTEMS = {
     "sst2-scratch": ("sst2", None, None),
@@ -45,6 +50,10 @@ SYSTEMS = {
     "ewt-scratch": ("ewt", None, None),
     "ewt-from": ("ewt", "lm-wiki", None),
     "ewt-elmo": ("ewt", None, "elmo"),
+    "sst5-scratch": ("sst5", None, None),
+    "sst5-elmo": ("sst5", None, "elmo-more"),
+    "conll2000-scratch": ("conll2000", None, None),
+    "conll2000-elmo": ("conll2000", None, "elmo-more"),
 }
 COMMANDS = """\
 elman train quick --data {out}/texts/wiki --out {out}/lm-wiki --budget 22m \\
@@ -53,11 +62,13 @@ elman train quick --data {out}/texts/sst --out {out}/lm-sst --from {out}/lm-wiki
     --set model.context=line --set training.epochs=5 --set training.learning_rate=10 \\
     --set training.schedule=slanted
 elman train elmo-small --data {out}/texts/elmo --out {out}/elmo --budget 25m \\
+    --set model.hidden_size=256
+elman train elmo-small --data {out}/texts/elmo-more --out {out}/elmo-more --budget 20teraflop \\
     --set model.hidden_size=256"""
 
 
 def write_texts(data, out):
-    """Training and validation texts of the three language models."""
+    """Training and validation texts of the four language models."""
     wiki = [line.strip() for line in read(data / "wikitext-2" / "wiki.train.tokens").splitlines()]
     wiki = [line for line in wiki if line]
     reviews = {
@@ -65,11 +76,19 @@ def write_texts(data, out):
         for split, name in (("train", "stsa.fine.train"), ("valid", "stsa.fine.dev"))
     }
     web = {split: [words_of(block) for block in part] for split, part in ewt(data).items()}
+    news = {
+        split: [" ".join(row.split()[0] for row in block.split("\n")) for block in part]
+        for split, part in conll2000(data).items()
+    }
     lower = [line.lower() for line in wiki]
     texts = {
         "wiki": {"train": [*lower, *reviews["train"]], "valid": reviews["valid"]},
         "sst": reviews,
         "elmo": {"train": [*first_words(wiki, WORDS), *web["train"]], "valid": web["valid"][:1000]},
+        "elmo-more": {
+            "train": [*first_words(wiki, WORDS), *reviews["train"], *news["train"]],
+            "valid": [*reviews["valid"][:500], *news["valid"][:500]],
+        },
     }
     for name, splits in texts.items():
         folder = out / "texts" / name
