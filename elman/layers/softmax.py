@@ -20,8 +20,8 @@ from typing import Any
 import torch
 
 _CHUNK_BYTES = 8 << 20  # logits per chunk: a chunk should fit into the CPU cache
-_CHUNK_ROWS = 400  # but not fewer rows: every chunk reads all weights, and writes their gradient
-_MOST_BYTES = 64 << 20
+_CHUNK_ROWS = 400  # not fewer, because every chunk reads all weights and writes their gradient
+_MOST_BYTES = 64 << 20  # fewer after all, if their logits take more than this
 # Blocks of logits for scores: more rows or words at once were not faster.
 _BLOCK_ROWS = 1 << 10
 _BLOCK_WORDS = 1 << 10
@@ -114,7 +114,9 @@ def softmax_scores_and_masses(
 
 
 def chunks(rows: int, vocabulary_size: int, like: torch.Tensor) -> Iterator[slice]:
-    """Split the rows into equal chunks whose logits fit into the CPU cache, if those are many."""
+    """Split the rows into equal chunks. Their logits fit into the CPU cache, unless that leaves
+    too few rows.
+    """
     per_row = vocabulary_size * like.element_size()
     enough = min(_CHUNK_ROWS, _MOST_BYTES // per_row)
     yield from even_slices(rows, max(1, enough, _CHUNK_BYTES // per_row))
