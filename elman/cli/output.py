@@ -21,7 +21,7 @@ from elman.json_safe import json_safe
 from elman.tasks.question import aligned_lines
 from elman.training.history import criterion
 from elman.training.machine import Machine
-from elman.training.progress import TrainingProgress
+from elman.training.progress import TrainingProgress, tally
 
 _PATIENCE = 1.0  # seconds before a progress line appears
 _PROGRESS_SECONDS = 10.0  # between lines where there is no terminal
@@ -99,16 +99,7 @@ def counted(what: str) -> Iterator[Callable[[int, int], None]]:
     """Show the progress of countable work, given as (newly done, total): a bar in a terminal, a
     plain line now and then elsewhere.
     """
-    done = of = 0
-
-    def add(amount: int, total: int) -> int:
-        """Return how many are done of this total; a new total starts a new count."""
-        nonlocal done, of
-        if done >= of or total != of:
-            done, of = 0, total
-        done += amount
-        return done
-
+    add = tally()
     if sys.stderr.isatty():
         with Progress(console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task(what, total=None)

@@ -1,7 +1,7 @@
 """The progress of a training, and its display in a notebook: a bar with speed and time left.
 
 The loop reports a `TrainingProgress`; commands print it. `Machine` calls `watch_in_notebook`, so
-that `elman.train` shows it in notebooks without being told.
+that `elman.train` shows it in notebooks without being told. `tally` counts other work for them.
 """
 
 from __future__ import annotations
@@ -47,3 +47,19 @@ def describe(progress: TrainingProgress) -> str:
         parts.append(f"validation {name} {value:,.4g}")
     speed = f"{progress.tokens_per_second:,.0f} {progress.unit}/s"
     return " · ".join([*parts, speed, f"{progress.seconds_left:,.0f} s left"])
+
+
+def tally() -> Callable[[int, int], int]:
+    """A function that takes (newly done, total) and returns how many are done of this total; a new
+    total, or more after the last one, starts a new count.
+    """
+    done = of = 0
+
+    def add(amount: int, total: int) -> int:
+        nonlocal done, of
+        if done >= of or total != of:
+            done, of = 0, total
+        done += amount
+        return done
+
+    return add

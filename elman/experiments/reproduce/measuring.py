@@ -28,6 +28,7 @@ from elman.experiments.reproduce.workshop import Workshop
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.task import Kind
 from elman.tasks.trained import Trained
+from elman.training.progress import tally
 from elman.version import __version__
 
 
@@ -226,13 +227,9 @@ def _as_metric(table: PublishedTable, perplexity: float | None) -> float | None:
 
 def _tokens(workshop: Workshop, what: str) -> Callable[[int, int], None]:
     """Report progress in tokens as lines of text."""
-    done = of = 0
+    add = tally()  # fitting reads the text once per model
 
     def say(amount: int, total: int) -> None:
-        nonlocal done, of
-        if done >= of or total != of:
-            done, of = 0, total  # fitting reads the text once per model
-        done += amount
-        workshop.progress(f"{what}: {done:,} of {total:,} tokens")
+        workshop.progress(f"{what}: {add(amount, total):,} of {total:,} tokens")
 
     return say
