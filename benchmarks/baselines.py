@@ -40,17 +40,14 @@ from baseline.data import (
     sst5,
     wnut17,
 )
+from baseline.rows import keep, load_rows, write_table
 from baseline.systems import crf, linear, perceptron, train_elman
-
-from elman.atomic import replacing
 
 ROWS = {
     "valid": Path(__file__).with_name("defaults.json"),
     "unused": Path(__file__).with_name("defaults.json"),
     "test": Path(__file__).with_name("baselines.json"),
 }
-PAGE = Path(__file__).parents[1] / "docs" / "results.md"
-BEGIN, END = "<!-- benchmarks/baselines.py: begin -->", "<!-- benchmarks/baselines.py: end -->"
 OLD_TRANSLATOR = (  # the settings of version 0.1
     *("text.vocabulary_size=5000", "text.min_count=2", "text.longest=100"),
     *("model.attend=before", "model.attention=additive", "model.output_options={}"),
@@ -123,17 +120,9 @@ def key(task, size, sample, system, judged, seed, settings):
     }
 
 
-def load_rows(path):
-    rows = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-    return [{"sample": 0, **row} for row in rows]
-
-
-def keep(path, row):
-    """Add a row to the file, to which another process may have added some."""
-    rows = [*load_rows(path), row]
-    text = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
-    with replacing(path) as file:
-        file.write_text(f"[\n{text}\n]\n", encoding="utf-8")
+def sampled_rows(path):
+    """The rows of a file; those without a number are of the first sample."""
+    return [{"sample": 0, **row} for row in load_rows(path)]
 
 
 def is_row(row, wanted):
@@ -192,19 +181,14 @@ def spread(values, sign=""):
 
 def write_tables():
     """Replace the tables of the page."""
-    page = PAGE.read_text(encoding="utf-8")
-    before, rest = page.split(BEGIN)
-    _, after = rest.split(END)
     parts = []
     headings = {"test": "Test", "valid": "Validation, on which settings were chosen"}
     headings["unused"] = "Training examples that were not in the sample"
     for split, heading in headings.items():
-        rows = load_rows(ROWS[split])
+        rows = sampled_rows(ROWS[split])
         rows = [row for row in rows if row["split"] == split and not row["settings"]]
         parts.append(f"**{heading}**\n\n{table(rows)}")
-    with replacing(PAGE) as file:
-        text = "\n\n".join(parts)
-        file.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+    write_table("baselines", "\n\n".join(parts))
 
 
 def measure_all(given):
@@ -219,14 +203,14 @@ def measure_all(given):
         for size in sizes:
             for sample, system, seed in product(given.samples, given.systems, given.seeds):
                 wanted = key(task, size, sample, system, given.split, seed, given.set)
-                if any(is_row(row, wanted) for row in load_rows(path)):
+                if any(is_row(row, wanted) for row in sampled_rows(path)):
                     continue
                 train = chosen(splits["train"], size, sample)
                 part = splits | {"train": train, "unused": remaining(splits["train"], train)}
                 row = measure(wanted, part, given.runs)
                 keep(path, row)
                 print(json.dumps(row, ensure_ascii=False), file=sys.stderr, flush=True)
-    kept = [row for row in load_rows(path) if row["split"] == given.split]
+    kept = [row for row in sampled_rows(path) if row["split"] == given.split]
     print(table([row for row in kept if row["settings"] in ([], given.set)]))
 
 

@@ -2,13 +2,14 @@
 
     python benchmarks/budgets.py DATA [--budgets 1m 5m] [--only NAME …] [--seeds 0 1 2]
         [--out rows.json]
+    python benchmarks/budgets.py DATA --table
     python benchmarks/budgets.py DATA --choices 12 [--budgets 1m 5m 20m 60m] [--only NAME …]
 
 DATA: a folder with the folders sst, ud-english-ewt and ptb. Each training is a command of its own,
 with one thread and no recipe named: `elman train --data … --budget …`. Its wall-clock time and the
 processor time that it got are measured from outside; where they differ, other programs ran too.
 Rows are kept in a file as soon as they are measured, and those that are there are not run again.
-Prints the table of docs/results.md.
+`--table` writes the tables of docs/results.md from `benchmarks/budgets.json`.
 
 With `--choices N`, nothing is trained: the table shows what elman chooses on a machine with N
 billion operations per second (and ten microseconds per token), whatever the load of this one.
@@ -18,12 +19,15 @@ import argparse
 import json
 import os
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from itertools import product
 from pathlib import Path
+
+from baseline.rows import keep, load_rows, write_table
 
 from elman.recipes import load_recipe
 from elman.tasks import sizing
@@ -37,6 +41,7 @@ DATA = {
     "UD English EWT": ("ud-english-ewt", "accuracy"),
     "Penn Treebank": ("ptb", "perplexity"),
 }
+ROWS = Path(__file__).with_suffix(".json")
 _THREADS = {"OMP_NUM_THREADS": "1"}
 
 
@@ -112,6 +117,36 @@ def table(rows):
         )
 
 
+def order(row):
+    return [*DATA].index(row["data"]), Budget.parse(row["budget"]).seconds, row["seed"]
+
+
+def span(values, form):
+    """Lowest and highest value, or one if they look the same."""
+    return " – ".join(dict.fromkeys(format(value, form) for value in (min(values), max(values))))
+
+
+def summary(rows):
+    """Lines of a table: time and test result of each budget, over the seeds."""
+    yield "| data | budget | seeds | seconds | of the budget | test | standard deviation |"
+    yield "|---|---:|---:|---:|---:|---:|---:|"
+    groups = dict.fromkeys((row["data"], row["budget"]) for row in rows)
+    for data, budget in groups:
+        mine = [row for row in rows if (row["data"], row["budget"]) == (data, budget)]
+        seconds = [row["seconds"] for row in mine]
+        allowed = Budget.parse(budget).seconds
+        early = sum(row["ended_early"] for row in mine)
+        note = f" ({early} of {len(mine)} ended early)" if early else ""
+        mean = {**mine[0], "test": statistics.fmean(row["test"] for row in mine)}
+        scale = 1 if mean["measure"] == "perplexity" else 100
+        spread = scale * statistics.stdev(row["test"] for row in mine) if mine[1:] else None
+        yield (
+            f"| {data} | {budget} | {len(mine)} | {span(seconds, '.0f')} "
+            f"| {span([each / allowed for each in seconds], '.0%')}{note} "
+            f"| {shown(mean, 'test')} | {'' if spread is None else f'{spread:.2f}'} |"
+        )
+
+
 class Unused(Allowance):
     """An allowance of which nothing is used, however slow this machine is."""
 
@@ -163,23 +198,26 @@ def main():
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     parser.add_argument("--out", type=Path, default=Path("budgets.json"))
     parser.add_argument("--choices", type=float, metavar="GIGAFLOPS")
+    parser.add_argument("--table", action="store_true")
     asked = parser.parse_args()
+    if asked.table:
+        rows = sorted(load_rows(ROWS), key=order)
+        write_table("budgets", "\n".join([*summary(rows), "", "Every run:", "", *table(rows)]))
+        return
     if asked.choices:
         for line in choices(asked.data, asked.only, asked.budgets, asked.choices):
             print(line, flush=True)
         return
-    rows = json.loads(asked.out.read_text()) if asked.out.exists() else []
-    done = {(row["data"], row["budget"], row.get("seed", 0)) for row in rows}
+    done = {(row["data"], row["budget"], row.get("seed", 0)) for row in load_rows(asked.out)}
     with tempfile.TemporaryDirectory() as folder:
         for name, budget, seed in product(asked.only, asked.budgets, asked.seeds):
             if (name, budget, seed) in done:
                 continue
             path, measured = DATA[name]
             found = measure(name, str(asked.data / path), measured, budget, seed, Path(folder))
-            rows.append(found)
-            asked.out.write_text(json.dumps(rows, indent=1))
+            keep(asked.out, found)
             print(json.dumps(found), file=sys.stderr, flush=True)
-    print("\n".join(table(rows)))
+    print("\n".join(table(load_rows(asked.out))))
 
 
 if __name__ == "__main__":

@@ -23,16 +23,14 @@ from pathlib import Path
 
 import torch
 from baseline.data import chosen, conll2000, ewt, read, sst2, sst5, write
+from baseline.rows import keep, load_rows, write_table
 
 import elman
-from elman.atomic import replacing
 from elman.runs.folder import read_run
 from elman.tasks.task import resume
 from elman.training.machine import Machine
 
 ROWS = Path(__file__).with_suffix(".json")
-PAGE = Path(__file__).parents[1] / "docs" / "results.md"
-BEGIN, END = "<!-- benchmarks/fine_tuning.py: begin -->", "<!-- benchmarks/fine_tuning.py: end -->"
 EXAMPLES, SEEDS = 500, (0, 1, 2)
 WORDS = 1_000_000  # of WikiText-2, for ELMo
 
@@ -47,6 +45,7 @@ DATA = {
 SYSTEMS = {
     "sst2-scratch": ("sst2", None, None),
     "sst2-from": ("sst2", "lm-sst", None),
+    "sst2-elmo": ("sst2", None, "elmo-more"),
     "ewt-scratch": ("ewt", None, None),
     "ewt-from": ("ewt", "lm-wiki", None),
     "ewt-elmo": ("ewt", None, "elmo"),
@@ -56,7 +55,7 @@ SYSTEMS = {
     "conll2000-elmo": ("conll2000", None, "elmo-more"),
 }
 COMMANDS = """\
-elman train quick --data {out}/texts/wiki --out {out}/lm-wiki --budget 22m \\
+elman train quick --data {out}/texts/wiki --out {out}/lm-wiki --budget 30teraflop \\
     --set text.lowercase=true --set text.min_count=2
 elman train quick --data {out}/texts/sst --out {out}/lm-sst --from {out}/lm-wiki \\
     --set model.context=line --set training.epochs=5 --set training.learning_rate=10 \\
@@ -158,17 +157,6 @@ def is_finished(run):
     return training.get("ended_early") or training.get("epochs", 0) >= training.get("of_epochs", 1)
 
 
-def load_rows():
-    return json.loads(ROWS.read_text(encoding="utf-8")) if ROWS.exists() else []
-
-
-def keep(row):
-    """Add a row to the file, to which another process may have added some."""
-    text = ",\n".join(json.dumps(row) for row in [*load_rows(), row])
-    with replacing(ROWS) as file:
-        file.write_text(f"[\n{text}\n]\n", encoding="utf-8")
-
-
 def table(rows):
     """Markdown: a line for each system and split, with the gain over training from scratch."""
     seeds = " | ".join(f"seed {seed}" for seed in SEEDS)
@@ -191,15 +179,6 @@ def table(rows):
     return "\n".join(lines)
 
 
-def write_table():
-    """Replace the table of the page."""
-    page = PAGE.read_text(encoding="utf-8")
-    before, rest = page.split(BEGIN)
-    _, after = rest.split(END)
-    with replacing(PAGE) as file:
-        file.write_text(f"{before}{BEGIN}\n\n{table(load_rows())}\n\n{END}{after}", "utf-8")
-
-
 def measure_all(given):
     """Measure the rows that are missing, and print the table."""
     torch.set_num_threads(1)
@@ -208,12 +187,12 @@ def measure_all(given):
         splits |= {"train": chosen(splits["train"], EXAMPLES)}
         for seed in given.seeds:
             wanted = (system, seed, given.split)
-            if any((row["system"], row["seed"], row["split"]) == wanted for row in load_rows()):
+            if any((row["system"], row["seed"], row["split"]) == wanted for row in load_rows(ROWS)):
                 continue
             row = measure(system, splits, given.split, seed, given.out)
-            keep(row)
+            keep(ROWS, row)
             print(json.dumps(row), file=sys.stderr, flush=True)
-    print(table(load_rows()))
+    print(table(load_rows(ROWS)))
 
 
 def main():
@@ -235,7 +214,7 @@ def main():
     elif given.command == "measure":
         measure_all(given)
     else:
-        write_table()
+        write_table("fine_tuning", table(load_rows(ROWS)))
 
 
 if __name__ == "__main__":

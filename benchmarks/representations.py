@@ -24,14 +24,11 @@ from pathlib import Path
 
 import torch
 from baseline.data import ALL, chosen, conll2000, ewt, read, sst2, sst5, wnut17
+from baseline.rows import keep, load_rows, write_table
 from baseline.systems import columns, train_elman
-from baselines import is_row, keep, load_rows
-
-from elman.atomic import replacing
+from baselines import is_row
 
 ROWS = Path(__file__).with_name("representations.json")
-PAGE = Path(__file__).parents[1] / "docs" / "results.md"
-BEGIN, END = (f"<!-- benchmarks/representations.py: {which} -->" for which in ("begin", "end"))
 TASKS = {  # reader, ending of the files, recipe, data, measure
     "sst2": (sst2, "tsv", "classifier", "SST-2", "accuracy"),
     "sst5": (sst5, "tsv", "classifier", "SST-5", "accuracy"),
@@ -131,17 +128,6 @@ def table_line(rows, system, measured):
     return f"{system} | {measured} | {mean:.2f} | {share} | {len(mine)} | {gain} |"
 
 
-def write_table():
-    page = PAGE.read_text(encoding="utf-8")
-    before, _, rest = page.partition(BEGIN)
-    _, found, after = rest.partition(END)
-    if not found:
-        sys.exit(f"{PAGE}: has no marks {BEGIN} and {END}")
-    with replacing(PAGE) as file:
-        new = f"{before}{BEGIN}\n{table(load_rows(ROWS))}\n{END}{after}"
-        file.write_text(new, encoding="utf-8")
-
-
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -169,7 +155,7 @@ def main():
     elif options.command == "measure":
         measure(options)
     else:
-        write_table()
+        write_table("representations", table(load_rows(ROWS)))
 
 
 if __name__ == "__main__":

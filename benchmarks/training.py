@@ -2,6 +2,7 @@
 `elman plan` compared with the actual times (`benchmarks/plans.py` does this for other tasks).
 
     python benchmarks/training.py DATA [--threads 1] [--settings small words wide] [--no-plans]
+    python benchmarks/training.py DATA --profile [--threads 1] [--settings …]
 
 DATA: a folder with the folders ptb and wikitext-2. Both loops read the same batches and take the
 same steps: two layers of units, full softmax, SGD with clipping, no dropout. Each is a process of
@@ -11,6 +12,9 @@ runs. They take turns, so that the load and the clock of the machine are the sam
     small   zaremba-small: 2 × 200 units, 10,000 words (Penn Treebank)
     words   the same with the 33,278 words of WikiText-2
     wide    2 × 650 units, 10,000 words
+
+`--profile` shows where the time of a step of elman goes instead: the share of each kind of kernel,
+and the share that a large matrix product of as many operations would take.
 """
 
 import argparse
@@ -33,6 +37,20 @@ SETTINGS = {  # data, units, steps per turn
     "small": ("ptb", 200, 30),
     "words": ("wikitext-2", 200, 10),
     "wide": ("ptb", 650, 10),
+}
+
+
+KERNELS = {  # kinds of kernels, by parts of their names
+    "products of the output layer": ("aten::mm", "aten::addmm"),
+    "LSTM layers": ("aten::mkldnn_rnn_layer",),
+    "softmax": ("aten::exp", "aten::sum", "aten::amax", "aten::sub", "aten::div"),
+    "clipping and update": (
+        "aten::linalg_vector_norm",
+        "aten::_foreach",
+        "aten::add_",
+        "aten::mul",
+    ),
+    "copies and zeros": ("aten::copy_", "aten::fill_", "aten::zero_"),
 }
 
 
@@ -136,6 +154,29 @@ def compare_loops(data, setting, threads):
     )
 
 
+def show_profile(data, setting):
+    """Print the share of each kind of kernel in a step."""
+    folder, size, steps = SETTINGS[setting]
+    sizes = [f"model.hidden_size={size}", f"model.embedding_size={size}"]
+    config = load_recipe("zaremba-small", sizes)
+    lesson = read_lesson(config, str(data / folder))
+    go = our_loop(lesson)
+    go(3)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiled:
+        tokens = go(steps)
+    taken = dict.fromkeys((*KERNELS, "the rest"), 0.0)
+    for each in profiled.key_averages():
+        kinds = [kind for kind, names in KERNELS.items() if each.key.startswith(names)]
+        taken[kinds[0] if kinds else "the rest"] += each.self_cpu_time_total / 1e6
+    total = sum(taken.values())
+    model = lesson.task.fresh_model(lesson.train)
+    per_token = 6 * model.multiplications(config.training.batch_size * config.training.window)
+    limit = tokens * per_token / matrix_limit() / 1e9
+    print(f"  {setting:6} {1000 * total / steps:.0f} ms per step; at the limit {limit / total:.0%}")
+    for kind, seconds in taken.items():
+        print(f"  {setting:6} {seconds / total:4.0%}  {kind}")
+
+
 def matrix_limit():
     """GFLOP/s of a large matrix product: the limit of this machine."""
     a = torch.randn(2000, 2000)
@@ -165,6 +206,7 @@ def main():
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--settings", nargs="*", choices=SETTINGS, default=[*SETTINGS])
     parser.add_argument("--no-plans", action="store_true")
+    parser.add_argument("--profile", action="store_true")
     parser.add_argument("--work", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.work:
@@ -172,6 +214,10 @@ def main():
         return
     torch.set_num_threads(given.threads)
     print(f"torch {torch.__version__}, {given.threads} threads")
+    if given.profile:
+        for setting in given.settings:
+            show_profile(given.data, setting)
+        return
     for setting in given.settings:
         compare_loops(str(given.data), setting, given.threads)
     if not given.no_plans:

@@ -3,6 +3,7 @@
     words     (B, T)   ids of the words, 0: unknown
     spelled   (N, L)   the distinct words of the batch in symbols; places (B, T) maps words to rows
     lengths   (B,)
+    context   (B, T, K, size)   layers of a frozen language model, if they were computed before
 
 Takes sentences, gives `Sentences` for one pass and `Examples`, batches of them with their targets,
 bucketed by length as in `buckets.py`; called by the tasks.
@@ -10,8 +11,8 @@ bucketed by length as in `buckets.py`; called by the tasks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -22,6 +23,7 @@ from elman.text.spelling import spell
 from elman.text.word_list import WordList
 
 LONGEST = 50  # bytes of a word that the model sees
+_COMPUTED_TOGETHER = 64  # sentences, whatever the batch size, so that resuming gives the same bits
 
 
 @dataclass(frozen=True)
@@ -32,18 +34,22 @@ class Sentences:
     spelled: torch.Tensor
     places: torch.Tensor
     lengths: torch.Tensor
+    context: torch.Tensor | None = field(default=None, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.lengths)
 
     def to(self, device: torch.device) -> Self:
         """The same on a device."""
-        return replace(self, **{name: part.to(device) for name, part in vars(self).items()})
+        return replace(self, **{name: part.to(device) for name, part in self._parts().items()})
 
     def rows(self, rows: slice) -> Self:
         """Some of the sentences; the distinct words stay as they are."""
-        parts = {name: part[rows] for name, part in vars(self).items() if name != "spelled"}
+        parts = {name: part[rows] for name, part in self._parts().items() if name != "spelled"}
         return replace(self, **parts)
+
+    def _parts(self) -> dict[str, torch.Tensor]:
+        return {name: part for name, part in vars(self).items() if part is not None}
 
     def real(self) -> torch.Tensor:
         """True for words, false for padding, (B, T)."""
@@ -83,9 +89,33 @@ class IndexedSentences:
         self._ids = ids
         self._spelled = spelled
         self.lengths = np.array([len(row) for row in places])
+        self._layers: Callable[[Sentences], torch.Tensor] | None = None
+        self._context: torch.Tensor | None = None  # (words of all sentences, K, size)
+        self._starts = np.cumsum([0, *self.lengths])
 
     def __len__(self) -> int:
         return len(self.lengths)
+
+    def remember(self, layers: Callable[[Sentences], torch.Tensor]) -> None:
+        """Batches contain the layers (K, B, T, size) of their words, computed once for all of them
+        when the first batch is made: by then, a resumed model has its weights.
+        """
+        self._layers = layers
+
+    @torch.no_grad()
+    def _compute(self, layers: Callable[[Sentences], torch.Tensor]) -> torch.Tensor | None:
+        """The layers of all words, (words, K, size); None if there is no sentence."""
+        order = np.argsort(self.lengths, kind="stable")
+        found: torch.Tensor | None = None
+        for first in range(0, len(order), _COMPUTED_TOGETHER):
+            rows = order[first : first + _COMPUTED_TOGETHER]
+            computed = layers(self.batch(rows)).movedim(0, 2).cpu()  # (B, T, K, size)
+            if found is None:
+                found = computed.new_empty(int(self._starts[-1]), *computed.shape[2:])
+            for row, number in enumerate(rows):
+                begin, end = self._starts[number : number + 2]
+                found[begin:end] = computed[row, : end - begin]
+        return found
 
     def batch(self, rows: np.ndarray) -> Sentences:
         """A batch of some of the sentences."""
@@ -101,7 +131,21 @@ class IndexedSentences:
             torch.from_numpy(spelled[:, :width].astype(np.int64)),
             torch.from_numpy(places.reshape(padded.shape)),
             torch.from_numpy(lengths),
+            context=self._remembered(rows, padded.shape[1]),
         )
+
+    def _remembered(self, rows: np.ndarray, length: int) -> torch.Tensor | None:
+        """The layers of some sentences, padded with zeros, if they were computed before."""
+        if self._layers is not None:
+            layers, self._layers = self._layers, None
+            self._context = self._compute(layers)
+        if self._context is None:
+            return None
+        context = self._context.new_zeros(len(rows), length, *self._context.shape[1:])
+        for row, number in enumerate(rows):
+            begin, end = self._starts[number : number + 2]
+            context[row, : end - begin] = self._context[begin:end]
+        return context
 
 
 @dataclass(frozen=True)
@@ -155,6 +199,16 @@ class Examples(Buckets):
         self._weights = None if weights is None else weights.astype(np.float32)
         super().__init__(np.max([part.lengths for part in inputs], axis=0), batch_size, seed)
         self.tokens_per_epoch = sum(_things(target) for target in targets)
+
+    @property
+    def words(self) -> int:
+        """The number of words of all inputs."""
+        return int(sum(part.lengths.sum() for part in self._inputs))
+
+    def remember(self, layers: Callable[[Sentences], torch.Tensor]) -> None:
+        """Compute the layers of a frozen language model once, for all inputs."""
+        for part in self._inputs:
+            part.remember(layers)
 
     def _batch(self, rows: np.ndarray) -> ExampleBatch:
         targets = [self._targets[row] for row in rows]

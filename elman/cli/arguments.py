@@ -45,7 +45,7 @@ def _with_columns(recipe: str, settings: tuple[str, ...], columns: str | None) -
         return settings
     if not hasattr((config := load_recipe(recipe, settings)).text, "columns"):
         raise InputError(
-            f"--columns is for tables; the model {config.kind!r} reads none; leave it out"
+            f"--columns is for tables, which the model {config.kind!r} does not read; leave it out"
         )
     return (*settings, columns_setting(columns))
 

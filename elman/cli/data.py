@@ -90,8 +90,8 @@ def _print_splits(found: DataOverview) -> None:
     sides = ["side"] if several else []
     print_table(["split", found.unit, "copies", "in train", *sides, *sizes], rows)
     print(
-        f"copies: of earlier {found.unit}; in train: {found.unit} that the training split has too; "
-        "median, 95 %, longest: tokens; unknown: share of tokens that training never sees"
+        f"copies: of earlier {found.unit}; in train: {found.unit} that also occur in training; "
+        "median, 95 %, longest: in tokens; unknown: share of tokens that never occur in training"
     )
     print(f"tokens: {TOKENS[found.tokenizer]}; suggested tokenizer: {found.tokenizer}")
     unseen = {name: one for name, one in found.unknown_characters().items() if one}

@@ -49,7 +49,7 @@ def embed(
     if out is not None:
         check_file(out, "a set of vectors", (".safetensors",), overwrite=overwrite)
         if json or values.get("nearest"):
-            raise InputError("--out does not go with --json or --nearest; leave out one of them")
+            raise InputError("--out cannot be combined with --json or --nearest; leave out one")
     document = read_given(file, text)
     answer = ask(open_run(run, "embed"), "embed", values, document)
     if out is None:

@@ -21,6 +21,7 @@ from elman.cli.output import duration, note, print_json, print_table, stages
 from elman.tasks.recipe_choice import choose_recipe
 from elman.tasks.task import Plan
 from elman.tasks.task import plan as make_plan
+from elman.text.tables import parse_columns
 from elman.training.budget import Budget
 from elman.training.machine import Machine
 
@@ -57,7 +58,7 @@ def plan(
       elman plan awd-lstm --data ptb --set model.hidden_size=[400,400,200]
     """
     if recipe is None and budget is not None and columns is not None:
-        recipe = choose_recipe(data, Budget.parse(budget))
+        recipe = choose_recipe(data, Budget.parse(budget), parse_columns(columns))
     with stages() as progress:
         cost = make_plan(
             recipe,

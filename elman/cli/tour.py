@@ -79,7 +79,7 @@ _TITLES = {
     "grammar": "1. grammar: an artificial language whose true probabilities are known\n"
     "   (subjects and verbs agree across relative clauses: boys who Mary chases walk .)",
     "python-docs": "2. python-docs: real English, the language reference inside your Python\n"
-    "   (perplexities per word, sub-word and character do not compare; bits per byte do)",
+    "   (perplexities per word, sub-word and character cannot be compared; bits per byte can)",
 }
 _HEADS = {
     "grammar": ("model", "perplexity", "times the limit", "seconds"),
@@ -110,7 +110,7 @@ def _print_rung(corpus: str, result: Result, seen: Tour) -> None:
         bits = f"{result.measurement.bits_per_byte:.3f}"
         _print_cells((result.rung, f"{perplexity:.2f}", unit, bits, seconds))
     if len(seen.ladders[corpus]) == len(RUNGS[corpus]) and corpus == "grammar":
-        print(f"\n   (over all sentences it can make, the limit is {seen.entropy_limit:.4f})\n")
+        print(f"\n   (over all sentences of the grammar, the limit is {seen.entropy_limit:.4f})\n")
 
 
 def _print_cells(cells: tuple[str, ...]) -> None:

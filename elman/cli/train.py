@@ -34,9 +34,11 @@ from elman.tasks.task import resume
 from elman.tasks.task import train as train_model
 from elman.tasks.trained import Trained
 from elman.tasks.trivial import useless_line
+from elman.text.tables import parse_columns
 from elman.training.budget import Budget
 from elman.training.processes import joined
 
+_FEW_STEPS = 20  # that teach a model next to nothing
 _TOO_LONG = 1.5  # times its budget: a training that reads and measures longer than it may train
 _NGRAM = Parameter(show_default=lambda _: "ngram, or with --budget chosen from the data")
 
@@ -100,7 +102,7 @@ def train(
         options |= {"budget": budget, "counts": counts}
         if resume is None:
             if recipe is None and budget is not None and data is not None and columns is not None:
-                recipe = choose_recipe(data, Budget.parse(budget))  # whose columns they are
+                recipe = choose_recipe(data, Budget.parse(budget), parse_columns(columns))
             overrides = with_data_flags(recipe or "ngram", set, columns, split_by, strict)
             options |= {"overrides": overrides, "overwrite": overwrite}
             trained = _train(recipe, options, machine)
@@ -179,7 +181,8 @@ def _budget_lines(trained: Trained) -> list[str]:
         lines = [f"budget {budget['teraflop']:g} teraflop: used {training['teraflop']:.3g}"]
     else:
         lines = [f"budget {budget['seconds']:g} s: used {budget['used']:.0f} s"]
-    if budget["seconds"] is not None and budget["used"] > _TOO_LONG * budget["seconds"]:
+    too_long = budget["seconds"] is not None and budget["used"] > _TOO_LONG * budget["seconds"]
+    if too_long or (training["steps"] < _FEW_STEPS and training["epochs"] < 1):
         steps = f"{training['steps']:,} step{'s' * (training['steps'] != 1)}"
         lines[0] += f"; too short for this data: it was enough for {steps}; give a larger --budget"
     elif budget.get("ended_early"):

@@ -215,7 +215,7 @@ def measure_document(
         unit=tokenizer.name + (", lower case" if tokenizer.lowercase else ""),
         vocabulary_size=len(tokenizer),
         state=", ".join([state, model.reads] if model.reads else [state]),
-        unknown="" if tokenizer.unknown_id is None else "what is unknown counts as <unk>",
+        unknown="" if tokenizer.unknown_id is None else "unknown tokens count as <unk>",
         text=f"{document.name} sha256:{document.sha256()[:12]}",
         normalise="" if tokenizer.normaliser.form == "none" else tokenizer.normaliser.form,
         vocabulary=hashlib.sha256("\n".join(tokenizer.tokens).encode()).hexdigest()[:12],

@@ -165,7 +165,7 @@ def unseen_notes(unseen: Mapping[str, int], thing: str, name: str) -> list[str]:
         return []
     what = f"{thing} with a {name}" if count == 1 else f"{thing}s with {name}s"
     names = ", ".join([*unseen][:_SHOWN]) + ", …" * (len(unseen) > _SHOWN)
-    return [f"{count:,} {what} that training never saw ({names}): always wrong"]
+    return [f"{count:,} {what} not seen in training ({names}): always wrong"]
 
 
 def measure_labels(right: Sequence[str], guessed: Sequence[str]) -> LabelMeasures:

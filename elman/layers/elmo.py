@@ -185,7 +185,10 @@ class Contextual(nn.Module):
 
     def forward(self, sentences: Sentences) -> list[torch.Tensor]:
         """(B, T, size) for every use."""
-        with torch.no_grad():
-            layers = self.model.layers(sentences)
+        if sentences.context is not None:
+            layers = sentences.context.movedim(2, 0)
+        else:
+            with torch.no_grad():
+                layers = self.model.layers(sentences)
         real = sentences.real()
         return [mix(layers, real) for mix in self.mixes]

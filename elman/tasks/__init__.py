@@ -84,7 +84,7 @@ TASKS = Registry(
         "word-vectors": TaskEntry(
             "one vector per word (word2vec)",
             "elman.tasks.word_vectors.task:WordVectors",
-            {"nearest": "Find the nearest words of a word, or solve an analogy.", **_EMBED},
+            {"nearest": "Find the words nearest to a word, or solve an analogy.", **_EMBED},
         ),
     },
     group="tasks",

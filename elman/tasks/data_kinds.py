@@ -36,6 +36,7 @@ from elman.tasks.recipe_choice import (
     has_labels_first,
     is_parallel,
     is_squad,
+    is_text_of_many_files,
 )
 from elman.tasks.translation.parallel import open_parallel, stem_and_ending
 from elman.text import files, records
@@ -45,7 +46,7 @@ from elman.text.file_shapes import looks_like
 from elman.text.files import local_files
 from elman.text.label_folders import find_label_folders
 from elman.text.reader import Document, read_document
-from elman.text.running_text import SAVED_DATASETS, find_files, open_running_text
+from elman.text.running_text import find_files, open_running_text
 from elman.text.streamed import IN_MEMORY
 from elman.text.tables import TextTable
 from elman.text.task_config import PairConfig
@@ -126,13 +127,12 @@ def _read_running_text(data: str, columns: dict[str, str]) -> Dataset | None:
     """Data that only language models read, or None if it may be anything else."""
     if columns and {*columns} <= {"text", "time"}:
         return _as_running_text(data, columns)
+    if is_text_of_many_files(data):
+        return _as_running_text(data, columns)
     try:
         found = find_files(data)
     except InputError:
         return None  # opening the corpus reports it
-    several = any(len(some) > 1 for some in found.values())
-    if several or files.is_remote(data) or files.expand(data) or _is_saved_dataset(data):
-        return _as_running_text(data, columns)
     if any(_may_be_large(one) for some in found.values() for one in some):
         with suppress(InputError):  # then it is no running text
             return _as_running_text(data, columns)
@@ -142,10 +142,6 @@ def _read_running_text(data: str, columns: dict[str, str]) -> Dataset | None:
 def _may_be_large(location: str) -> bool:
     size = 0 if location == files.STANDARD_INPUT else os.stat(location).st_size
     return size > (IN_MEMORY // _SHRINKS if files.is_compressed(location) else IN_MEMORY)
-
-
-def _is_saved_dataset(data: str) -> bool:
-    return any(os.path.exists(os.path.join(data, name)) for name in SAVED_DATASETS)
 
 
 def _as_running_text(data: str, columns: dict[str, str]) -> Dataset:
@@ -239,12 +235,17 @@ def _kind_of(document: Document, columns: dict[str, str]) -> tuple[str, list[str
         return MINIMAL, ["minimal pairs are for elman minimal-pairs, not for training"]
     if shape != "JSON" and (kind := _kind_of_table(document)):
         return kind, []
-    names = _first_rows(document).names if shape == "JSON lines" else []
+    names = _names_of_columns(document) if shape != "JSON" else []
     known = f" (it has {', '.join(names[:12])}{' …' if len(names) > 12 else ''})" if names else ""
     return UNCLEAR, [
         f"this looks like {shape}, but it is not clear what it contains, so its lines were counted "
         f"as they are; name the columns of a table{known}: --columns text=…,label=…"
     ]
+
+
+def _names_of_columns(document: Document) -> list[str]:
+    table = _first_rows(document)
+    return table.names or [str(cell).strip() for cell in table.rows[0][1]]
 
 
 def _kind_of_table(document: Document) -> str | None:

@@ -72,8 +72,8 @@ def _about_labels(found: DataOverview, train: SplitOverview, name: str) -> Itera
         unseen = Counter({k: n for k, n in split.labels.items() if k not in train.labels})
         if other != name and unseen:
             yield (
-                f"{other}: {unseen.total():,} {items} have {what}s that {name} never has "
-                f"({_names(unseen)}); they are always wrong"
+                f"{other}: {unseen.total():,} {items} have {what}s that never occur in {name} "
+                f"({_names(unseen)}); they always count as wrong"
             )
 
 

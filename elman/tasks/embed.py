@@ -117,7 +117,7 @@ def embed(trained: Any, request: Embed, progress: Progress) -> Answer:
     if request.same_word and not request.nearest:
         raise InputError("same_word needs nearest; give both or neither")
     if request.carry_state and request.nearest:
-        raise InputError("carry_state does not go with nearest; leave out one of them")
+        raise InputError("carry_state cannot be combined with nearest; leave out one")
     embedder, lines, layer = (
         embedder_of(trained, trained.name),
         lines_of(request.text),

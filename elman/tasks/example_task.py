@@ -271,7 +271,7 @@ class TrainedTask(Trained):
         return [*self.notes, *([SEEN] if self.has_seen(data, split) else [])]
 
     def has_seen(self, data: str, split: str | None = None) -> bool:
-        """Whether the examples of this text were trained on."""
+        """Whether the run was trained on these examples."""
         corpus = self.task.open(data, self.config)
         if corpus.whole is None or split is not None:
             document = corpus.split(split or "test")
@@ -334,12 +334,12 @@ class TrainedTask(Trained):
         return found
 
     def holds_part_of(self, data: str) -> bool:
-        """Whether the data is a single file of which a part was trained on."""
+        """Whether the data is a single file and the run was trained on a part of it."""
         whole = self.task.open(data, self.config).whole
         return whole is not None and self._trained_on() == [whole.sha256()]
 
     def references(self, examples: Sequence[Any]) -> list[Any]:
-        """What the measured examples ask and their correct answers, equal for all runs."""
+        """The inputs and correct answers of the measured examples, equal for all runs."""
         return [*examples]
 
     def known_labels(self) -> set[str]:

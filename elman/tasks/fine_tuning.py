@@ -55,8 +55,8 @@ def begin_with(
     name = before.name
     if not _is_of_words(before):
         raise InputError(
-            f"--from {name}: a {config.kind} can begin with a recurrent language model of "
-            "words only"
+            f"--from {name}: a {config.kind} can only start from a recurrent language model of "
+            "words"
         )
     encoder = getattr(model, "encoder", None)
     if encoder is None or encoder.stack is None:
@@ -78,12 +78,12 @@ def begin_with(
     running = counts[found].sum() / max(counts.sum(), 1)
     if known < _FEWEST_FOUND * every:
         warn(
-            f"--from {name}: it knows only {known:,} of the {every:,} words; the others begin "
-            "alike. Was it trained on text of the same language, tokenized alike?"
+            f"--from {name}: its vocabulary has only {known:,} of the {every:,} words; the others "
+            "start from its mean vector. Is its text in the same language, tokenized the same way?"
         )
     return (
-        f"{known:,} of {every:,} words ({running:.0%} of the running words) begin with their "
-        f"vectors of {name}, which adds {len(words) - 1 - every:,} further words"
+        f"{known:,} of {every:,} words ({running:.0%} of the training text) start from the vectors "
+        f"of {name}, which adds {len(words) - 1 - every:,} more words"
     )
 
 

@@ -9,7 +9,7 @@ import json
 import math
 import time
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -138,6 +138,9 @@ class GradientTask(Task):
         return None
 
     # Training -------------------------------------------------------------------------------------
+
+    def remember(self, model: Any, batches: Sequence[Any]) -> None:  # most compute everything anew
+        """Compute once what stays the same in every epoch of a training."""
 
     def calibrate(self, model: Any, valid: Any, facts: dict[str, Any]) -> dict[str, Any]:
         """Facts about the calibration of a trained model on validation; {} if there is none."""
@@ -287,7 +290,7 @@ def _choose(lesson: Lesson, order: Order) -> Choice:
     choice = choose_size(
         lesson,
         allowance,
-        lambda part: build_trainer(part, device),
+        lambda part: build_trainer(part, device, probing=True),
         fixed_model=order.before is not None,
         share=order.share,
     )
@@ -295,7 +298,8 @@ def _choose(lesson: Lesson, order: Order) -> Choice:
         data = json.loads(machine.processes.first_text(json.dumps(choice.config.to_data())))
         validated = round(machine.processes.first(choice.validated))
         choice = replace(choice, config=config_from_data(data), validated=validated)
-    machine.note(f"budget {allowance.budget}: {', '.join(choice.settings)}")
+    chosen = [f"recipe {choice.config.recipe}", *choice.settings]
+    machine.note(f"budget {allowance.budget}: {', '.join(chosen)}")
     for message in choice.notes:
         machine.note(message)
     return choice
@@ -309,7 +313,7 @@ def _extend(path: Path, trainer: Trainer, lesson: Lesson, order: Order) -> Pace:
     if allowance.budget.seconds is not None:
         order.told("measuring a few steps")
         with undisturbed():
-            probe = build_trainer(lesson, trainer.device)
+            probe = build_trainer(lesson, trainer.device, probing=True)
             speed = measure_speed(probe, min(6.0, 0.04 * allowance.budget.seconds))
     pace = extend_within(path, trainer, allowance, speed)
     machine.note(f"budget {allowance.budget}: up to epoch {trainer.config.epochs:.3g}")
@@ -322,10 +326,13 @@ def build_trainer(
     processes: Processes | None = None,
     before: Trained | None = None,
     warn: Callable[[str], None] = lambda message: None,
+    *,
+    probing: bool = False,
 ) -> Trainer:
     """Build model and batches from the settings, with the weights of the run `before`, if any.
 
     Training, resuming and planning all use it, so a plan describes exactly the training.
+    `probing`: only a few steps will be taken, too few to prepare anything for later epochs.
     """
     processes, task = processes or Processes(), lesson.task
     training, seed = task.config.training, task.config.seed
@@ -348,6 +355,8 @@ def build_trainer(
     if lesson.valid is not None:
         validation = task.batches(lesson.valid, training.batch_size, None)
     model.to(device)
+    if not probing:
+        task.remember(model, [part for part in (batches, validation) if part is not None])
     processes.copy_first(model.state_dict().values())  # other machines may have drawn others
     processes.seed(seed)
     return Trainer(model, batches, fitted, validation, processes)

@@ -87,7 +87,7 @@ def vectors_of_tokens(model: Any, tokenizer: Tokenizer, note: Told, warn: Told) 
     """The vectors of the tokens of a language model, which must be words."""
     if not tokenizer.whole_words:
         raise InputError(
-            f"model.vectors={model.vectors}: the tokens of {tokenizer.name!r} are no words; add "
+            f"model.vectors={model.vectors}: the tokens of {tokenizer.name!r} are not words; add "
             "--set text.tokenizer=words"
         )
     return read_pretrained(
@@ -142,7 +142,7 @@ class _Search:
 def _tell(name: str, search: _Search, found: int, note: Told, warn: Told) -> None:
     every = len(search.ids)
     more = len(search.further)
-    joined = f"; {more:,} further words of it join the vocabulary" if more else ""
+    joined = f"; {more:,} more of its words are added to the vocabulary" if more else ""
     note(f"{found:,} of {every:,} words found in {name}{joined}")
     lower = search.missing_without_lower_case()
     if lower > _WORTH * every:
@@ -152,8 +152,8 @@ def _tell(name: str, search: _Search, found: int, note: Told, warn: Told) -> Non
         )
     elif found < _FEW * every:
         warn(
-            f"model.vectors={name}: has only {found:,} of the {every:,} words; is it of the same "
-            "language, with words split alike?"
+            f"model.vectors={name}: has only {found:,} of the {every:,} words; is it in the same "
+            "language, tokenized the same way?"
         )
 
 

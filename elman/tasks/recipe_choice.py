@@ -16,16 +16,18 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter, defaultdict
+from collections.abc import Collection
 from pathlib import Path
 
 from elman.errors import InputError
 from elman.tasks.classification.reader import read_labelled
 from elman.tasks.translation.parallel import stem_and_ending
+from elman.text import files
 from elman.text.corpora import CORPORA, open_corpus
 from elman.text.file_shapes import looks_like
-from elman.text.files import local_files
 from elman.text.label_folders import find_label_folders
 from elman.text.reader import Document
+from elman.text.running_text import SAVED_DATASETS, find_files
 from elman.text.split_names import SPLIT_NAMES
 from elman.text.tables import read_table, table_separator
 from elman.training.budget import Budget
@@ -36,14 +38,19 @@ _SAMPLE = 200_000  # characters
 _FEWEST_LINES = 20  # that show what their first words are
 _MOST_LABELS = 0.05  # different first words per line, if they are labels
 _MOST_INSIDE = 0.1  # of the labels' occurrences that may be inside the texts
+_MOST_NUMBERED = 0.5  # of the texts that may have a digit: in a log, most lines have one
 MOST_REPEATED = 0.3  # different labels per row of a table
+_DIGIT = re.compile(r"\d")
 TREE = re.compile(r"\s*\(\S+ \(")
 PAIRS = ("copy", "reverse", "sort", "number-words")  # built-in corpora
 _NAME_IT = "name a recipe: elman train RECIPE --data … --budget …"
 
 
-def choose_recipe(data: str, budget: Budget) -> str:
-    """The recipe for the data of a path or a built-in corpus."""
+def choose_recipe(data: str, budget: Budget, roles: Collection[str] = ()) -> str:
+    """The recipe for the data of a path or a built-in corpus.
+
+    `roles`: those of the columns that the user named, which say what a table contains.
+    """
     built_in = data.partition(":")[0]
     if built_in in CORPORA and not os.path.exists(data):
         return "reverse" if built_in in PAIRS else "small"
@@ -51,6 +58,12 @@ def choose_recipe(data: str, budget: Budget) -> str:
         return "classifier"
     if is_parallel(data):
         return "translator"
+    if {"source", "target"} & {*roles}:
+        return "translator"
+    if {"label", "text2"} & {*roles}:
+        return "classifier"
+    if roles or is_text_of_many_files(data):  # a column of text
+        return _of_size(_size_of_files(data), budget)
     corpus = open_corpus(data)
     document = corpus.whole or corpus.split("train")
     shape = looks_like(document)
@@ -75,31 +88,62 @@ def is_parallel(data: str) -> bool:
     path = Path(data)
     try:
         if os.path.isdir(path):
-            files = local_files(path)
+            found = files.local_files(path)
         elif data and not os.path.exists(path) and os.path.isdir(path.parent):
-            files = [file for file in local_files(path.parent) if file.name.startswith(path.name)]
+            inside = files.local_files(path.parent)
+            found = [file for file in inside if file.name.startswith(path.name)]
         else:
             return False
     except OSError:
         return False  # opening the corpus reports it
     endings: dict[str, set[str]] = defaultdict(set)
-    for stem, ending in map(stem_and_ending, files):
+    for file in found:
+        stem, ending = stem_and_ending(Path(files.without_rotation(file.name)))
         if ending:
             endings[stem].add(ending)
     splits = {name for names in SPLIT_NAMES.values() for name in names}
-    return any(len(found - splits) > 1 for found in endings.values())
+    return any(len(some - splits) > 1 for some in endings.values())
+
+
+def is_text_of_many_files(data: str) -> bool:
+    """Whether data is in files that only language models read: several per split, a pattern, an
+    address, or a dataset of Hugging Face.
+    """
+    try:
+        found = find_files(data)
+    except InputError:
+        if files.is_pattern(data):
+            raise
+        return False  # opening the corpus reports it
+    several = any(len(some) > 1 for some in found.values())
+    saved = any(os.path.exists(os.path.join(data, name)) for name in SAVED_DATASETS)
+    return several or files.is_remote(data) or bool(files.expand(data)) or saved
+
+
+def _size_of_files(data: str) -> int:
+    """The bytes of the files that are trained on."""
+    found = find_files(data)
+    return sum(files.size_of(one) or 0 for one in found.get("", []) or found.get("train", []))
 
 
 def _of_text(document: Document, budget: Budget) -> str:
     if TREE.match(document.text) or has_labels_first(document.text):
         return "classifier"
+    return _of_size(len(document.text), budget)
+
+
+def _of_size(characters: int, budget: Budget) -> str:
     # Two layers pay from the budget on that `quick` was made for: ten minutes, 70 teraflop.
     long = (budget.seconds or 0.0) >= _LONG_SECONDS or (budget.teraflop or 0.0) >= _LONG_TERAFLOP
-    return "quick" if long and len(document.text) > _SMALL_TEXT else "small"
+    return "quick" if long and characters > _SMALL_TEXT else "small"
 
 
 def has_labels_first(text: str) -> bool:
-    """Whether every line begins with one of a few words that the texts after them rarely have."""
+    """Whether every line begins with one of a few words that the texts after them rarely have.
+
+    The lines of a log do too ("INFO", "status"). But most of them have numbers, addresses or
+    versions.
+    """
     end = text.rfind("\n", 0, _SAMPLE) if len(text) > _SAMPLE else len(text)
     different = dict.fromkeys(text[:end].split("\n"))
     lines = [line.split() for line in different if line.strip()]
@@ -107,6 +151,9 @@ def has_labels_first(text: str) -> bool:
         return False
     labels = Counter(line[0] for line in lines)
     if not 2 <= len(labels) <= max(2, _MOST_LABELS * len(lines)):
+        return False
+    numbered = sum(any(map(_DIGIT.search, line[1:])) for line in lines)
+    if numbered > _MOST_NUMBERED * len(lines):
         return False
     inside = sum(word in labels for line in lines for word in line[1:])
     return inside <= _MOST_INSIDE * len(lines)

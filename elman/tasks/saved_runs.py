@@ -49,7 +49,7 @@ def explaining_misfits(path: Path) -> Iterator[None]:
     except UNFIT as error:
         if is_memory_error(error):
             raise
-        raise InputError(f"{path}: the parts of the run do not fit ({error})") from None
+        raise InputError(f"{path}: the files of the run do not match ({error})") from None
 
 
 def check_facts(facts: Any) -> dict[str, Any]:

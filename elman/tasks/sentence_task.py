@@ -23,6 +23,7 @@ from elman.config import as_data, build
 from elman.errors import InputError
 from elman.evaluation.calibration import calibration_lines
 from elman.evaluation.measures import MeasureTable
+from elman.layers.elmo import Contextual
 from elman.models.bidirectional import BidirectionalConfig, BidirectionalModel
 from elman.recipes import RunConfig, saved_config
 from elman.runs.folder import read_run
@@ -38,6 +39,7 @@ from elman.text.word_list import WordList
 
 _SOFTMAX = "softmax."  # its weights, which a task does not use
 _KIND = "bidirectional"
+_REMEMBERED = 2**29  # bytes of layers of a frozen language model that a training keeps in memory
 _PARTS = ("config.json", "vocabulary.json", "facts.json", "weights.safetensors")
 
 
@@ -156,6 +158,24 @@ class SentenceTask(ExampleTask):
     def language_model(self) -> BidirectionalModel | None:
         """The frozen model for a fresh model of the task, if the settings name one."""
         return None if self.elmo is None else self.elmo.build()
+
+    def remember(self, model: Any, batches: Sequence[Any]) -> None:
+        """Compute the layers of the frozen language model once, not in every epoch, if there is
+        enough memory for them.
+        """
+        found = [part for part in model.modules() if isinstance(part, Contextual)]
+        if not found:
+            return
+        frozen = found[0].model
+        words = sum(part.words for part in batches)
+        if 4 * words * frozen.num_layers * frozen.size > _REMEMBERED:
+            return
+
+        def layers(sentences: Sentences) -> torch.Tensor:
+            return frozen.layers(sentences.to(next(frozen.parameters()).device))
+
+        for part in batches:
+            part.remember(layers)
 
     def index(self, sentences: Sequence[Sequence[str]]) -> IndexedSentences:
         """Sentences ready for batching."""

@@ -15,11 +15,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from typing_extensions import TypeVar  # with a default
 
+from elman.config import apply_overrides
 from elman.counts.resources import Resources
 from elman.errors import InputError
 from elman.evaluation.measures import MeasureTable
@@ -236,10 +238,12 @@ def train(
     folders = tuple(map(Path, counts))
     if (data is None) != bool(folders):
         raise InputError("give either data or counts, not both or neither")
+    if data is not None:
+        _check_place(data)
     started, overrides = time.monotonic(), with_vector_size(overrides)
     allowance = allow(budget, overrides, started)
     if recipe is None:
-        recipe = "ngram" if allowance is None else choose_recipe(str(data), allowance.budget)
+        recipe = "ngram" if allowance is None else _recipe_for(str(data), allowance, overrides)
     config = load_recipe(recipe, overrides, seed)
     machine = machine or Machine()
     place = None if out is None else Path(out)
@@ -254,6 +258,22 @@ def train(
     order = Order(machine, progress, place, overwrite, before, allowance=allowance, started=started)
     trained: Any = task.fit(config, str(data), replace(order, counts=folders))
     return trained
+
+
+def _check_place(data: object) -> None:
+    """Refuse texts in place of their path, which a caller in Python may give."""
+    if not isinstance(data, str | PathLike):
+        raise InputError(
+            f"data is of type {type(data).__name__}, not a path; for texts in memory use "
+            "elman.LanguageModel, Classifier, Tagger or Translator"
+        )
+
+
+def _recipe_for(data: str, allowance: Allowance, overrides: Iterable[str]) -> str:
+    text = apply_overrides({}, overrides).get("text")
+    columns = text.get("columns", {}) if isinstance(text, dict) else {}
+    roles = [*columns] if isinstance(columns, dict) else []
+    return choose_recipe(data, allowance.budget, roles)
 
 
 def _check_counting(task: Any, recipe: str, machine: Machine, counts: bool) -> None:
@@ -304,7 +324,7 @@ def resume(
     with nullcontext() if order.machine.processes.rank else only_writer(path) as lock:
         contents = read_run(path, check=check_arrays)
         if "training.json" not in contents:
-            why = "counting is done at once" if task_of(found).by_counting else "no checkpoint"
+            why = "counting has no steps" if task_of(found).by_counting else "no checkpoint"
             raise InputError(
                 f"{path}: this run cannot be resumed ({why}); train another with: elman train"
             )
@@ -379,6 +399,7 @@ def plan(
 
     With a `budget`, plan what `train` would choose for it.
     """
+    _check_place(data)
     started, overrides = time.monotonic(), with_vector_size(overrides)
     allowance = allow(budget, overrides, started)
     if recipe is None and allowance is None:
@@ -387,7 +408,7 @@ def plan(
 
     with sampled(str(data)) as (place, share):
         if recipe is None and allowance is not None:
-            recipe = choose_recipe(place, allowance.budget)
+            recipe = _recipe_for(place, allowance, overrides)
         config = load_recipe(recipe or "ngram", overrides, seed)
         machine = machine or Machine()
         _check_counting(task_of(config.kind), config.recipe, machine, False)

@@ -183,5 +183,5 @@ class Trained(Tabular):
         return export_run(self, path, to, overwrite=overwrite)
 
     def next_command(self, run: str) -> str:
-        """A command to try next with the run, whose path is quoted for a shell."""
+        """A command to try next with the run; its path is quoted for a shell."""
         return f"elman evaluate {run} --data {shlex.quote(self.facts['data']['name'])}"

@@ -92,6 +92,6 @@ def useless_line(facts: dict[str, Any]) -> str | None:
     name, own = criterion(judged_by, validation[judged_by])
     _, other = criterion(judged_by, found[judged_by])
     return (
-        f"this model is of no use yet: on validation its {name} is {own:.4g}, and a program that "
-        f"{found['what']} has {other:.4g}; {found['advice']}"
+        f"this model is no better than a trivial baseline: its validation {name} is {own:.4g}; a "
+        f"program that {found['what']} has {other:.4g}; {found['advice']}"
     )

@@ -229,6 +229,8 @@ def split_document(document: Document) -> Corpus:
         start = end
     unit = "lines" if by_lines else "the text, split between words,"
     note = f"no splits: the first 90 % of {unit} are train, then 5 % valid, 5 % test"
+    if missing := [split for split in SPLITS if split not in documents]:
+        note = f"no splits, and the text is short: no text is left for {' and '.join(missing)}"
     return Corpus(document.name, documents, document, [*document.notes, note])
 
 

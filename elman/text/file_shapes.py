@@ -12,6 +12,7 @@ import csv
 import io
 import json
 import re
+import shlex
 from collections import Counter
 from pathlib import Path
 
@@ -44,7 +45,7 @@ def refuse_other_shapes(document: Document) -> None:
 
 def _remedy(shape: str, name: str) -> str:
     if shape == "CoNLL-U":
-        get = f"grep '^# text = ' {name} | cut -c10- > text.txt"
+        get = f"grep '^# text = ' {shlex.quote(name)} | cut -c10- > text.txt"
         return f"Write its sentences to a separate file ({get})"
     if shape == "JSON lines":
         return "Name the field with the text: --columns text=NAME"

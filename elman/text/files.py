@@ -29,6 +29,7 @@ from elman.extras import import_extra
 
 STANDARD_INPUT = "-"
 _REMOTE = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+_ROTATED = re.compile(r"(\.\d+|-\d{8})+$")
 _PATTERN = re.compile(r"[*?\[]")
 # English text shrinks to a fifth; what shrinks to less than this is no text worth reading.
 _LARGEST_RATIO = 200
@@ -45,6 +46,11 @@ def bare_name(location: str) -> str:
     """The name of a file without the ending of its compression: `news.jsonl` of `news.jsonl.gz`."""
     stem, ending = os.path.splitext(location)
     return stem if ending.lower() in _UNPACKERS else location
+
+
+def without_rotation(location: str) -> str:
+    """The name of a log before its rotation: `app.log` of `app.log.2.gz`, `app.log-20261001`."""
+    return _ROTATED.sub("", bare_name(location))
 
 
 def is_compressed(location: str) -> bool:

@@ -112,8 +112,8 @@ def _find_columns(
             found[role] = here[0]
     if "sentence" not in found and not {"good", "bad"} <= {*found}:
         raise InputError(
-            f"{file}: which columns are the pair? Name them: --columns good=NAME,bad=NAME (there "
-            f"are {', '.join(names)})"
+            f"{file}: which columns are the pair? Name them: --columns good=NAME,bad=NAME, or "
+            f"--columns sentence=NAME for sentences with [two|forms] (there are {', '.join(names)})"
         )
     return found
 

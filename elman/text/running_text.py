@@ -61,7 +61,7 @@ def open_running_text(
     opener = _Opener(dict(columns or {}), plain or checked, strict)
     found = find_files(data)
     if others := _not_read(data, found):
-        opener.notes.append(f"not read, since their names say no split: {', '.join(others)}")
+        opener.notes.append(f"not read, because their names contain no split: {', '.join(others)}")
     opener.notes += _mixed_kinds(found)
     sources = {
         name: [opener.source(one, alone=len(some) == 1) for one in some]
@@ -89,7 +89,8 @@ def _mixed_kinds(found: dict[str, list[str]]) -> list[str]:
 
 
 def _ending(path: str) -> str:
-    return Path(files.bare_name(path)).suffix or "no ending"
+    """The ending of a name, without compression and rotation: `.log` of `app.log.2.gz`."""
+    return Path(files.without_rotation(path)).suffix or "no ending"
 
 
 def _name(data: str, sources: list[Source]) -> str:
@@ -122,7 +123,7 @@ def _split(data: str, sources: list[Source], way: str, notes: list[str]) -> Corp
     notes = [*notes, *(f"no text is left for {part}" for part in empty)]
     ways = {ORDERED: "in this order", TIME: "by time, the latest for test"}
     how = ways.get(way, f"by a hash of each line or row ({way})")
-    note = f"no splits: 90 % of it are train, 5 % valid and 5 % test, {how}"
+    note = f"no splits: 90 % of it is train, 5 % valid and 5 % test, {how}"
     return Corpus(name, documents, whole, [*whole.notes, *notes, note])
 
 

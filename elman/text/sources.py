@@ -113,7 +113,7 @@ class Source:
         if self.strict:
             raise InputError(
                 f"{self.location}, {self._unit} {number}: such {self._unit}s {problem}; "
-                "mend it, or leave out --strict to skip such rows"
+                "correct it, or leave out --strict to skip such rows"
             )
         known = self.problems.setdefault(problem, _Problem(0, number))
         known.count += 1

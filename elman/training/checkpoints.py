@@ -96,7 +96,7 @@ def first_step_checked(path: Path, trainer: Trainer) -> Iterator[None]:
 
 def _does_not_fit(path: Path, error: Exception) -> InputError:
     what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
-    return InputError(f"{path}: the checkpoint does not fit the run ({what}); train again")
+    return InputError(f"{path}: the checkpoint does not match the run ({what}); train again")
 
 
 def arrays(tensors: Tensors) -> dict[str, np.ndarray]:

@@ -51,7 +51,7 @@ class SeveralProcesses(Processes):
             )
         except RuntimeError as error:
             raise ElmanError(
-                f"process {self.rank} of {self.count} did not find the others ({_reason(error)})"
+                f"process {self.rank} of {self.count} could not reach the others ({_reason(error)})"
             ) from None
 
     def check(self, batch_size: int) -> None:

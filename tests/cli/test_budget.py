@@ -1,5 +1,6 @@
 """`--budget` of `elman train` and `elman plan`."""
 
+import json
 import re
 from pathlib import Path
 
@@ -21,7 +22,7 @@ def test_training_says_what_it_chose(call, tmp_path: Path) -> None:
     out = str(tmp_path / "run")
     result = call("train", "--data", "data", "--out", out, "--budget", "0.002teraflop")
     assert result.code == 0, result.err
-    assert "note: budget 0.002 teraflop: model.hidden_size=" in result.err
+    assert "note: budget 0.002 teraflop: recipe small, model.hidden_size=" in result.err
     assert "training.epochs=" in result.err
     assert "budget 0.002 teraflop: used" in result.out
     assert "for comparison: an n-gram model has validation perplexity" in result.out
@@ -34,6 +35,24 @@ def test_a_budget_that_is_too_short_is_said_to_be(call, tmp_path: Path) -> None:
     result = call("train", "--data", "data", "--out", str(tmp_path / "run"), "--budget", "0.01s")
     assert result.code == 0, result.err
     assert re.search(r"too short for this data: it was enough for \d+ steps?; give", result.out)
+
+
+def test_a_few_steps_are_too_few(call, tmp_path: Path) -> None:
+    out = str(tmp_path / "run")
+    result = call("train", "--data", "data", "--out", out, "--budget", "0.000001teraflop")
+    assert result.code == 0, result.err
+    assert "too short for this data: it was enough for" in result.out
+
+
+def test_named_columns_choose_the_recipe(call, tmp_path: Path) -> None:
+    texts = [f"{'warm' if n % 2 else 'cold'} film no. {n}" for n in range(60)]
+    rows = [json.dumps({"body": text, "mark": text[:4], "by": "x"}) for text in texts]
+    (tmp_path / "x.jsonl").write_text("\n".join(rows))
+    table = ["--data", str(tmp_path / "x.jsonl"), "--columns", "text=body,label=mark"]
+    result = call("train", *table, "--out", str(tmp_path / "run"), "--budget", "0.001teraflop")
+    assert result.code == 0, result.err
+    assert "recipe classifier" in result.err
+    assert re.search(r"plan +classifier", call("plan", *table, "--budget", "0.001teraflop").out)
 
 
 def test_a_plan_says_what_it_chose(call, gives, tmp_path: Path) -> None:

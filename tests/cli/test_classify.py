@@ -102,7 +102,7 @@ def test_evaluate_shows_the_measures_and_notes_unseen_labels(
     (tmp_path / "test.tsv").write_text(LABELLED_WITH_ODD)
     result = call("evaluate", f"{runs}/run-films", "--data", str(tmp_path / "test.tsv"))
     assert result.code == 0
-    assert "note: 1 text with a label that training never saw (odd): always wrong" in result.err
+    assert "note: 1 text with a label not seen in training (odd): always wrong" in result.err
     assert {"accuracy", "macro", "precision"} <= set(result.out.split())
     run = f"{runs}/run-films"
     found = json.loads(call("evaluate", run, "--data", str(tmp_path / "test.tsv"), "--json").out)

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,25 @@ def test_bad_input(call: Any, files: Path, arguments: list[str], culprit: str) -
     assert result.code == 2
     assert culprit in result.err
     assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("cümle.tsv", "cümle\tsayı\nAli [okudu|okundu] .\t0\n"),
+        ("cümle.csv", "cümle;sayı\nAli [okudu|okundu] .;0\n"),
+        ("pair.csv", "iyi,kötü\nAli okudu .,Ali okundu .\n"),
+    ],
+)
+def test_a_table_with_other_names_asks_for_columns(
+    call: Any, place: Path, name: str, text: str
+) -> None:
+    (place / name).write_text(text)
+    result = call("minimal-pairs", "words", name)
+    assert result.code == 2
+    assert "which columns are the pair? Name them: --columns" in result.err
+    names = ", ".join(re.split(r"[,;\t]", text.splitlines()[0]))
+    assert f"there are {names})" in result.err
 
 
 @pytest.fixture(scope="module")

@@ -20,4 +20,4 @@ def test_suggest(says: Any, gives: Any, place: Path) -> None:
 
 def test_a_word_without_completions_is_no_empty_table(says: Any) -> None:
     shown = says("suggest", "words", "the zzz", "--complete")
-    assert shown == "no word that the model knows begins like the last word and is longer\n"
+    assert shown == "no word of the vocabulary completes the last word\n"

@@ -142,7 +142,7 @@ def test_evaluate_shows_what_was_taken_for_what(call: Any, place: Path) -> None:
     (place / "odd.txt").write_text("Ann B-ORG\nsees O\n. O\n\nBob B-ORG\nhears I-PER\n. O\n")
     result = call("evaluate", "ner", "--data", "odd.txt", "--confusion")
     assert result.code == 0
-    assert result.err == "note: 2 words with tags that training never saw (B-ORG): always wrong\n"
+    assert result.err == "note: 2 words with tags not seen in training (B-ORG): always wrong\n"
     table = result.out.split("of all mistakes")[1].splitlines()
     assert table[2].split() == ["B-ORG", "B-PER", "2", "66.7%"]
     assert table[3].split() == ["I-PER", "O", "1", "33.3%"]

@@ -239,7 +239,7 @@ def test_columns_of_a_table_are_named_and_understood(
     assert understood in call("plan", "classifier", *given).err
     refused = call("train", "tagger", "--out", str(tmp_path / "none"), *given)
     assert refused.code == 2
-    assert "--columns is for tables; the model 'tagger' reads none" in refused.err
+    assert "--columns is for tables, which the model 'tagger' does not read" in refused.err
     refused = call("plan", "quick", *given)
     assert refused.code == 2
     assert "columns: unknown role 'label' for such a table; known: text, time" in refused.err

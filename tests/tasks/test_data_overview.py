@@ -11,6 +11,7 @@ from facts import write_facts
 from films import draw_texts, write_label_folders
 from tagged import write_tagged
 
+from elman.errors import InputError
 from elman.tasks.data_overview import DataOverview
 from elman.tasks.data_warnings import describe_data, is_sorted
 
@@ -145,6 +146,11 @@ def test_lists_minimal_pairs_and_unclear_tables(tmp_path: Path) -> None:
     unclear = describe_data(str(tmp_path / "numbers.tsv"))
     assert unclear.kind == "not clear"
     assert any("--columns text=…,label=…" in note for note in unclear.dataset.notes)
+    (tmp_path / "four.csv").write_text(
+        "id,day,note,mark\n" + "".join(f"{n},{n % 7},told {n * n},{n % 2}\n" for n in range(50))
+    )
+    (note,) = (n for n in describe_data(f"{tmp_path}/four.csv").dataset.notes if "clear" in n)
+    assert "(it has id, day, note, mark): --columns" in note
 
 
 # Warnings -----------------------------------------------------------------------------------------
@@ -165,7 +171,7 @@ TABLES: dict[str, tuple[Callable[[], dict[str, Rows]], str]] = {
     ),
     "unseen": (
         lambda: {"train": rows(60), "test": [*rows(20, 1), ("new", "a b")]},
-        "test: 1 texts have labels that train never has (new)",
+        "test: 1 texts have labels that never occur in train (new)",
     ),
     "sorted": (
         lambda: {"train": sorted(rows(60))},
@@ -303,6 +309,16 @@ def test_shards_and_patterns(tmp_path: Path) -> None:
         found = describe_data(str(data))
         assert found.dataset.format == "JSON lines, gzip, 3 files"
         assert sum(split.examples for split in found.splits.values()) == 100
+
+
+def test_a_rotated_log_and_a_pattern_of_several_kinds(tmp_path: Path) -> None:
+    for name in ("app.log", "app.log.1", "app.log.2"):
+        (tmp_path / name).write_text("job 7 done in 30 ms\n" * 20)
+    for data in (tmp_path, tmp_path / "app.log*"):
+        assert describe_data(str(data)).dataset.kind == "running text"
+    (tmp_path / "notes.md").write_text("Restart it.\n")
+    with pytest.raises(InputError, match="files of several kinds"):
+        describe_data(f"{tmp_path}/*")
 
 
 def test_a_large_text_is_described_by_its_beginning(

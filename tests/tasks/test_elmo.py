@@ -10,9 +10,12 @@ from facts import write_facts
 from small_elmo import small_elmo, small_tagger
 
 import elman
+from elman.batches.sentences import SentenceReader, Sentences
 from elman.errors import InputError
+from elman.models.bidirectional import BidirectionalModel
 from elman.tasks.sentence_task import Elmo
 from elman.tasks.vectors import embedder_of
+from elman.text.word_list import WordList
 
 pytestmark = pytest.mark.usefixtures("without_curves")
 WORDS = [["John", "saw", "London"], ["the", "cat"]]
@@ -180,3 +183,46 @@ def test_an_answerer_reads_it_too(run: Path, tmp_path: Path) -> None:
         assert array.tobytes() == before[name].tobytes(), name
     (line,) = embedder_of(elman.load(tmp_path / "run"), "run").embed(["John sat"])
     assert line.layers.shape == (3, 2, 12)
+
+
+def layers_computed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of sentences of each pass of a frozen model from now on."""
+    passes: list[int] = []
+    computed = BidirectionalModel.layers
+
+    def layers(self: BidirectionalModel, sentences: Sentences) -> torch.Tensor:
+        passes.append(len(sentences))
+        return computed(self, sentences)
+
+    monkeypatch.setattr(BidirectionalModel, "layers", layers)
+    return passes
+
+
+def test_its_layers_are_computed_once(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes = layers_computed(monkeypatch)
+    settings = [f"model.elmo={run}", "training.epochs=4"]
+    once = small_tagger(tmp_path / "once", *settings)
+    monkeypatch.setattr("elman.tasks.sentence_task._REMEMBERED", 0)
+    few, passes[:] = len(passes), []
+    again = small_tagger(tmp_path / "again", *settings)
+    assert few < len(passes)
+    sentences = once.task.reader.read(WORDS)
+    torch.testing.assert_close(once.model.encoder(sentences), again.model.encoder(sentences))
+
+
+def test_remembered_layers_are_those_of_the_model(run: Path) -> None:
+    model, reader = Elmo.read(str(run)).build().eval(), SentenceReader(WordList.learn(WORDS))
+    indexed = reader.index([*WORDS, [], ["London"]])
+    rows = np.array([1, 0, 2, 3])
+    with torch.no_grad():
+        expected = model.layers(indexed.batch(rows))
+    assert indexed.batch(rows).context is None
+    indexed.remember(model.layers)
+    context = indexed.batch(rows).context
+    assert context is not None
+    torch.testing.assert_close(context.movedim(2, 0), expected)
+    part = indexed.batch(rows).rows(slice(1, 3)).context
+    assert part is not None
+    torch.testing.assert_close(part, context[1:3])

@@ -80,8 +80,8 @@ def test_vectors_and_layers_are_taken_over(place: Path) -> None:
     known = sum(word in tokens for word in seen)
     (note,) = trained.facts["data"]["notes"]
     assert note.startswith(f"{known} of {len(seen)} words (")
-    assert "of the running words) begin with their vectors of " in note
-    assert note.endswith(f", which adds {len(numbers) - 1 - len(seen)} further words")
+    assert "of the training text) start from the vectors of " in note
+    assert note.endswith(f", which adds {len(numbers) - 1 - len(seen)} more words")
 
 
 def test_words_that_only_the_language_model_knows_have_its_vectors(
@@ -184,7 +184,7 @@ def test_what_does_not_fit_is_refused(place: Path, settings: tuple[str, ...], me
 
 def test_other_models_are_refused(place: Path, tmp_path: Path) -> None:
     elman.train("ngram", data="grammar", out=tmp_path / "counts")
-    with pytest.raises(InputError, match="a recurrent language model of words only"):
+    with pytest.raises(InputError, match="only start from a recurrent language model of words"):
         train_tagger(place / "data", None, start_from=tmp_path / "counts")
     train_tagger(place / "data", tmp_path / "ner", *NO_STEP)
     with pytest.raises(InputError, match="its model differs from the model of this recipe"):

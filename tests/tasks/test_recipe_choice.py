@@ -35,6 +35,32 @@ def test_running_text(tmp_path: Path) -> None:
     assert choose_recipe(long, "9m") == choose_recipe(long, "5teraflop") == "small"
 
 
+def test_a_log_is_running_text(tmp_path: Path) -> None:
+    steps = [("install", 7), ("status half-installed", 7), ("status unpacked", 8), ("configure", 8)]
+    lines = [f"{step} vim:amd64 9.{n}-{n + m}\n" for n in range(30) for step, m in steps]
+    assert choose_recipe(write(tmp_path / "dpkg.txt", "".join(lines))) == "small"
+    levels = [("INFO", "job done in"), ("WARN", "slow query, ms")]
+    lines = [f"{level} {what} {n}\n" for n in range(30) for level, what in levels]
+    assert choose_recipe(write(tmp_path / "app.txt", "".join(lines))) == "small"
+
+
+def test_labelled_texts_may_have_numbers(tmp_path: Path) -> None:
+    texts = enumerate(draw_texts(60, 0))
+    lines = [f"{label} {text}{' 1999' * (n % 3 == 0)}\n" for n, (label, text) in texts]
+    assert choose_recipe(write(tmp_path / "x.txt", "".join(lines))) == "classifier"
+
+
+def test_many_files_are_running_text(tmp_path: Path) -> None:
+    for name in ("app.log", "app.log.1", "app.log.2", "app.log-20261001"):
+        write(tmp_path / name, PROSE)
+    assert choose_recipe(str(tmp_path)) == choose_recipe(f"{tmp_path}/app*") == "small"
+    write(tmp_path / "app.log", PROSE * 400)
+    assert choose_recipe(str(tmp_path)) == "quick"
+    write(tmp_path / "notes.md", PROSE)
+    with pytest.raises(InputError, match=r"files of several kinds \(.log, .md\)"):
+        choose_recipe(f"{tmp_path}/*")
+
+
 def test_tagged_words(tmp_path: Path) -> None:
     assert choose_recipe(str(write_tagged(tmp_path / "data"))) == "tagger"
     word = "1\tHi\thi\tINTJ\tUH\t_\t0\troot\t0:root\t_\n\n"
@@ -52,6 +78,16 @@ def test_tagged_words(tmp_path: Path) -> None:
 def test_labelled_texts(tmp_path: Path, name: str, form: str) -> None:
     lines = [form.format(label=label, text=text) for label, text in draw_texts(60, 0)]
     assert choose_recipe(write(tmp_path / name, "".join(lines))) == "classifier"
+
+
+def test_named_columns_say_what_a_table_is(tmp_path: Path) -> None:
+    rows = [{"treść": text, "dział": label, "autor": "x"} for label, text in draw_texts(60, 0)]
+    data = write(tmp_path / "x.jsonl", "\n".join(map(json.dumps, rows)))
+    roles = {"classifier": ["text", "label"], "translator": ["source", "target"], "small": ["text"]}
+    for recipe, given in roles.items():
+        assert recipe_choice.choose_recipe(data, Budget.parse("10m"), given) == recipe
+    with pytest.raises(InputError, match="has no text.*--columns"):
+        choose_recipe(data)
 
 
 def test_one_folder_per_label(tmp_path: Path) -> None:

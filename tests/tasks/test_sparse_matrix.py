@@ -58,5 +58,5 @@ def test_counts_of_ngrams_are_refused(tmp_path: Path) -> None:
 
 
 def test_quantising_is_refused(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="kind=snm: has no form with shorter numbers"):
+    with pytest.raises(InputError, match="kind=snm: cannot be quantised"):
         quantise(elman.load(run, TrainedModel), tmp_path / "short")

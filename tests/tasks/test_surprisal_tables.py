@@ -118,6 +118,21 @@ def test_refusals(model: TrainedModel, table: object, options: dict, reason: str
         model.surprisal_table(table, **options)
 
 
+def test_a_table_with_semicolons_keeps_them(
+    model: TrainedModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from elman.cli import run
+
+    model.save(tmp_path / "run")
+    (tmp_path / "rt.csv").write_text("item;word;rt\n1;the;312,5\n1;cats;290,0\n")
+    asked = ["surprisal", str(tmp_path / "run"), str(tmp_path / "rt.csv")]
+    assert run(asked) == 0
+    printed = capsys.readouterr().out
+    assert run([*asked, "--out", str(tmp_path / "joined.csv")]) == 0
+    assert (tmp_path / "joined.csv").read_text() == printed
+    assert printed.splitlines()[1].startswith("1;the;312,5;")
+
+
 def test_parquet_and_csv(
     model: TrainedModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -115,7 +115,7 @@ def test_measures_by_hand(plain: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (found.entities.all.precision, found.entities.all.recall) == (2 / 3, 2 / 3)
     assert found.mistakes() == [("B-NEW", "B-PER", 1)]
     (note,) = found.notes()
-    assert note == "1 word with a tag that training never saw (B-NEW): always wrong"
+    assert note == "1 word with a tag not seen in training (B-NEW): always wrong"
     assert dict(found.rows())["F1"] == pytest.approx(2 / 3)
 
 
@@ -165,13 +165,13 @@ def test_iob1_is_read_as_bio(data: Path, tmp_path: Path, plain: Any) -> None:
 def test_a_tag_only_in_validation_is_noted_once(tmp_path: Path) -> None:
     data = write_tagged(tmp_path / "data")
     (data / "valid.txt").write_text("Ann B-ORG\nsees O\nBob B-ORG\n\nCid B-NEW\n")
-    with pytest.warns(DataWarning, match="3 words with tags that training never saw"):
+    with pytest.warns(DataWarning, match="3 words with tags not seen in training"):
         trained = train_tagger(data, None, "training.epochs=0.1")
-    note = "validation: 3 words with tags that training never saw (B-ORG, B-NEW): always wrong"
+    note = "validation: 3 words with tags not seen in training (B-ORG, B-NEW): always wrong"
     few = "only 2 sentences to validate on"
     assert trained.facts["data"]["notes"][0] == note
     assert [other.startswith(few) for other in trained.facts["data"]["notes"][1:]] == [True]
-    with pytest.warns(DataWarning, match="3 words with tags that training never saw"):
+    with pytest.warns(DataWarning, match="3 words with tags not seen in training"):
         converted = train_tagger(data, None, "training.epochs=0.1", "text.scheme=bioes")
     assert converted.facts["data"]["notes"][0] == note.replace("B-", "S-")
 

@@ -3,6 +3,7 @@
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,6 +90,15 @@ def test_a_run_is_not_overwritten_unless_asked(folder: Path, tmp_path: Path) -> 
     assert (run / "manifest.json").read_bytes() == before
     train("laplace", data=str(folder), out=run, overwrite=True)
     assert elman.load(run).config.recipe == "laplace"
+
+
+def test_texts_in_place_of_a_path_are_refused(folder: Path) -> None:
+    texts: Any = ["a line", "another"]
+    for function in (elman.train, elman.plan):
+        with pytest.raises(InputError, match=r"type list, not a path; .* elman.LanguageModel"):
+            function("ngram", data=texts)
+    path: Any = folder
+    assert elman.train("ngram", data=path).facts["data"]["lines"] == 120
 
 
 def test_a_recipe_may_be_a_file(folder: Path, tmp_path: Path) -> None:

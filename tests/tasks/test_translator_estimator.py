@@ -66,7 +66,7 @@ def test_what_is_wrong_is_said(fitted: elman.Translator) -> None:
         fresh.fit(["a", " "], ["c", "d"])
     with pytest.raises(InputError, match=r"y\[0\] is an empty text"):
         fitted.score(["a"], [""])
-    with pytest.raises(InputError, match=r"X\[0\] has a line end; give one line each"):
+    with pytest.raises(InputError, match=r"X\[0\] has a line break; give one line per text"):
         fresh.fit(["a\nb"], ["c"])
     with pytest.raises(InputError, match=r"y\[0\] is of type int, not a text"):
         fresh.fit(["a"], [1])

@@ -173,7 +173,7 @@ def test_words_start_from_their_vectors(run: Path, labelled: Path) -> None:
     found = vectors.vectors([*LABELS])
     others = table[words.ids(["is", "was"])]  # which have no vectors: random, at the same scale
     assert 0.3 < others.std() / found.std() < 3
-    assert f"4 of 6 words found in {run}; 8 further words of it join the vocabulary" in notes
+    assert f"4 of 6 words found in {run}; 8 more of its words are added to the vocabulary" in notes
     assert words.known == 7
     assert len(words) == 15
     assert features.unseen.shape == (8, 12)
@@ -233,7 +233,7 @@ def test_a_language_model_starts_from_vectors_and_resumes_without_the_file(
 @pytest.mark.parametrize(
     ("recipe", "settings", "message"),
     [
-        ("quick", ["text.tokenizer=characters"], "the tokens of 'characters' are no words"),
+        ("quick", ["text.tokenizer=characters"], "the tokens of 'characters' are not words"),
         (
             "quick",
             ["model.embedding_size=10"],

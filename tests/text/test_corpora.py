@@ -149,6 +149,8 @@ def test_too_few_words_are_all_for_training(text: str) -> None:
     corpus = split_document(Document("f", text))
     assert list(corpus.documents) == ["train"]
     assert corpus.split("train").text == text
+    assert "no text is left for valid and test" in corpus.notes[0]
+    assert "90 %" not in corpus.notes[0]
 
 
 def test_a_folder_with_several_sets_is_opened_by_the_beginning_of_their_names(

@@ -58,6 +58,8 @@ def test_what_is_not_running_text_is_recognised(shape: str) -> None:
 
 def test_tabs_that_became_spaces_do_not_hide_a_treebank() -> None:
     assert looks_like(Document("file.txt", (CONLLU * 3).replace("\t", "  "))) == "CoNLL-U"
+    with pytest.raises(InputError, match="grep '.*' 'my trees/a.conllu' "):
+        refuse_other_shapes(Document("my trees/a.conllu", CONLLU * 3))
 
 
 @pytest.mark.parametrize("kind", TEXTS)

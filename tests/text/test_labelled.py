@@ -48,6 +48,15 @@ def test_of_trees_whole_sentences_with_their_phrases() -> None:
     assert found == [("The", "2"), ("Rock", "3"), (".", "2"), ("Rock .", "4")]
 
 
+def test_a_missing_label_is_named_by_the_column_of_the_user() -> None:
+    lines = '{"body": "good", "mark": "pos"}\n{"body": "bad", "mark": null}\n'
+    columns = {"text": "body", "label": "mark"}
+    with pytest.raises(
+        InputError, match=r"line 2: has no label \(in 'mark'\); write one, or leave"
+    ):
+        read_labelled(Document("a.jsonl", lines), columns=columns)
+
+
 def test_unlabelled_texts_are_lines_and_pairs_have_a_tab() -> None:
     examples = read_unlabelled(Document("-", "one text\nfirst\tsecond\n"))
     assert [example.texts for example in examples] == [("one text",), ("first", "second")]
@@ -61,13 +70,19 @@ def test_unlabelled_texts_are_lines_and_pairs_have_a_tab() -> None:
         ("a.tsv", "good\tpos\n \tneg\n", "line 2: the text is empty"),
         ("a.tsv", "good\tpos\nbad\t \n", "line 2: the label is empty"),
         ("a.jsonl", '{"text": "", "label": "pos"}\n', "line 1: the text is empty"),
-        ("a.jsonl", '{"text": "good"}\n', "line 1: has no label"),
-        ("a.jsonl", '{"label": "pos"}\n', "line 1: has no text"),
+        ("a.jsonl", '{"text": "good"}\n', "line 1: has no label; name it label"),
+        ("a.jsonl", '{"label": "pos"}\n', "line 1: has no text; name it text"),
+        (
+            "a.jsonl",
+            '{"text": "a", "label": 1}\n{"text": "b"}\n',
+            r"no label \(in 'label'\); write",
+        ),
+        ("a.jsonl", '{"text": "a", "label": 1}\n{"label": 2}\n', r"no text \(in 'text'\); write"),
         ("a.jsonl", '{"text": \n', "line 1: is not JSON"),
         ("a.jsonl", "{}\n[1]\n", "line 2: must be an object"),
         ("a.txt", "pos good\nneg\n", "line 2: has a label but no text"),
         ("a.txt", "(3 (2 The) (4 Rock)\n", r"line 1: a \) is missing"),
-        ("a.txt", "(3 (2 The)))\n", r"line 1: a \) too many"),
+        ("a.txt", "(3 (2 The)))\n", r"line 1: one \) too many in the tree"),
     ],
 )
 def test_what_cannot_be_read_is_said_in_one_line(name: str, text: str, problem: str) -> None:

@@ -143,6 +143,17 @@ def test_shards_are_one_text_in_the_order_of_their_names(size: str, tmp_path: Pa
     assert texts(shards / "train-*", plain=True)["train"] == found["train"]
 
 
+def test_a_rotated_log_is_one_text(tmp_path: Path) -> None:
+    (tmp_path / "app.log").write_text("c\n")
+    (tmp_path / "app.log.1").write_text("b\n")
+    (tmp_path / "app.log.2.gz").write_bytes(gzip.compress(b"a\n"))
+    (tmp_path / "app.log-20261001").write_text("d\n")
+    for data in (tmp_path, tmp_path / "app.log*"):
+        corpus = open_running_text(str(data))
+        assert corpus.whole is not None
+        assert corpus.whole.text == "c\nd\nb\na\n"  # in the order of their names
+
+
 def test_rows_read_are_rows_used_and_rows_reported(size: str, tmp_path: Path) -> None:
     good = [json.dumps(row) for row in ROWS]
     bad = ['{"body": ', "[1]", '{"id": 3}', '{"body": 7}', '{"body": " "}', '{"body": null}', ""]
@@ -157,7 +168,7 @@ def test_rows_read_are_rows_used_and_rows_reported(size: str, tmp_path: Path) ->
     assert int(counts.group(1)) == len(good) + len(bad)
     assert sum(map(int, re.findall(r"(\d+) (?:are|have)", counts.group(2)))) == len(bad)
     assert "1 are not JSON (first: line 6)" in notes
-    with pytest.raises(InputError, match=r"x\.jsonl, line 6: such lines are not JSON; mend it"):
+    with pytest.raises(InputError, match=r"x\.jsonl, line 6: such lines are not JSON; correct it"):
         open_running_text(str(tmp_path / "x.jsonl"), columns={"text": "body"}, strict=True)
 
 
@@ -216,7 +227,7 @@ def test_files_beside_the_splits_are_named(tmp_path: Path) -> None:
     (tmp_path / "extra.txt").write_text(TEXT)
     corpus = open_running_text(str(tmp_path), plain=True)
     assert [*corpus.documents] == ["train"]
-    assert "not read, since their names say no split: extra.txt" in corpus.notes
+    assert "not read, because their names contain no split: extra.txt" in corpus.notes
 
 
 def test_a_folder_of_other_files_is_refused(tmp_path: Path) -> None:

@@ -45,5 +45,5 @@ def test_sub_words_need_ten_occurrences_so_a_small_text_has_a_small_vocabulary()
 def test_no_lines_and_a_line_end() -> None:
     side = Side.learn(LINES, TextConfig(tokenizer="words"))
     assert side.encode([]) == []
-    with pytest.raises(InputError, match="text 2 has a line end"):
+    with pytest.raises(InputError, match="text 2 has a line break"):
         side.encode(["a", "b\nc"])

@@ -129,7 +129,7 @@ class NgramOutput(RecentWords):
 class NgramResidual(NgramOutput):
     """Logits added to the log probabilities of n-grams."""
 
-    about = "sampled softmax that learns what n-grams do not know (Li et al. 2022)"
+    about = "sampled softmax added to the log probabilities of n-grams (Li et al. 2022)"
 
     def __init__(self, size: int, counts: torch.Tensor, **options: Any) -> None:
         super().__init__(size, counts, **options)

@@ -136,8 +136,8 @@ def _named_by_user(table: TextTable, columns: dict[str, str], labelled: bool) ->
         missing = next(c for c in columns.values() if find(c) is None)
         there = ", ".join(names) if table.names or _all_names(first) else f"1 to {table.width}"
         raise InputError(
-            f"{table.document.name}: has no column {missing!r}; it has {there}; name what to read "
-            f"with {_HOW}"
+            f"{table.document.name}: has no column {missing!r}; it has {there}; name columns with "
+            f"{_HOW}"
         )
     found: dict[str, tuple[int, ...]] = {
         role: (place,) for role, place in places.items() if place is not None

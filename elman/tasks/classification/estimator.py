@@ -34,8 +34,9 @@ class Classifier(SupervisedEstimator):
     ) -> Self:
         """Train; `validation`: texts, labels and possibly weights. Default: a random tenth of X.
 
-        `sample_weight`: a number from 0 for each text. Two counts like the text given twice, zero
-        like a text that is not given. Validation is weighted only if its texts have weights.
+        `sample_weight`: a number of at least 0 for each text. A weight of 2 counts like the text
+        given twice; a weight of 0 leaves the text out. Validation is weighted only if its texts
+        have weights.
         """
         y = y if y is None else check_list(y, "y", self.answers)  # a generator is read once
         train = self._weighted(X, y, sample_weight)

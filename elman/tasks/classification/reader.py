@@ -30,7 +30,7 @@ from elman.text.reader import Document
 from elman.text.tables import TextTable, read_table, table_separator
 
 _KNOWN_TEXTS, _KNOWN_LABELS = ", ".join(FIRST[:3]), ", ".join(LABELS[:3])
-_HOW = "which column has it with --columns text=…,label=…"
+_HOW = "give its column with --columns text=…,label=…"
 _TREE = re.compile(r"\(|\)|[^\s()]+")
 # Punctuation at the end of a word; full stops only after lower case, because of "Mr."
 
@@ -194,7 +194,7 @@ def _texts_and_label(
     where, texts = table.where(line), _required_texts(table, line, row, layout)
     label = _first_of(row, layout.label)
     if label is None:
-        raise InputError(f"{where}: has no label; name it {_KNOWN_LABELS} …, or say {_HOW}")
+        raise InputError(f"{where}: {_missing('label', layout.label, layout, _KNOWN_LABELS)}")
     if not all(text.strip() for text in texts):
         raise InputError(f"{where}: the text is empty; write one, or leave the line out")
     return texts, label
@@ -204,10 +204,17 @@ def _required_texts(table: TextTable, line: int, row: list[Any], layout: Layout)
     """The text of a row, or both of a pair."""
     first, second = _first_of(row, layout.text), _first_of(row, layout.text2)
     if not isinstance(first, str) or not isinstance(second, str | None):
-        raise InputError(
-            f"{table.where(line)}: has no text; name it {_KNOWN_TEXTS} …, or say {_HOW}"
-        )
+        places = layout.text2 if isinstance(first, str) else layout.text
+        raise InputError(f"{table.where(line)}: {_missing('text', places, layout, _KNOWN_TEXTS)}")
     return (first,) if second is None else (first, second)
+
+
+def _missing(what: str, places: tuple[int, ...], layout: Layout, known: str) -> str:
+    """What to do about a row without a text or a label; `places`: those of its column, or none."""
+    if not places:
+        return f"has no {what}; name it {known} …, or {_HOW}"
+    name = layout.names[places[0]]
+    return f"has no {what} (in {name!r}); write one, or leave the line out"
 
 
 def _first_of(row: list[Any], places: tuple[int, ...]) -> Any:
@@ -253,7 +260,7 @@ def _nodes(line: str, where: str) -> Iterator[Example]:
             open_nodes.append(("", []))
         elif token == ")":
             if not open_nodes:
-                raise InputError(f"{where}: a ) too many in the tree")
+                raise InputError(f"{where}: one ) too many in the tree")
             label, words = open_nodes.pop()
             if open_nodes:
                 open_nodes[-1][1].extend(words)

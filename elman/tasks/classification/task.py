@@ -168,9 +168,7 @@ class Classification(SentenceTask):
     def batches(self, examples: Sequence[Example], batch_size: int, seed: int | None) -> Examples:
         examples = labelled(examples)
         if not examples:
-            raise InputError(
-                "no text to validate on has a label; text.rename leaves all of them out"
-            )
+            raise InputError("no validation text has a label; text.rename leaves all of them out")
         targets = [*(self.chosen(examples) if self.several else self.numbers(examples))]
         inputs = [self.index(part) for part in self.split([e.texts for e in examples])]
         # Class weights are for training. Validation is the error rate of the examples as they are.
@@ -235,7 +233,7 @@ class Classification(SentenceTask):
         for number, given in enumerate(texts, 1):
             if any(text.strip() for text in given) and len(given) != self.texts:
                 wanted = "a text" if self.texts == 1 else "a pair of texts"
-                how = "a tab parts them" if len(given) > 1 else "give two, with a tab between"
+                how = "a tab separates two" if len(given) > 1 else "give two, separated by a tab"
                 raise InputError(
                     f"example {number} has {len(given)} texts; this classifier labels {wanted} "
                     f"({how})"

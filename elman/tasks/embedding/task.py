@@ -50,7 +50,7 @@ class TrainedEmbedding(TrainedSentenceTask):
     ) -> list[np.ndarray]:
         """The vectors of every layer for each sentence, (layers, words, numbers).
 
-        With `carry_state`, sentences are read in batches of so many, and each row continues from
+        With `carry_state`, sentences are read in batches of this size, and each row continues from
         its state after the batch before, as in the published code: vectors depend on the order.
         """
         words, reader = [tuple(sentence) for sentence in sentences], self.task.reader
@@ -80,7 +80,7 @@ class TrainedEmbedding(TrainedSentenceTask):
         )
 
     def references(self, examples: Sequence[Sentence]) -> list[Any]:
-        """Words that the model predicts as `<unk>` are `<unk>`: others are another task."""
+        """The sentences as the model predicts them, with `<unk>` for unknown words."""
         return [
             tuple(
                 word if number else UNKNOWN

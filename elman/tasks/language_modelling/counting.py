@@ -67,8 +67,8 @@ class Counting(TextTask):
         """Probabilities of 8 or 32 bits, short keys, and no counts."""
         if not isinstance(model, NGram):
             raise InputError(
-                f"model.kind={self.config.kind}: has no form with shorter numbers; only n-gram and "
-                "neural models have one"
+                f"model.kind={self.config.kind}: cannot be quantised; only n-gram and neural "
+                "language models can"
             )
         return model.quantised(bits).arrays()
 

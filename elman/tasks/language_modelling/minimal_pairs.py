@@ -179,7 +179,7 @@ def _gold_beside(path: str) -> tuple[Path, Path] | None:
 
 def materials_of(document: Document, columns: Mapping[str, str] | None = None) -> Materials:
     """The pairs of a document, or its suite."""
-    if columns or is_pair_table(document):
+    if columns or is_pair_table(document) or document.name.endswith(_TABLES):
         table = read_pair_table(document, columns or {})
         return Materials(([*table.pairs],), table.skipped)
     # The object of a suite has lists of items and predictions; a line of pairs is one object.

@@ -103,7 +103,9 @@ class JoinedTable(Answer):
         if path.suffix.lower() == ".parquet":
             self._save_parquet(path)
             return
-        separator = "," if path.suffix.lower() == ".csv" else TAB
+        separator = TAB
+        if path.suffix.lower() == ".csv":  # semicolons stay, as cells may have decimal commas
+            separator = ";" if self.stimuli.separator == ";" else ","
         with writing(path) as place:
             place.write_text("".join(f"{line}\n" for line in self._lines(separator)))
 

@@ -201,7 +201,7 @@ class Suggestions(Answer):
 
     def lines(self) -> Iterable[str]:
         if not self.suggestions:
-            return ["no word that the model knows begins like the last word and is longer"]
+            return ["no word of the vocabulary completes the last word"]
         rows = [[one.token, one.probability] for one in self.suggestions]
         return aligned_lines(["token", "probability"], rows)
 

@@ -306,7 +306,7 @@ class TrainedModel(Trained):
     def for_serving(self, name: str) -> Self:
         """Make the text of a row independent of the rest of its batch.
 
-        A model that can gives every row the same bits in every batch. Others use double precision:
+        If the model supports it, every row has the same bits in every batch. Others use float64:
         rounding errors are then far too small to change a sample.
         """
         again = self.named(name)

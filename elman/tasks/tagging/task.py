@@ -69,7 +69,7 @@ class TrainedTagger(TrainedSentenceTask):
 
     @property
     def offset(self) -> float:
-        """How much O is lowered when tags are chosen, fitted on validation; 0 by default."""
+        """How much the score of O is lowered to choose tags, fitted on validation; default 0."""
         return float(self.facts.get("calibration", {}).get("offset", 0.0))
 
     def summary(self) -> list[str | MeasureTable]:

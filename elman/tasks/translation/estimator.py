@@ -60,7 +60,7 @@ def _check_text(name: str, text: object) -> None:
     if not str(text).strip():
         raise ArgumentError(f"{name} is an empty text; leave out the pair")
     if "\n" in str(text):
-        raise ArgumentError(f"{name} has a line end; give one line each")
+        raise ArgumentError(f"{name} has a line break; give one line per text")
 
 
 def _refuse_characters(texts: Sequence[str | np.ndarray], name: str) -> None:

@@ -59,7 +59,7 @@ class Side:
             return []
         for number, line in enumerate(lines, 1):
             if "\n" in line:
-                raise InputError(f"text {number} has a line end; give one line each")
+                raise InputError(f"text {number} has a line break; give one line per text")
         ids = self.tokenizer.encode("\n".join(lines))
         ends = np.flatnonzero(ids == self.tokenizer.eos_id)
         rows = np.split(ids, ends)
@@ -84,7 +84,7 @@ class Side:
         counts = np.array(wholes(data.pop("counts"), "counts"), dtype=np.int64)
         side = cls(tokenizer_from_data(data), counts)
         if len(side.tokenizer) != len(counts):
-            raise ValueError("tokens and their counts are not as many")
+            raise ValueError("the numbers of tokens and counts differ")
         return side
 
 

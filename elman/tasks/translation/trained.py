@@ -269,7 +269,7 @@ class TrainedTranslator(TrainedTask):
         return Judging(tokenize, text.lowercase, text.measure)
 
     def references(self, examples: Sequence[Pair]) -> list[Any]:
-        """Sources and targets as they are compared: in lower case if the run writes so."""
+        """Sources and targets as they are compared: in lower case if the run writes lower case."""
         lowercase = self.config.text.lowercase
         return [
             (

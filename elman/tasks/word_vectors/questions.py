@@ -25,7 +25,12 @@ _SIGNS = {"+": 1.0, "-": -1.0, "−": -1.0}
 
 @dataclass(frozen=True, kw_only=True)
 class Nearest:
-    """Find the nearest words of a word, or solve an analogy."""
+    """Find the words nearest to a word, or solve an analogy.
+
+    For example:
+      elman nearest runs/vectors film
+      elman nearest runs/vectors "king - man + woman" --top 5 --json
+    """
 
     words: str = asked(
         'A word, or words to add and subtract: "king - man + woman".', kind=ARGUMENT, default=""

@@ -69,7 +69,7 @@ def test_vectors_and_layers_are_taken_over(data: str, words: Path) -> None:
     for word in ("film", "dull", "<unk>"):
         expected = old["input.weight"][before.tokenizer.tokens.index(word)]
         np.testing.assert_array_equal(vectors[numbers[word]], expected)
-    found = f"{len(numbers) - 1} of {len(numbers) - 1} words (100% of the running words)"
+    found = f"{len(numbers) - 1} of {len(numbers) - 1} words (100% of the training text)"
     assert found in str(trained.facts["data"]["notes"])
 
 
@@ -131,7 +131,7 @@ def test_words_are_found_in_another_case(tmp_path: Path) -> None:
     numbers = {word: number for number, word in enumerate(trained.task.words.words)}
     for word, known in (("film", "film"), ("rome", "Rome"), ("nato", "NATO"), ("the", "the")):
         np.testing.assert_array_equal(vectors[numbers[word]], table[tokens.index(known)])
-    assert "5 of 6 words (83% of the running words) begin" in str(trained.facts["data"]["notes"])
+    assert "5 of 6 words (83% of the training text) start" in str(trained.facts["data"]["notes"])
     (tmp_path / "other.tsv").write_text("der rome satz\tgood\nein anderer film\tbad\n" * 9)
-    with pytest.warns(DataWarning, match="knows only 2 of the 6 words"):
+    with pytest.warns(DataWarning, match="its vocabulary has only 2 of the 6 words"):
         train_classifier(str(tmp_path / "other.tsv"), *lower, start_from=tmp_path / "words")

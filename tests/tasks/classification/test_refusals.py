@@ -1,4 +1,4 @@
-"""Labels that training never saw, and texts that cannot be classified or learned from."""
+"""Labels not seen in training, and texts that cannot be classified or learned from."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def test_a_label_that_training_never_saw_is_noted_and_wrong(
     assert measures.unseen == {"odd": 2}
     assert measures.labels.labels["odd"].recall == 0
     assert measures.labels.accuracy <= 9 / 11
-    assert measures.notes() == ["2 texts with labels that training never saw (odd): always wrong"]
+    assert measures.notes() == ["2 texts with labels not seen in training (odd): always wrong"]
 
 
 def test_a_label_only_in_validation_is_always_wrong(tmp_path: Path) -> None:
     odd = [("odd", text) for _, text in draw_texts(20, 1)]
     place = write_texts(tmp_path, train=draw_texts(80, 0), valid=odd)
-    with pytest.warns(DataWarning, match=r"20 texts with labels that training never saw \(odd\)"):
+    with pytest.warns(DataWarning, match=r"20 texts with labels not seen in training \(odd\)"):
         trained = train_classifier(place)
     assert trained.facts["validation"]["error"] == 1
-    note = "validation: 20 texts with labels that training never saw (odd): always wrong"
+    note = "validation: 20 texts with labels not seen in training (odd): always wrong"
     assert note in trained.facts["data"]["notes"]
 
 
@@ -56,5 +56,5 @@ def test_texts_and_pairs_do_not_mix(tmp_path: Path) -> None:
 def test_a_lone_file_whose_valid_part_has_no_label_is_refused(tmp_path: Path) -> None:
     left_out, labelled_lines = "x a film .\n" * 18, "good a film .\nbad a cast .\n"
     (tmp_path / "lines.txt").write_text(left_out + labelled_lines)
-    with pytest.raises(InputError, match="no text to validate on has a label"):
+    with pytest.raises(InputError, match="no validation text has a label"):
         train_classifier(str(tmp_path / "lines.txt"), "text.rename.x=")

@@ -125,7 +125,7 @@ def test_validation_counts_labels_that_training_never_saw(trained: TrainedMultiL
     assert (float(loss.nats), loss.tokens) == (1.0, 3)
     measured = trained.measure(examples)
     assert measured.all.f1 == pytest.approx(2 / 3)
-    assert "training never saw (new)" in measured.notes()[0]
+    assert "not seen in training (new)" in measured.notes()[0]
 
 
 def test_the_best_threshold() -> None:

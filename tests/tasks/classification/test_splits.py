@@ -62,7 +62,7 @@ def test_runs_of_version_0_1_keep_their_split(lone: str) -> None:
     assert saved_config(config).text.split == "shuffled"
     del config["text"]["split"], config["text"]["columns"]
     assert saved_config(config).text.split == "ordered"
-    with pytest.warns(DataWarning, match=r"training never saw \(label19\)"):
+    with pytest.warns(DataWarning, match=r"not seen in training \(label19\)"):
         ordered = train_classifier(lone, *NO_STEP, "text.split=ordered")
     assert [example.label for example in ordered.examples(lone)] == [LABELS[-1]] * 5 + ["rare"]
 
@@ -75,7 +75,7 @@ def test_a_plan_survives_labels_that_only_validation_has(
     (tmp_path / "valid.tsv").write_text("a film .\todd\na cast .\tbad\n" * 9)
     cost = plan("classifier", data=str(tmp_path), overrides=["model.hidden_size=4"])
     assert cost.seconds > 0
-    expected = "validation: 9 texts with labels that training never saw (odd)"
+    expected = "validation: 9 texts with labels not seen in training (odd)"
     assert any(expected in note for note in cost.notes)
 
 
@@ -88,7 +88,7 @@ def test_unseen_labels_are_reported_before_fit_trains(monkeypatch: pytest.Monkey
     monkeypatch.setattr("warnings.warn", lambda message, *_, **__: order.append(str(message)))
     texts, labels = ["a film .", "a cast ."] * 6, ["good", "bad"] * 6
     classifier.fit(texts, labels, validation=(["a film ."], ["odd"]))
-    assert order[0].startswith("validation: 1 text with a label that training never saw (odd)")
+    assert order[0].startswith("validation: 1 text with a label not seen in training (odd)")
     assert order[1] == "trained"
 
 
