@@ -1,6 +1,7 @@
 """Choose a recipe from the data, for a training with a budget and no recipe.
 
-    running text                         quick, or small for short texts and small budgets
+    running text                         quick; small for short texts and small budgets, hour for
+                                         long texts and large budgets
     words with tags                      tagger
     texts with labels, trees             classifier
     one folder per label                 classifier
@@ -33,7 +34,9 @@ from elman.text.tables import read_table, table_separator
 from elman.training.budget import Budget
 
 _SMALL_TEXT = 1_000_000  # characters
+# Budgets from which two layers pay, and from which the regularisation of `hour` pays.
 _LONG_SECONDS, _LONG_TERAFLOP = 600.0, 35.0
+_HOUR_SECONDS, _HOUR_TERAFLOP = 2400.0, 120.0
 _SAMPLE = 200_000  # characters
 _FEWEST_LINES = 20  # that show what their first words are
 _MOST_LABELS = 0.05  # different first words per line, if they are labels
@@ -133,9 +136,13 @@ def _of_text(document: Document, budget: Budget) -> str:
 
 
 def _of_size(characters: int, budget: Budget) -> str:
-    # Two layers pay from the budget on that `quick` was made for: ten minutes, 70 teraflop.
-    long = (budget.seconds or 0.0) >= _LONG_SECONDS or (budget.teraflop or 0.0) >= _LONG_TERAFLOP
-    return "quick" if long and characters > _SMALL_TEXT else "small"
+    if characters <= _SMALL_TEXT or not _reaches(budget, _LONG_SECONDS, _LONG_TERAFLOP):
+        return "small"
+    return "hour" if _reaches(budget, _HOUR_SECONDS, _HOUR_TERAFLOP) else "quick"
+
+
+def _reaches(budget: Budget, seconds: float, teraflop: float) -> bool:
+    return (budget.seconds or 0.0) >= seconds or (budget.teraflop or 0.0) >= teraflop
 
 
 def has_labels_first(text: str) -> bool:

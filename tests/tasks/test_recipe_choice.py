@@ -33,6 +33,7 @@ def test_running_text(tmp_path: Path) -> None:
     long = write(tmp_path / "long.txt", PROSE * 400)
     assert choose_recipe(long) == choose_recipe(long, "70teraflop") == "quick"
     assert choose_recipe(long, "9m") == choose_recipe(long, "5teraflop") == "small"
+    assert choose_recipe(long, "1h") == choose_recipe(long, "400teraflop") == "hour"
 
 
 def test_a_log_is_running_text(tmp_path: Path) -> None:

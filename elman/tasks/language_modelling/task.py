@@ -38,6 +38,15 @@ _REFERENCE_TOKENS = 1_000_000  # of a text for which twice the width of a recipe
 _FULL_WORDS = 3000  # the largest vocabulary for which all words are trained on
 _SAMPLES = 1000  # words of a sampled softmax
 _COUNTING_SECONDS = 2.0  # per million tokens
+_REGULARISATION = (  # settings that matter less for fewer epochs
+    "dropout_words",
+    "dropout_input",
+    "dropout_hidden",
+    "dropout_output",
+    "weight_drop",
+    "activation_penalty",
+    "temporal_penalty",
+)
 
 
 class LanguageModelling(TextTask, GradientTask):
@@ -184,8 +193,7 @@ class LanguageModelling(TextTask, GradientTask):
     def regularisation(self, config: RunConfig, epochs: float) -> dict[str, Any]:
         """Less dropout for few epochs: text that is read once or twice is not learned by heart."""
         share = min(1.0, epochs / config.training.epochs)
-        names = ("dropout_input", "dropout_hidden", "dropout_output")
-        rates = {name: getattr(config.model, name, 0.0) for name in names}
+        rates = {name: getattr(config.model, name, 0.0) for name in _REGULARISATION}
         return {f"model.{name}": round(share * rate, 2) for name, rate in rates.items() if rate}
 
     def baseline(self, lesson: Lesson, seconds: float | None) -> float | None:
