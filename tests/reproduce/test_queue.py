@@ -16,7 +16,7 @@ import elman
 from elman.errors import DiskFull, InputError
 from elman.experiments.reproduce import queue
 from elman.experiments.reproduce.claims import claiming
-from elman.experiments.reproduce.deadline import Deadline
+from elman.experiments.reproduce.deadline import Deadline, Terminated
 from elman.experiments.reproduce.queue import work_off
 from elman.experiments.reproduce.registry import read_tables
 from elman.experiments.reproduce.results import Cost, keep, read_kept
@@ -85,6 +85,22 @@ def test_a_failing_row_is_set_aside_and_the_others_go_on(workshop, monkeypatch) 
     assert said.startswith("toy/neural: set aside (an extra is missing)")
     monkeypatch.setattr(queue, "measure_and_keep", None)
     assert worked_off(workshop) == []  # not tried again
+
+
+def test_a_signal_that_becomes_another_error_sets_nothing_aside(workshop, monkeypatch) -> None:
+    """As in a library whose import was interrupted and that hides the reason."""
+
+    def interrupted(*args):
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(10)
+        except Terminated:
+            raise AttributeError("partially initialized module") from None
+
+    monkeypatch.setattr(queue, "measure_and_keep", interrupted)
+    with pytest.raises(Terminated):
+        worked_off(workshop)
+    assert read_kept(workshop.results).failures == {}
 
 
 def test_a_full_disk_ends_the_queue_and_sets_nothing_aside(workshop, monkeypatch) -> None:
@@ -284,6 +300,7 @@ def test_two_workers_and_a_signal(folder: Path) -> None:
     process = begin(folder, "--json", workers="2")
     out, said = process.communicate(timeout=300)
     assert process.returncode == 0, said
-    assert whole(folder) == FIGURES
+    assert read_kept(folder / "out" / "results.json").failures == {}
+    assert whole(folder) == FIGURES, said
     assert {entry["row"] for entry in json.loads(out)} <= {"counts", "neural", "wider", "both"}
     assert "worker 1: " in said or "worker 2: " in said or os.name == "nt"

@@ -37,6 +37,7 @@ class Deadline:
         """`with_parent`: also end when the process that started this one ends."""
         self._end = time.monotonic() + seconds
         self._parent = os.getppid() if with_parent else None
+        self._terminated = False
 
     @property
     def left(self) -> float:
@@ -48,6 +49,16 @@ class Deadline:
     def is_over(self) -> bool:
         """Whether the deadline has passed."""
         return self.left == 0.0
+
+    def raise_if_stopped(self) -> None:
+        """Raise the error of a stop again, in case the interrupted code has hidden it.
+
+        Libraries may catch it, for example during an import that then fails in some other way.
+        """
+        if self._terminated:
+            raise Terminated("stopped; run the same command again to continue")
+        if self.is_over():
+            raise OutOfTime("the time is up")
 
     @contextmanager
     def stopping(self) -> Iterator[None]:
@@ -73,6 +84,5 @@ class Deadline:
                 _thread.interrupt_main(signal.SIGTERM)
 
     def _stop(self, number: int, frame: object) -> None:
-        if self.is_over():
-            raise OutOfTime("the time is up")
-        raise Terminated("stopped; run the same command again to continue")
+        self._terminated = not self.is_over()
+        self.raise_if_stopped()

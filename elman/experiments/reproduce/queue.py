@@ -47,7 +47,7 @@ def work_off(
             workshop.progress(f"{job.name}: {chosen.cost} to train")
             try:
                 with deadline.stopping():
-                    result = measure_and_keep(workshop, job.table, job.row, job.data, job.number)
+                    result = _measure(workshop, job, deadline)
             except OutOfTime:
                 return
             except Stopped:
@@ -61,6 +61,16 @@ def work_off(
                     _set_aside(workshop, job, error)
                 continue
         yield job, result
+
+
+def _measure(workshop: Workshop, job: Job, deadline: Deadline) -> Result:
+    try:
+        return measure_and_keep(workshop, job.table, job.row, job.data, job.number)
+    except DiskFull:
+        raise
+    except Exception:
+        deadline.raise_if_stopped()  # not the fault of the row
+        raise
 
 
 @contextmanager
