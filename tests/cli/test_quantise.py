@@ -45,7 +45,10 @@ def test_any_width_can_be_quantised(
         gives("generate", out, "--samples", n, "--seed", "1")["samples"] for n in ("4", "20")
     )
     assert len(four) == 4
-    assert many[:4] == four
+    for few, crowd in zip(four, many, strict=False):
+        assert crowd["tokens"] == few["tokens"]
+        # Products of 4 and of 20 rows are summed in another order on some processors.
+        assert crowd["log_prob"] == pytest.approx(few["log_prob"], rel=1e-5)
     before, after = (_after_a_step(name) for name in (run, out))
     assert torch.allclose(before, after, atol=0.05)
     assert not torch.equal(before, after)

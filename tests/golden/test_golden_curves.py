@@ -96,7 +96,7 @@ def _cases() -> dict[str, tuple[str, ...]]:
         if MODELS[kind].task == "language-modelling":
             cases[f"model {kind}"] = (f"model.kind={kind}",)
     for name in INPUTS:
-        cases[f"input {name}"] = (f"model.input={name}", UNTIED)
+        cases[f"input {name}"] = (f"model.input={name}", UNTIED, *INPUT_SETTINGS.get(name, ()))
     for name in OUTPUTS:
         cases[f"output {name}"] = (f"model.output={name}", UNTIED, *OUTPUT_SETTINGS.get(name, ()))
     for name in REGIMES:
@@ -149,6 +149,8 @@ TRANSLATORS = {
     "copying": ("model.copy=true", "text.min_count=20"),
     "smoothing": ("model.output_options={smoothing=0.1}", "model.num_layers=2"),
 }
+# At a rate of 1, one step makes the loss rise, and what processors round becomes another curve.
+INPUT_SETTINGS = {"characters": ("training.learning_rate=0.5",)}
 OUTPUT_SETTINGS = {
     "adaptive": ("model.output_options={cutoffs=[4]}",),
     "sampled": ("model.output_options={samples=5}",),

@@ -100,7 +100,7 @@ def test_all_layers_are_those_of_the_paper(tmp_path, residual: bool) -> None:
     layers = model.layers(SentenceReader(WordList.learn([])).read(TEXT)).detach().numpy()
     for row, sentence in enumerate(TEXT):
         expected = reference(sentence, residual)
-        np.testing.assert_allclose(layers[:, row, : len(sentence)], expected, atol=2e-6)
+        np.testing.assert_allclose(layers[:, row, : len(sentence)], expected, rtol=1e-6, atol=2e-6)
     assert (np.abs(reference(TEXT[2])[1]) == CLIP).any()  # or clipping would not be tested
 
 
@@ -113,7 +113,7 @@ def test_states_carried_as_in_the_published_code(tmp_path, rows: int) -> None:
     states: list[dict[tuple[int, int], State]] = [{} for _ in range(rows)]
     for number, sentence in enumerate(text):
         expected = reference(sentence, states=states[number % rows])
-        np.testing.assert_allclose(layers[number], expected, atol=2e-6)
+        np.testing.assert_allclose(layers[number], expected, rtol=1e-6, atol=2e-6)
     assert not np.allclose(layers[-1], reference(text[-1]), atol=1e-3)
 
 

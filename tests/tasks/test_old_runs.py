@@ -97,8 +97,26 @@ def test_an_old_run_says_what_it_said(
             word["surprisal"] = word.pop("surprisal_uncorrected")
     if "quantised" in answer["command"]:
         check_eight_bits(answer, found)
+    elif answer["command"][0] == "generate" and not rounds_as_then():
+        check_drawn(answer["data"], found)
     else:
         check(answer["data"], found)
+
+
+def rounds_as_then() -> bool:
+    """Whether this processor and torch round as those did that recorded the answers."""
+    return all(EXPECTED[name]["arithmetic"] == arithmetic() for name in STOPPED)
+
+
+def check_drawn(expected: Any, found: Any) -> None:
+    """Where words are equally probable but for rounding, one may be drawn in place of another: as
+    many words then, with the same log probability.
+    """
+    then, now = values(expected), values(found)
+    check({"log_prob": then["log_prob"]}, {"log_prob": now["log_prob"]}, tolerance=1e-4)
+    assert len(now["tokens"]) == len(then["tokens"])
+    alike = sum(map(same, now["tokens"], then["tokens"], [0.0] * len(then["tokens"])))
+    assert alike >= 0.8 * len(then["tokens"]), f"{then['tokens']} became {now['tokens']}"
 
 
 def check_eight_bits(answer: dict[str, Any], found: Any) -> None:
