@@ -81,6 +81,7 @@ FLOORS = [
             "atomic": "atomic writes",
             "data_checks": "checked types",
             "json_safe": "valid JSON",
+            "wording": "numbers in sentences",
             "mapping": "mapped files",
         },
     ),

@@ -23,6 +23,7 @@ from elman.recipes import load_recipe
 from elman.tasks.language_modelling.counting import count_text
 from elman.tasks.task import Order
 from elman.training.machine import Machine
+from elman.wording import several
 
 
 def counts(
@@ -67,7 +68,7 @@ def counts(
     unknown, shards = counted.data["unknown_tokens"], len(counted.files)
     print(
         f"counted {counted.tokens:,} tokens{f' ({unknown:,} unknown)' if unknown else ''}, "
-        f"vocabulary {len(counted.tokenizer):,}, order {counted.order}, in {shards} "
-        f"shard{'s' if shards > 1 else ''}: {out}"
+        f"vocabulary {len(counted.tokenizer):,}, order {counted.order}, in "
+        f"{several(shards, 'shard')}: {out}"
     )
     print(f"next: elman train ngram --counts {shlex.quote(out)} --out RUN")

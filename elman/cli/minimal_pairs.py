@@ -27,6 +27,7 @@ from elman.tasks.language_modelling.minimal_pairs import (
 from elman.tasks.language_modelling.written_runs import open_all
 from elman.text.pair_tables import ROLES
 from elman.text.tables import check_columns, parse_columns
+from elman.wording import several
 
 _GIVEN = Parameter(
     name="RUN... FILE",
@@ -138,14 +139,14 @@ def _note_unused(materials: Materials) -> None:
     """Report the files and lines that were not used."""
     if materials.passed_over:
         note(
-            f"skipped {_several(len(materials.passed_over), 'file')} without minimal pairs: "
+            f"skipped {several(len(materials.passed_over), 'file')} without minimal pairs: "
             f"{_listed(materials.passed_over)}"
         )
     reasons: dict[tuple[str, str], list[int]] = {}
     for line in materials.skipped:
         reasons.setdefault((line.file, line.reason), []).append(line.line)
     for (file, reason), lines in reasons.items():
-        number = _several(len(lines), "line")
+        number = several(len(lines), "line")
         note(f"{file}: skipped {number} ({_listed([*map(str, lines)])}): {reason}")
     if materials.skipped:
         skipped = len(materials.skipped)
@@ -153,10 +154,6 @@ def _note_unused(materials: Materials) -> None:
             f"{materials.pairs + skipped:,} lines read: {materials.pairs:,} pairs used, "
             f"{skipped:,} skipped"
         )
-
-
-def _several(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -18,6 +18,19 @@ def test_train(call: Any, tmp_path: Path) -> None:
     assert elman.load(out).config.model.order == 3
 
 
+def test_a_text_of_one_line(call: Any, tmp_path: Path) -> None:
+    (tmp_path / "book.txt").write_text("the cat sees a dog . " * 50)
+    command = (
+        "train",
+        "laplace",
+        "--data",
+        str(tmp_path / "book.txt"),
+        "--out",
+        str(tmp_path / "run"),
+    )
+    assert "read 1 line, 271 tokens" in call(*command).out
+
+
 def test_train_as_data(gives: Any, tmp_path: Path) -> None:
     out = str(tmp_path / "run")
     found = gives("train", "laplace", "--data", "data", "--out", out, "--seed", "3")

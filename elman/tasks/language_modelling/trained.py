@@ -21,6 +21,7 @@ from elman.tasks.trained import Trained
 from elman.text.corpora import Corpus
 from elman.text.reader import Document, named
 from elman.text.tokenizer import Tokenizer
+from elman.wording import several
 
 if TYPE_CHECKING:
     from elman.evaluation.accuracy import Accuracy, Counted
@@ -288,8 +289,8 @@ class TrainedModel(Trained):
     def read_line(self) -> str:
         data, size = self.facts["data"], self.facts["model"]["vocabulary_size"]
         return (
-            f"read {data['lines']:,} lines, {data['tokens']:,} tokens ({self.tokenizer.name}), "
-            f"vocabulary {size:,}"
+            f"read {several(data['lines'], 'line')}, {several(data['tokens'], 'token')} "
+            f"({self.tokenizer.name}), vocabulary {size:,}"
         )
 
     def validation_line(self, judged_by: str, value: float | None, tokens: int) -> str:
