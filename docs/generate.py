@@ -70,6 +70,7 @@ FLOORS = [
             "extras": "optional packages",
             "entry_points": "packages that extend elman",
             "allocator": "memory of the process",
+            "wording": "singular and plural",
         },
     ),
     (
@@ -81,7 +82,6 @@ FLOORS = [
             "atomic": "atomic writes",
             "data_checks": "checked types",
             "json_safe": "valid JSON",
-            "wording": "numbers in sentences",
             "mapping": "mapped files",
         },
     ),

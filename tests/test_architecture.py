@@ -13,8 +13,8 @@ import elman
 PACKAGE = Path(elman.__file__).parent
 # From the ground up; a module may import from lower floors and from its own room.
 FLOORS = [
-    {"errors", "version", "state", "atomic", "data_checks", "json_safe", "mapping", "wording"},
-    {"extras", "entry_points", "allocator"},
+    {"errors", "version", "state", "atomic", "data_checks", "json_safe", "mapping"},
+    {"extras", "entry_points", "allocator", "wording"},
     {"notebooks"},
     {"config"},
     {"registry"},
