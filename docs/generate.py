@@ -68,7 +68,7 @@ FLOORS = [
         "#e8e8e8",
         {
             "extras": "optional packages",
-            "entry_points": "packages that extend elman",
+            "entry_points": "plug-in packages",
             "allocator": "memory of the process",
             "wording": "singular and plural",
         },
