@@ -15,7 +15,6 @@ Other processors, or another torch, round otherwise: there, the curves only have
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import subprocess
@@ -32,6 +31,7 @@ if __name__ == "__main__":  # run by itself, not by pytest, which knows where to
     _ROOT = Path(__file__).parents[2]
     sys.path[:0] = [str(_ROOT), str(_ROOT / "tests" / "support")]
 
+from fingerprints import arithmetic
 from pairs import train_translator, write_parallel
 from tagged import train_tagger, write_tagged
 
@@ -167,15 +167,6 @@ def sentences(lines: int, seed: int) -> str:
         f"the {nouns[a]} {verbs[a - 1]} a {nouns[b]} .\n"
         for a, b in drawn.integers(0, 3, (lines, 2))
     )
-
-
-def arithmetic() -> str:
-    """A hash of a few results: alike where this processor and torch round alike."""
-    drawn = torch.from_numpy(np.random.default_rng(0).normal(size=(2, 65, 65)).astype(np.float32))
-    left, right = drawn
-    results = [left @ right, left.tanh(), left.exp(), left.sigmoid(), left.logsumexp(1), left.sum()]
-    bits = b"".join(result.numpy().tobytes() for result in results)
-    return hashlib.sha256(bits + torch.__version__.encode()).hexdigest()[:16]
 
 
 def curve(case: str, folder: Path) -> list[float]:
