@@ -45,6 +45,7 @@ from elman.text.example_splits import Splitter
 from elman.text.file_shapes import looks_like
 from elman.text.files import local_files
 from elman.text.label_folders import find_label_folders
+from elman.text.label_lists import are_clearly_labels, find_label_lists
 from elman.text.reader import Document, read_document
 from elman.text.running_text import find_files, open_running_text
 from elman.text.streamed import IN_MEMORY
@@ -65,7 +66,10 @@ UNITS = {
 }
 _SAMPLE = 10_000  # characters
 _ENOUGH = 4_000_000  # characters of a table
-_LISTS = 3  # .txt files without splits that make a folder of lists
+_PERHAPS_LABELS = (
+    "train classifier reads the name of each file as the label of its lines; other recipes read "
+    "the files as one text"
+)
 _SHRINKS = 4  # text takes less space, compressed
 _LANGUAGES = ("en", "de")  # shown first if parallel files are in more than two
 
@@ -88,7 +92,7 @@ def read_data(data: str, columns: dict[str, str] | None = None) -> Dataset:
     """Read the data of a path or a built-in corpus; `columns`: those of a table, by role."""
     columns = columns or {}
     built_in = data.partition(":")[0] in CORPORA and not os.path.exists(data)
-    if not built_in and _is_lists(data):
+    if not built_in and are_clearly_labels(data):
         return _read_lists(Path(data))
     if not built_in and find_label_folders(data):
         corpus = open_corpus(data, label_folders=True)
@@ -128,7 +132,10 @@ def _read_running_text(data: str, columns: dict[str, str]) -> Dataset | None:
     if columns and {*columns} <= {"text", "time"}:
         return _as_running_text(data, columns)
     if is_text_of_many_files(data):
-        return _as_running_text(data, columns)
+        texts = _as_running_text(data, columns)
+        if find_label_lists(data):
+            texts.notes.append(_PERHAPS_LABELS)
+        return texts
     try:
         found = find_files(data)
     except InputError:
@@ -283,21 +290,6 @@ def _first_rows(document: Document) -> TextTable:
     return whole_table(document)
 
 
-def _is_lists(data: str) -> bool:
-    """Whether a folder has lists whose file names are labels."""
-    if not os.path.isdir(data):
-        return False
-    try:
-        lists = local_files(Path(data))
-    except OSError:
-        return False  # opening the corpus reports it
-    words = ("train", "valid", "val", "dev", "test")
-    return len(lists) >= _LISTS and all(
-        file.suffix == ".txt" and not any(word in file.stem.lower() for word in words)
-        for file in lists
-    )
-
-
 def _languages(data: str) -> tuple[PairConfig, list[str]]:
     """The two languages of parallel files; English and German first if there are more."""
     path = Path(data)
@@ -325,8 +317,8 @@ def _read_lists(folder: Path) -> Dataset:
     every = Examples({"text": [line for line, _ in lines]}, [label for _, label in lines])
     notes = [note for document in documents.values() for note in document.notes]
     notes.append(
-        f"{len(documents)} lists: the name of each file is the label of its lines; train a "
-        "language model on them with --set text.labelled=true"
+        f"{len(documents)} lists: the name of each file is the label of its lines; a language "
+        "model reads the labels too with --set text.labelled=true"
     )
     return Dataset(str(folder), LABELLED, {"all": every}, documents, notes=notes, lists=True)
 

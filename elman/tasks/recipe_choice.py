@@ -4,7 +4,7 @@
                                          long texts and large budgets
     words with tags                      tagger
     texts with labels, trees             classifier
-    one folder per label                 classifier
+    one folder or list per label         classifier
     pairs of texts, parallel files       translator
     questions on passages (SQuAD)        answerer
 
@@ -27,6 +27,7 @@ from elman.text import files
 from elman.text.corpora import CORPORA, open_corpus
 from elman.text.file_shapes import looks_like
 from elman.text.label_folders import find_label_folders
+from elman.text.label_lists import are_clearly_labels
 from elman.text.reader import Document
 from elman.text.running_text import SAVED_DATASETS, find_files
 from elman.text.split_names import SPLIT_NAMES
@@ -57,7 +58,7 @@ def choose_recipe(data: str, budget: Budget, roles: Collection[str] = ()) -> str
     built_in = data.partition(":")[0]
     if built_in in CORPORA and not os.path.exists(data):
         return "reverse" if built_in in PAIRS else "small"
-    if find_label_folders(data):
+    if find_label_folders(data) or are_clearly_labels(data):
         return "classifier"
     if is_parallel(data):
         return "translator"

@@ -21,6 +21,7 @@ from elman.errors import InputError, choose, nearest
 from elman.registry import Registry
 from elman.text import files, records
 from elman.text.label_folders import find_label_folders, read_label_folder
+from elman.text.label_lists import as_lines, as_rows, find_label_lists
 from elman.text.reader import Document, read_document
 from elman.text.split_names import SPLITS, names_split
 
@@ -71,22 +72,22 @@ class Corpus:
 
 
 def open_corpus(data: str, *, labelled: bool = False, label_folders: bool = False) -> Corpus:
-    """Open a corpus by name or path; `labelled`: a folder of lists, whose file names are labels.
+    """Open a corpus by name or path.
 
-    `label_folders`: one folder per label may be read, as JSON lines (`label_folders.py`).
+    `labelled`: lines of a folder of lists begin with the name of their list (`label_lists.py`).
+    `label_folders`: one folder or list per label may be read, as JSON lines.
     """
     if not data:
         raise InputError("--data is empty; name a text file, a folder or a built-in corpus")
     if labelled and os.path.isdir(data):
-        return _open_labelled(Path(data))
+        return split_document(as_lines(Path(data)))
     if data == files.STANDARD_INPUT:
         return split_document(read_document(data))
     path = Path(data)
     if data in CORPORA or (data.partition(":")[0] in CORPORA and not os.path.exists(path)):
         return _open_built_in(data)
     if os.path.isdir(path):  # unlike Path.is_dir, accepts names that are too long for a file
-        found = find_label_folders(path) if label_folders else {}
-        return _open_label_folders(path, found) if found else _open_folder(path)
+        return (_open_labels(path) if label_folders else None) or _open_folder(path)
     if not os.path.exists(path):
         if some := files_of_set(path):
             return _open_files(str(path), some)
@@ -134,10 +135,14 @@ def _open_folder(folder: Path) -> Corpus:
     return _open_files(str(folder), some)
 
 
-def _open_label_folders(folder: Path, found: dict[str, Path]) -> Corpus:
-    if "" in found:
-        return split_document(read_label_folder(folder))
-    return Corpus(str(folder), {split: read_label_folder(one) for split, one in found.items()})
+def _open_labels(folder: Path) -> Corpus | None:
+    """One folder or one list per label; None if the folder has another layout."""
+    for find, read in ((find_label_folders, read_label_folder), (find_label_lists, as_rows)):
+        if found := find(folder):
+            if "" in found:
+                return split_document(read(folder))
+            return Corpus(str(folder), {split: read(one) for split, one in found.items()})
+    return None
 
 
 def files_of_set(path: Path) -> list[Path]:
@@ -187,33 +192,6 @@ def _open_files(name: str, some: list[Path]) -> Corpus:
             )
     documents = {split: open_document(paths[0]) for split, paths in found.items() if paths}
     return Corpus(name, documents)
-
-
-def _open_labelled(folder: Path) -> Corpus:
-    """Read lists whose file names are labels: `Russian.txt` gives lines like `Russian: Ivanov`.
-
-    Duplicates within a list are dropped, since copies would reach both training and test text. The
-    lines are shuffled with a fixed seed.
-    """
-    lists = sorted(path for path in folder.iterdir() if path.suffix == ".txt")
-    if not lists:
-        raise InputError(f"{folder}: has no .txt files; text.labelled=true needs one list per file")
-    documents = [(path.stem, read_document(path)) for path in lists]
-    lines = [
-        f"{label}: {line.strip()}\n"
-        for label, document in documents
-        for line in dict.fromkeys(document.text.splitlines())
-        if line.strip()
-    ]
-    read = sum(document.lines for _, document in documents)
-    random.Random(0).shuffle(lines)
-    document = Document(str(folder), "".join(lines))
-    document.notes.extend(note for _, one in documents for note in one.notes)
-    document.notes.append(
-        f"{len(lists)} lists with {read:,} lines, {read - len(lines):,} of them duplicates or "
-        "empty; each line begins with the name of its list"
-    )
-    return split_document(document)
 
 
 def split_document(document: Document) -> Corpus:

@@ -4,7 +4,7 @@
     good film	pos             {"premise": …, "hypothesis": …, "label": …}    (3 (2 The) (4 Rock))
 
 Takes a document, returns `Example`s; called by the tasks. A pair of texts is an example with two.
-One folder per label comes as JSON lines (`text/label_folders.py`).
+One folder or list per label comes as JSON lines (`text/label_folders.py`, `text/label_lists.py`).
 
 A text is split at white space if it is already tokenized, otherwise like raw words:
 

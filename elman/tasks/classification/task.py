@@ -82,7 +82,7 @@ class Classification(SentenceTask):
 
     @classmethod
     def open(cls, data: str, config: RunConfig) -> Corpus:
-        """One folder per label is data too."""
+        """One folder or list per label is data too."""
         return open_corpus(data, label_folders=True)
 
     @classmethod
