@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from elman.registry import Registry
+from elman.training.adam import Adam, AdamW
 
 if TYPE_CHECKING:
     from elman.training.settings import TrainingConfig
@@ -60,12 +61,12 @@ OPTIMIZERS = Registry(
         ),
         "adam": Rule(
             "Adam: steps from running means of the gradient and its square (Kingma and Ba 2015)",
-            torch.optim.Adam,
+            Adam,
             _ADAM,
         ),
         "adamw": Rule(
             "Adam with decoupled weight decay (Loshchilov and Hutter 2019)",
-            torch.optim.AdamW,
+            AdamW,
             _ADAM,
         ),
         "rmsprop": Rule(
