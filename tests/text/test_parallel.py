@@ -107,11 +107,11 @@ def test_built_in_corpora_and_columns_are_opened_as_ever(tmp_path: Path) -> None
         ),
         ({"train__en": "a\n"}, "train.en: has no other side; put train.de beside it"),
         (
-            {"train__en": "a\n", "train__fi": "b\n"},
+            {"train__en": "a\n", "train__fi": "b\n", "train__se": "c\n"},
             r"put train.de beside it, or take train.fi with --set text.target=fi",
         ),
         (
-            {"train__fr": "a", "train__it": "b"},
+            {"train__fr": "a", "test__it": "b"},
             "no two files like train.en and train.de; .* end in fr, it",
         ),
         ({"train__en": "a", "train__en__gz": "a", "train__de": "b"}, "the same text twice"),
@@ -122,6 +122,34 @@ def test_what_does_not_fit_is_refused(tmp_path: Path, texts: dict[str, str], mes
     write(tmp_path, **texts)
     with pytest.raises(InputError, match=message):
         open_parallel(str(tmp_path), CONFIG)
+
+
+@pytest.mark.parametrize(
+    ("there", "direction"),
+    [(("en", "fi"), ("en", "fi")), (("cs", "en"), ("en", "cs")), (("fr", "it"), ("fr", "it"))],
+)
+def test_the_two_languages_of_the_folder_are_taken(
+    tmp_path: Path, there: tuple[str, str], direction: tuple[str, str]
+) -> None:
+    write(
+        tmp_path, **{f"{split}__{one}": f"{one}\n" for one in there for split in ("train", "val")}
+    )
+    corpus = open_parallel(str(tmp_path), CONFIG)
+    assert pairs(corpus.split("train")) == [direction]
+    source, target = direction
+    assert corpus.all_notes() == [
+        f"from {source} to {target}, the languages of the folder; for the other direction: "
+        f"--set text.source={target} --set text.target={source}"
+    ]
+
+
+def test_chosen_sides_stay(tmp_path: Path) -> None:
+    write(tmp_path, train__en="a\n", train__fi="b\n")
+    with pytest.raises(InputError, match="put train.sv beside it"):
+        open_parallel(str(tmp_path), PairConfig(source="en", target="sv"))
+    reverse = open_parallel(str(tmp_path), PairConfig(source="fi", target="en"))
+    assert pairs(reverse.split("train")) == [("b", "a")]
+    assert reverse.all_notes() == []
 
 
 def test_a_folder_of_folders_names_them(tmp_path: Path) -> None:

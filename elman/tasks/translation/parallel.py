@@ -11,6 +11,7 @@ folder has several files for a split, choose one by its name: `--split test_2016
 import os
 import re
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +25,22 @@ from elman.text.split_names import SPLIT_NAMES, SPLITS
 from elman.text.task_config import PairConfig
 
 _PLAIN = re.compile(r"(\.txt|\.tok)?(\.gz)?$")  # endings that do not matter
+_OF_THE_RECIPE = ("en", "de")  # the source and target of `translator`
+_BOTH_SIDES = {"tsv", "jsonl", "json", "csv"}  # endings of files with both sides of each pair
 
 
 def open_parallel(data: str, config: PairConfig) -> Corpus:
     """Open the pairs of a path or a built-in corpus."""
     path = Path(data)
     if os.path.isdir(path):
-        found = _pairs_of_files(local_files(path), config)
+        files = local_files(path)
+        config, notes = _languages_there(files, config)
+        found = _pairs_of_files(files, config)
         if not found:
             return _other_folder(data, path, config)
-        return _named(data, {stem: _together(*files) for stem, files in found.items()})
+        corpus = _named(data, {stem: _together(*both) for stem, both in found.items()})
+        next(iter(corpus.documents.values())).notes.extend(notes)
+        return corpus
     if data and not os.path.exists(path) and os.path.isdir(path.parent):
         begun = [file for file in local_files(path.parent) if file.name.startswith(path.name)]
         found = _pairs_of_files(begun, config)
@@ -46,11 +53,33 @@ def open_parallel(data: str, config: PairConfig) -> Corpus:
     return open_corpus(data)
 
 
+def _languages_there(files: list[Path], config: PairConfig) -> tuple[PairConfig, list[str]]:
+    """The two languages of a folder that has not those of the recipe, English first; and a note.
+
+    Sides that the user has chosen stay as they are.
+    """
+    endings: dict[str, set[str]] = defaultdict(set)
+    for path in files:
+        stem, ending = stem_and_ending(path)
+        endings[stem].add(ending)
+    there = {*endings} and set.union(*endings.values()) - {""}
+    chosen = (config.source, config.target) != _OF_THE_RECIPE
+    if chosen or len(there) != 2 or there == {*_OF_THE_RECIPE} or there & _BOTH_SIDES:
+        return config, []
+    if not any(there <= some for some in endings.values()):
+        return config, []
+    source, target = sorted(there, key=lambda one: (one != _OF_THE_RECIPE[0], one))
+    note = (
+        f"from {source} to {target}, the languages of the folder; for the other direction: "
+        f"--set text.source={target} --set text.target={source}"
+    )
+    return replace(config, source=source, target=target), [note]
+
+
 def _other_folder(data: str, folder: Path, config: PairConfig) -> Corpus:
     """Open a folder of files with both sides each, or report the missing files."""
     endings = sorted({stem_and_ending(path)[1] for path in local_files(folder)} - {""})
-    both = {"tsv", "jsonl", "json", "csv"}
-    if endings and both.issuperset(endings):
+    if endings and _BOTH_SIDES.issuperset(endings):
         return open_corpus(data)
     inside = sorted(path.name for path in folder.iterdir() if path.is_dir())
     if inside and not endings:
