@@ -20,6 +20,11 @@ from typing import BinaryIO
 from elman.errors import InputError
 from elman.text import files
 
+_FOREIGN = {  # first bytes: what such a file is, and what to do
+    b"PK\x03\x04": "a ZIP archive, or a document like .docx; unpack it or save it as text",
+    b"%PDF-": "a PDF document; convert it to text first, for example with pdftotext",
+    b"\xd0\xcf\x11\xe0": "a document of an old Office program; save it as text",
+}
 _PARQUET = b"PAR1"  # the first bytes of a Parquet file
 # The first bytes of compressed files.
 _COMPRESSED = {
@@ -228,6 +233,9 @@ class Reading:
             raise InputError(
                 f"{self.name}: is a Parquet file, not text; as --data, it needs the ending .parquet"
             )
+        for first, what in _FOREIGN.items():
+            if data.startswith(first):
+                raise InputError(f"{self.name}: is {what}")
         for first, ending in _COMPRESSED.items():
             if data.startswith(first) and not _is_text(data):
                 raise InputError(

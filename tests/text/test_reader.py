@@ -133,6 +133,21 @@ def test_one_line_of_100_megabytes_is_read_at_once(tmp_path: Path) -> None:
     assert document.lines == 1
 
 
+@pytest.mark.parametrize(
+    ("beginning", "message"),
+    [
+        (b"PK\x03\x04\x14\0\0\0word/document.xml", "is a ZIP archive, or a document like .docx"),
+        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "is a PDF document; convert it to text first"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1", "is a document of an old Office program"),
+    ],
+)
+def test_documents_and_archives_are_named_as_such(
+    tmp_path: Path, beginning: bytes, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        read_document(write(tmp_path, beginning))
+
+
 def test_a_parquet_file_is_named_as_such(tmp_path: Path) -> None:
     path = tmp_path / "train.parquet"
     path.write_bytes(b"PAR1\x15\x04\x00\x00PAR1")

@@ -187,3 +187,9 @@ def test_a_note_says_that_blank_lines_are_missing() -> None:
     document = Document("here", "a B-X\nb O\n\n" * 600)
     read_tagged(document)
     assert document.notes == []
+
+
+def test_running_text_is_not_called_a_damaged_table() -> None:
+    lines = ["a dog runs", "two men sit in a park", "no", "the old man walks home", "a b"]
+    with pytest.raises(InputError, match=r"^x: looks like running text; a tagger learns from one"):
+        read_tagged(Document("x", "\n".join(lines)))

@@ -30,6 +30,8 @@ FORM = _CONLLU["form"]
 _ATTACHED = "SpaceAfter=No"
 MISC = _CONLLU_COLUMNS - 1
 _NONE = "_"  # what CoNLL-U writes where nothing is known
+_SAMPLE, _LINES = 20_000, 40  # characters and lines that show whether a file has columns
+_WIDTHS_OF_TEXT = 5  # numbers of words per line: damaged columns have fewer
 _LONGEST_USUAL = 1000  # words of a sentence; longer ones lack blank lines between them
 _NEW_DOCUMENT = "-DOCSTART-"  # in CoNLL-2003, a line that is no sentence
 _BESIDE = re.compile(r"\d+[-.]\d+")  # number of a multiword token or an empty node
@@ -100,10 +102,21 @@ def sentences_in(document: Document) -> Iterator[tuple[bool, int, Rows]]:
         width = width or len(rows[0])
         for line, row in enumerate(rows, number):
             if len(row) != width:
+                _refuse_running_text(document)
                 _refuse_width(f"{document.name}, line {line}", row, width)
         conllu = is_conllu(rows)
         found = [(n, row) for n, row in enumerate(rows, number) if is_word(row, conllu)]
         yield conllu, width, found
+
+
+def _refuse_running_text(document: Document) -> None:
+    """Refuse lines that all have different numbers of words."""
+    lines = document.beginning(_SAMPLE).split("\n")[:_LINES]
+    if len({len(line.split()) for line in lines} - {0}) >= _WIDTHS_OF_TEXT:
+        raise InputError(
+            f"{document.name}: looks like running text; a tagger learns from one word and its tags "
+            "per line, with a blank line after every sentence"
+        )
 
 
 def _refuse_width(where: str, row: list[str], width: int) -> None:
