@@ -108,3 +108,10 @@ def test_texts_to_be_labelled_may_come_from_a_table() -> None:
     assert [example.texts[0] for example in named] == TEXTS
     alone = read_unlabelled(Document("a.csv", "text\none, two\n".replace(", ", " ")))
     assert [example.texts for example in alone] == [("one two",)]
+
+
+def test_a_column_named_id_may_repeat_its_numbers() -> None:
+    rows = "".join(f"{n // 2};{text};{label}\n" for n, (text, label) in enumerate(ROWS))
+    document = Document("a.csv", f"id;Satz;Klasse\n{rows}")
+    assert {example.texts for example in read_labelled(document)} == {(text,) for text in TEXTS}
+    assert "column id looks like row numbers" in document.notes[0]

@@ -23,6 +23,7 @@ FIRST = (
 )
 SECOND = ("hypothesis", "sentence2", "passage", "answer", "text2")
 WEIGHTS = ("weight", "sample_weight")
+_IDENTIFIERS = ("id", "idx", "index", "nr", "no", "number", "row")
 _KNOWN = {"text": FIRST, "text2": SECOND, "label": LABELS, "weight": WEIGHTS}
 _NAME = re.compile(r"[^\W\d][\w-]*( [\w-]+)?")  # a word or two, as headers have them
 _IDENTIFIER = re.compile(r"\w*\d+\w*")
@@ -256,7 +257,9 @@ def _told_apart(
     texts = [place for place in places if place != label]
     unused = ""
     if len(texts) == 2:
-        identifiers = [place for place in texts if _is_identifier(_values(rows, place))]
+        identifiers = [
+            place for place in texts if _is_identifier(names[place], _values(rows, place))
+        ]
         if len(identifiers) == 1:
             texts.remove(identifiers[0])
             unused = f"; column {names[identifiers[0]]} looks like row numbers and is not read"
@@ -305,9 +308,10 @@ def _all_names(cells: Sequence[str]) -> bool:
     return len({*cells}) == len(cells) and all(_NAME.fullmatch(cell) for cell in cells)
 
 
-def _is_identifier(values: Sequence[str]) -> bool:
+def _is_identifier(name: str, values: Sequence[str]) -> bool:
     distinct = len({*values}) == len(values) >= _FEWEST_ROWS
-    return distinct and all(_IDENTIFIER.fullmatch(value) for value in values)
+    said = name.strip().lower() in _IDENTIFIERS
+    return (distinct or said) and all(_IDENTIFIER.fullmatch(value) for value in values)
 
 
 def _values(rows: Sequence[tuple[int, list[Any]]], place: int) -> list[str]:
