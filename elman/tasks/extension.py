@@ -54,11 +54,6 @@ def refuse_nothing_left(path: Path, trainer: Trainer) -> None:
             f"{path}: the schedule ended the training; to start from these weights, use: "
             "elman train RECIPE --from"
         )
-    if trainer.perfect:
-        raise InputError(
-            f"{path}: the run ended because validation has no errors; to continue anyway, add "
-            "--set training.patience=0"
-        )
     if trainer.ended_early:
         raise InputError(
             f"{path}: early stopping ended the run after {trainer.counters.waited} validations "

@@ -272,9 +272,10 @@ class TrainingRun:
         self._since = now
         trainer, counters = self.trainer, self.trainer.counters
         if self._pace is not None:
+            patience = trainer.config.patience
             self.facts["budget"] |= {
                 "used": round(self._pace.allowance.used, 1),
-                "ended_early": trainer.ended_early,
+                "ended_early": 0 < patience <= counters.waited,
             }
         tokens = trainer.epochs_done * trainer.batches.tokens_per_epoch
         steps = max(counters.step, 1) * self.processes.count  # each of a share

@@ -120,12 +120,7 @@ class Trainer:
         """Whether early stopping or the schedule ended the training."""
         patience = self.config.patience
         tired = patience > 0 and self.counters.waited >= patience
-        return tired or self.perfect or self.schedule.finished
-
-    @property
-    def perfect(self) -> bool:
-        """Whether early stopping is on and validation can no longer improve."""
-        return self.config.patience > 0 and self.counters.best_nats <= 0
+        return tired or self.schedule.finished
 
     def set_epochs(self, epochs: float) -> None:
         """Lengthen or shorten the training; the schedule follows."""

@@ -11,7 +11,7 @@ from tiny import train_tiny
 
 from elman.errors import InputError
 from elman.runs.folder import read_run
-from elman.tasks.task import load, resume, train
+from elman.tasks.task import load, resume
 from elman.training.loop import Stopped
 
 pytestmark = pytest.mark.usefixtures("without_curves")
@@ -76,18 +76,3 @@ def test_early_stopping_is_not_overruled_silently(data: Path, out: Path) -> None
     with pytest.raises(InputError, match="early stopping ended the run .*training.patience"):
         resume(out, overrides=["training.epochs=9"])
     assert resume(out, overrides=["training.epochs=3", "training.patience=5"])
-
-
-def test_a_validation_without_errors_ends_the_training(tmp_path: Path, out: Path) -> None:
-    texts = [f"good film {n}\tpos\nbad film {n}\tneg\n" for n in range(60)]
-    (tmp_path / "films.tsv").write_text("".join(texts))
-    settings = ("training.epochs=30", "training.min_steps=0", "model.hidden_size=8")
-    data = str(tmp_path / "films.tsv")
-    trained = train("classifier", data=data, out=out, overrides=settings)
-    assert trained.facts["validation"]["error"] == 0
-    assert trained.facts["training"]["ended_early"] is True
-    assert trained.facts["training"]["epochs"] < 30
-    with pytest.raises(InputError, match="validation has no errors; .* training.patience=0"):
-        resume(out, overrides=["training.epochs=40"])
-    longer = resume(out, overrides=["training.epochs=31", "training.patience=0"])
-    assert longer.facts["training"]["epochs"] == 31
