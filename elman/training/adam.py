@@ -1,4 +1,4 @@
-"""Adam and AdamW with the results of torch, bit for bit, in less time.
+"""Adam with the results of torch, bit for bit, in less time.
 
     m ← β1 m + (1 - β1) g;  v ← β2 v + (1 - β2) g²
     w ← w - ε m / (1 - β1^t) / (√(v / (1 - β2^t)) + ϵ)             (Kingma and Ba 2015)
@@ -42,17 +42,11 @@ class Adam(torch.optim.Adam):
         return None
 
 
-class AdamW(Adam):
-    """`torch.optim.AdamW`: Adam with decoupled weight decay (Loshchilov and Hutter 2019)."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options, decoupled_weight_decay=True)
-
-
 def _is_plain(group: dict[str, Any]) -> bool:
-    """Whether the parameters are real numbers on the CPU, without options that elman lacks."""
-    options = ("amsgrad", "maximize", "capturable", "differentiable", "foreach", "fused")
-    return not any(group[name] for name in options) and all(
+    """Whether the parameters are float32 on the CPU and only options of elman are set."""
+    # The last option is missing before torch 2.7.
+    names = "amsgrad maximize capturable differentiable foreach fused decoupled_weight_decay"
+    return not any(group.get(name) for name in names.split()) and all(
         one.device.type == "cpu" and one.dtype == torch.float32 for one in group["params"]
     )
 
@@ -70,9 +64,7 @@ def _update(
     rate, decay, epsilon = group["lr"], group["weight_decay"], group["eps"]
     size = rate / (1 - beta1**step)
     scale = (1 - beta2**step) ** 0.5
-    if decay and group["decoupled_weight_decay"]:
-        weight.mul_(1 - rate * decay)
-    elif decay:
+    if decay:
         gradient = gradient.add(weight, alpha=decay)
     first.lerp_(gradient, 1 - beta1)
     second.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from elman.registry import Registry
-from elman.training.adam import Adam, AdamW
+from elman.training.adam import Adam
 
 if TYPE_CHECKING:
     from elman.training.settings import TrainingConfig
@@ -66,7 +66,7 @@ OPTIMIZERS = Registry(
         ),
         "adamw": Rule(
             "Adam with decoupled weight decay (Loshchilov and Hutter 2019)",
-            AdamW,
+            torch.optim.AdamW,
             _ADAM,
         ),
         "rmsprop": Rule(

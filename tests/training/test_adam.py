@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from elman.training.adam import Adam, AdamW
+from elman.training.adam import Adam
 
 SIZES = [(3,), (1, 1), (7, 13), (129,), (257, 130), (70_001,), (16_384, 8)]
 
@@ -49,7 +49,6 @@ def give_gradients(step: int, *models: list[torch.nn.Parameter]) -> None:
         (Adam, torch.optim.Adam, {"weight_decay": 0.01}),
         (Adam, torch.optim.Adam, {"betas": (0.0, 0.99), "eps": 1e-6}),
         (Adam, torch.optim.Adam, {"eps": 1e-30}),
-        (AdamW, torch.optim.AdamW, {"weight_decay": 0.01}),
     ],
 )
 def test_the_bits_of_torch(

@@ -82,7 +82,7 @@ class Classification(SentenceTask):
 
     @classmethod
     def open(cls, data: str, config: RunConfig) -> Corpus:
-        """One folder or list per label is data too."""
+        """Also open a folder that has one folder or one list per label."""
         return open_corpus(data, label_folders=True)
 
     @classmethod

@@ -110,7 +110,7 @@ def sentences_in(document: Document) -> Iterator[tuple[bool, int, Rows]]:
 
 
 def _refuse_running_text(document: Document) -> None:
-    """Refuse lines that all have different numbers of words."""
+    """Refuse a file whose lines have many different numbers of words."""
     lines = document.beginning(_SAMPLE).split("\n")[:_LINES]
     if len({len(line.split()) for line in lines} - {0}) >= _WIDTHS_OF_TEXT:
         raise InputError(

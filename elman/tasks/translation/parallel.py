@@ -54,7 +54,7 @@ def open_parallel(data: str, config: PairConfig) -> Corpus:
 
 
 def _languages_there(files: list[Path], config: PairConfig) -> tuple[PairConfig, list[str]]:
-    """The two languages of a folder that has not those of the recipe, English first; and a note.
+    """The two languages of a folder without those of the recipe, English first, and a note.
 
     Sides that the user has chosen stay as they are.
     """
