@@ -69,15 +69,23 @@ def is_default(recipe, row):
     return GRID[recipe][2][row["setting"]][0] == row["value"]
 
 
-def measure(recipe, size, setting, value, data, out):
-    """A row: the validation result of one training."""
+def sampled(recipe, size, data, out):
+    """The folder with so many training examples, or nothing if the data has fewer."""
     reader, ending, _ = GRID[recipe]
     folder = out / "data" / f"{recipe}-{size}"
-    if not folder.exists():
-        splits = reader(data)
-        splits |= {"train": chosen(splits["train"], size)}
-        folder.mkdir(parents=True)
-        write(folder, splits, ending)
+    if folder.exists():
+        return folder
+    splits = reader(data)
+    if size > len(splits["train"]):
+        return None
+    splits |= {"train": chosen(splits["train"], size)}
+    folder.mkdir(parents=True)
+    write(folder, splits, ending)
+    return folder
+
+
+def measure(recipe, size, setting, value, folder, out):
+    """A row: the validation result of one training."""
     command = ["study", "vary", recipe, "--data", str(folder), "--split", "valid", "--threads", "1"]
     command += ["--out", str(out / f"{recipe}-{size}"), "--try", f"{setting}={value}", "--json"]
     done = subprocess.run(
@@ -104,12 +112,16 @@ def measure(recipe, size, setting, value, data, out):
 def measure_all(given):
     for recipe in given.only:
         for size in given.sizes:
+            folder = sampled(recipe, size, given.data, given.out)
+            if folder is None:
+                print(f"{recipe}: there are fewer than {size:,} examples", file=sys.stderr)
+                continue
             for setting, value in variants(recipe):
                 wanted = (recipe, size, setting, value)
                 names = ("recipe", "size", "setting", "value")
                 if any(tuple(row[name] for name in names) == wanted for row in load_rows(ROWS)):
                     continue
-                row = measure(*wanted, given.data, given.out)
+                row = measure(*wanted, folder, given.out)
                 keep(ROWS, row)
                 print(json.dumps(row), file=sys.stderr, flush=True)
 
