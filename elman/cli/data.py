@@ -7,7 +7,8 @@ from elman.cli.arguments import Columns, InputFile, Json
 from elman.cli.output import note, print_json, print_table
 from elman.errors import InputError
 from elman.figures.files import make_folder, writing
-from elman.tasks.data_overview import TOKENS, DataOverview, SplitOverview
+from elman.tasks.data_kinds import TAGGED
+from elman.tasks.data_overview import TOKENS, DataOverview
 from elman.tasks.data_warnings import describe_data
 from elman.text.corpora import CORPORA, open_corpus
 from elman.text.tables import parse_columns
@@ -113,7 +114,7 @@ def _print_labels(found: DataOverview) -> None:
     if not every:
         return
     ranked = sorted(dict.fromkeys(every), key=lambda label: -counts[label])
-    total, most = max(counts.total(), 1), max(counts.values(), default=1)
+    total, most = max(found.splits[first].labelled, 1), max(counts.values(), default=1)
     rows = [
         [
             label,
@@ -124,13 +125,10 @@ def _print_labels(found: DataOverview) -> None:
         for label in ranked[:_SHOWN]
     ]
     print()
-    print_table([_name_of_labels(found.splits[first]), *found.splits, f"of {first}", ""], rows)
+    name = "tag" if found.kind == TAGGED else "label"
+    print_table([name, *found.splits, f"of {first}", ""], rows)
     if len(ranked) > _SHOWN:
         print(f"and {len(ranked) - _SHOWN:,} more (--json lists all)")
-
-
-def _name_of_labels(split: SplitOverview) -> str:
-    return "tag" if split.labels.total() > split.examples else "label"
 
 
 def _print_words(found: DataOverview) -> None:

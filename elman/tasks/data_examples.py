@@ -13,7 +13,7 @@ from typing import Any
 from elman.errors import InputError
 from elman.tasks.answering.reader import read_questions
 from elman.tasks.classification.columns import Layout, find_layout
-from elman.tasks.classification.reader import read_labelled
+from elman.tasks.classification.reader import SEPARATOR, read_labelled
 from elman.tasks.tagging.reader import read_tagged
 from elman.tasks.translation.pairs import read_pairs
 from elman.text.reader import Document
@@ -28,13 +28,18 @@ class Examples:
     """Texts in columns, such as source and target, with a label or tags each."""
 
     columns: dict[str, Sequence[Any]]  # texts, or lists of words
-    labels: Sequence[str] = ()  # one per example
+    labels: Sequence[str] = ()  # one per example; several are joined
+    several: Sequence[Sequence[str]] = ()  # labels of examples that may have any number
     tags: Sequence[Sequence[str]] = ()  # one per word
     keys: Sequence[Hashable] = ()  # what makes two examples the same; default: their columns
-    empty_labels: int = 0
 
     def __len__(self) -> int:
         return len(self.keys) or len(next(iter(self.columns.values())))
+
+    @property
+    def empty_labels(self) -> int:
+        """How many examples lack their label; those with any number may have none."""
+        return 0 if self.several else self.labels.count("")
 
     def identities(self) -> Iterator[Hashable]:
         """What makes two examples the same."""
@@ -53,6 +58,7 @@ class Examples:
         return Examples(
             {name: some(column) for name, column in self.columns.items()},
             some(self.labels),
+            some(self.several),
             some(self.tags),
             some(self.keys),
         )
@@ -77,16 +83,32 @@ def _labelled_rows(document: Document, columns: dict[str, str]) -> Examples:
     table = whole_table(document)
     layout = find_layout(table, columns)
     rows = [row for _, row in body_of(table, layout)]
-    labels = [str(first_of(row, layout.label) or "").strip() for row in rows]
+    cells = [first_of(row, layout.label) for row in rows]
+    several = [_labels_of(cell) for cell in cells] if any(map(_is_list, cells)) else []
+    labels = [SEPARATOR.join(_labels_of(cell)) for cell in cells]
     if not document.has_known_columns:
-        document.notes.append(f"{document.name}: {layout.describe(len({*labels} - {''}))}")
+        different = {label for given in several or [labels] for label in given} - {""}
+        document.notes.append(f"{document.name}: {layout.describe(len(different))}")
     sides = {"text": layout.text, "text2": layout.text2}
     texts: dict[str, Sequence[Any]] = {
-        name: [str(first_of(row, places) or "") for row in rows]
+        name: [_written(first_of(row, places)) for row in rows]
         for name, places in sides.items()
         if places
     }
-    return Examples(texts, labels, empty_labels=labels.count(""))
+    return Examples(texts, labels, several)
+
+
+def _is_list(cell: Any) -> bool:
+    return isinstance(cell, list)
+
+
+def _labels_of(cell: Any) -> list[str]:
+    """The labels of a cell; numbers, such as 0, are labels too."""
+    return [_written(one).strip() for one in (cell if _is_list(cell) else [cell])]
+
+
+def _written(cell: Any) -> str:
+    return "" if cell is None else str(cell)
 
 
 def whole_table(document: Document) -> TextTable:

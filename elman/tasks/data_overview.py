@@ -103,6 +103,7 @@ class SplitOverview:
     examples: int
     sides: dict[str, TextCounts]
     labels: Counter[str]  # labels of texts, or tags of words
+    labelled: int  # texts or words that could have a label: shares are of them
     empty: int  # examples with an empty side
     empty_labels: int
     duplicates: int  # examples that came before in the split
@@ -239,9 +240,9 @@ def _describe(
         for name, column in examples.columns.items()
     }
     lengths = next(iter(sides.values())).lengths
-    labels = Counter(examples.labels) if examples.labels else Counter()
-    for tags in examples.tags:
-        labels.update(tags)
+    labels: Counter[str] = Counter() if examples.several else Counter(examples.labels)
+    for of_one in chain(examples.tags, examples.several):
+        labels.update(of_one)
     labels.pop("", None)
     duplicates = conflicts = in_train = 0
     of_each = examples.labels or repeat("")
@@ -264,8 +265,9 @@ def _describe(
         examples=len(examples),
         sides=sides,
         labels=labels,
+        labelled=len(examples) if examples.several else labels.total(),
         empty=int(empty.sum()),
-        empty_labels=examples.labels.count("") if examples.labels else 0,
+        empty_labels=examples.empty_labels,
         duplicates=duplicates,
         conflicts=conflicts,
         in_train=in_train,

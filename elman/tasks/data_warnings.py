@@ -52,14 +52,14 @@ def _about_labels(found: DataOverview, train: SplitOverview, name: str) -> Itera
     if not train.labels:
         return
     what, items = ("tag", "words") if found.kind == TAGGED else ("label", found.unit)
-    total = train.labels.total()
     label, count = train.labels.most_common(1)[0]
     if len(train.labels) == 1:
         yield f"{name}: there is only one {what}, {label!r}; a model needs at least two"
-    elif count > _SKEWED * total:
+    elif count > _SKEWED * train.labelled:
         instead = "F1 of spans" if label == "O" and is_scheme(train.labels) else "macro F1"
+        share = f"{count / train.labelled:.0%} of the {items}"
         yield (
-            f"{name}: {count / total:.0%} of the {items} have the {what} {label!r}, so a model "
+            f"{name}: {share} have the {what} {label!r}, so a model "
             f"that always predicts it looks good by accuracy; judge by {instead}"
         )
     rare = {label: count for label, count in train.labels.items() if count < _RARE}

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,23 @@ def test_labelled_texts(tmp_path: Path) -> None:
     assert {*found.splits["test"].labels} == {"good", "bad"}
     assert {*found.examples()[0]} == {"text", "label"}
     assert found.warnings == []
+
+
+def test_texts_with_any_number_of_labels(tmp_path: Path) -> None:
+    given = [["a", "b"], ["a"], [], ["a", 0]] * 5
+    table = tmp_path / "several.jsonl"
+    table.write_text(
+        "".join(json.dumps({"text": f"t {n}", "labels": one}) + "\n" for n, one in enumerate(given))
+    )
+    found = describe_data(str(table), {"text": "text", "label": "labels"})
+    whole = found.dataset.whole
+    assert whole is not None
+    assert [*whole.labels[:4]] == ["a|b", "a", "", "a|0"]
+    splits = found.splits.values()
+    assert sum((split.labels for split in splits), Counter()) == {"a": 15, "b": 5, "0": 5}
+    assert sum(split.labelled for split in splits) == 20  # three in four have the label a
+    assert sum(split.empty_labels for split in splits) == 0
+    assert not any("have no label" in line for line in found.warnings)
 
 
 def test_one_folder_per_label(tmp_path: Path) -> None:

@@ -6,9 +6,8 @@ from typing import Any, Self
 
 from elman.errors import InputError
 from elman.evaluation.measures import Progress
-from elman.tasks.classification.reader import read_unlabelled
+from elman.tasks.classification.reader import SEPARATOR, read_unlabelled
 from elman.tasks.classification.several import (
-    SEPARATOR,
     MultiLabelledTexts,
 )
 from elman.tasks.classification.trained import Classified, Contribution, TrainedClassifier

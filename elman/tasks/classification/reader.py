@@ -29,6 +29,7 @@ from elman.text import guess_tokenizer
 from elman.text.reader import Document
 from elman.text.tables import TextTable, read_table, table_separator
 
+SEPARATOR = "|"  # between the labels of a printed text, unless the files have another
 _KNOWN_TEXTS, _KNOWN_LABELS = ", ".join(FIRST[:3]), ", ".join(LABELS[:3])
 _HOW = "give its column with --columns text=…,label=…"
 _TREE = re.compile(r"\(|\)|[^\s()]+")

@@ -27,11 +27,10 @@ from elman.evaluation.measures import (
     unseen_notes,
 )
 from elman.evaluation.mixing import as_two_labels
-from elman.tasks.classification.reader import Example, labelled
+from elman.tasks.classification.reader import SEPARATOR, Example, labelled
 from elman.tasks.classification.trained import Text, TrainedClassifier, as_texts
 from elman.tasks.question import Answer
 
-SEPARATOR = "|"  # between the labels of a printed text, unless the files have another
 _THRESHOLDS = np.linspace(0.05, 0.95, 91)  # tried on validation
 
 
