@@ -40,6 +40,7 @@ from elman.training.processes import joined
 
 _FEW_STEPS = 20  # that teach a model next to nothing
 _TOO_LONG = 1.5  # times its budget: a training that reads and measures longer than it may train
+_PLAIN_OUTPUTS = ("full", "sampled")  # that a budget chooses for running text
 _NGRAM = Parameter(show_default=lambda _: "ngram, or with --budget chosen from the data")
 
 
@@ -189,7 +190,20 @@ def _budget_lines(trained: Trained) -> list[str]:
         lines[0] += "; ended early: validation stopped improving"
     elif training["epochs"] >= budget["most_epochs"]:
         lines[0] += "; more epochs would only overfit this much data"
-    if budget.get("ngram_perplexity") is not None:
-        found = f"{budget['ngram_perplexity']:.2f}"
-        lines.append(f"for comparison: an n-gram model has validation perplexity {found}")
+    lines += _beside_ngrams(trained, budget.get("ngram_perplexity"))
+    return lines
+
+
+def _beside_ngrams(trained: Trained, counted: float | None) -> list[str]:
+    """How an n-gram model compares, and how to combine it with the network."""
+    if counted is None:
+        return []
+    found = (trained.facts["validation"] or {}).get("perplexity", 0.0)
+    better = ", which is better" if counted < found else ""
+    lines = [f"for comparison: an n-gram model has validation perplexity {counted:.2f}{better}"]
+    if getattr(trained.config.model, "output", "") in _PLAIN_OUTPUTS:
+        lines.append(
+            "a network on top of an n-gram model usually predicts better, but cannot be exported; "
+            "to train one, add --set model.output=ngram-residual"
+        )
     return lines

@@ -158,14 +158,13 @@ class _Sizing:
         return {f"model.{name}": _multiplied(size, factor) for name, size in sizes.items()}
 
     def _cheaper(self) -> dict[str, Any]:
-        """Settings for this data that cost less than those of the recipe, like its output."""
-        if self.fixed_model:
-            return {}
-        return {
-            name: value
-            for name, value in self.lesson.task.cheaper().items()
-            if name not in self.allowance.fixed
-        }
+        """Settings for this data that cost less than those of the recipe, like its output.
+
+        They belong together (an output and its options), so none is used if the user set one.
+        """
+        changes = {} if self.fixed_model else self.lesson.task.cheaper()
+        by_user = {".".join(name.split(".")[:2]) for name in self.allowance.fixed}
+        return {} if by_user & changes.keys() else changes
 
     # Length ---------------------------------------------------------------------------------------
 

@@ -26,9 +26,20 @@ def test_training_says_what_it_chose(call, tmp_path: Path) -> None:
     assert "training.epochs=" in result.err
     assert "budget 0.002 teraflop: used" in result.out
     assert "for comparison: an n-gram model has validation perplexity" in result.out
+    assert "which is better\n" in result.out  # a hundred steps teach less than counts
+    assert "--set model.output=ngram-residual" in result.out
     more = call("train", "--resume", out, "--budget", "0.001teraflop")
     assert more.code == 0, more.err
     assert "note: budget 0.001 teraflop: up to epoch" in more.err
+
+
+def test_a_network_on_top_of_ngrams_is_not_offered_again(call, tmp_path: Path) -> None:
+    on_top = ["--set", "model.output=ngram-residual"]
+    more = ["--out", str(tmp_path / "run"), "--budget", "0.002teraflop", *on_top]
+    result = call("train", "--data", "data", *more)
+    assert result.code == 0, result.err
+    assert "for comparison: an n-gram model" in result.out
+    assert "ngram-residual" not in result.out
 
 
 def test_a_budget_that_is_too_short_is_said_to_be(call, tmp_path: Path) -> None:

@@ -128,6 +128,21 @@ def test_the_same_operations_give_the_same_model(data: Path, recipe: str, tmp_pa
     assert first.facts["budget"]["settings"] == second.facts["budget"]["settings"]
 
 
+@pytest.mark.parametrize(
+    "setting",
+    ["model.output=full", "model.output_options={}", "model.output_options.smoothing=0.1"],
+)
+def test_an_output_set_by_the_user_gets_no_options_of_another(
+    setting: str, data: Path, recipe: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A budget would choose a sampled softmax for this vocabulary."""
+    monkeypatch.setattr("elman.tasks.language_modelling.task._FULL_WORDS", 1)
+    assert train(recipe, data=str(data), budget="0.001teraflop").config.model.output == "sampled"
+    trained = train(recipe, data=str(data), budget="0.001teraflop", overrides=[setting])
+    assert trained.config.model.output == "full"
+    assert "samples" not in trained.config.model.output_options
+
+
 @pytest.mark.usefixtures("endless")
 def test_a_time_ends_the_run(data: Path, recipe: str, tmp_path: Path) -> None:
     started = time.monotonic()
