@@ -1,7 +1,8 @@
-"""Checks of the arguments of estimators: lists of texts, sentences and answers in memory.
+"""Checks of arguments in Python: texts, and lists of texts, sentences and answers in memory.
 
 Takes X, y and weights as users and scikit-learn give them (lists, arrays, columns of a table),
-returns lists; refuses anything else with the position of the problem. Called by the estimators.
+returns lists; refuses anything else with the position of the problem. Called by the estimators and
+by the trained models.
 """
 
 from __future__ import annotations
@@ -32,6 +33,16 @@ def check_list(given: Any, name: str, items: str) -> Any:
     return given if hasattr(given, "__len__") and hasattr(given, "__getitem__") else list(given)
 
 
+def check_pairs(given: Any, name: str, parts: tuple[str, str]) -> list[tuple[Any, Any]]:
+    """A list of pairs; `parts`: what each contains, for messages."""
+    wanted = f"({parts[0]}, {parts[1]})"
+    pairs = [*check_list(given, name, f"pairs {wanted}")]
+    for number, pair in enumerate(pairs):
+        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+            raise ArgumentError(f"{name}[{number}] is not a pair; give a list of pairs {wanted}")
+    return [(first, second) for first, second in pairs]
+
+
 def check_lengths(X: Sequence[Any], y: Sequence[Any]) -> None:
     """Refuse empty lists, and lists of different lengths."""
     if len(X) != len(y):
@@ -57,6 +68,19 @@ def check_text(given: Any, where: str, what: str = "a text") -> None:
         raise ArgumentError(f"{where} is missing ({value}); leave it out, or give {what}")
     kind = type(given).__name__
     raise ArgumentError(f"{where} is of type {kind}, not {what}; give strings")
+
+
+def check_one_text(given: Any, name: str) -> None:
+    """Refuse a list of texts, missing values and other types in place of one text."""
+    if isinstance(given, bytes):
+        raise ArgumentError(f"{name} is of type bytes; give a text: {name}.decode()")
+    if not isinstance(given, str) and isinstance(given, Iterable):
+        kind = type(given).__name__
+        raise ArgumentError(
+            f'{name}: give one text, not a {kind}; "\\n".join(texts) makes one text of a list'
+        )
+    if not isinstance(given, str):
+        raise ArgumentError(f"{name} is of type {type(given).__name__}; give a text")
 
 
 def is_missing(given: Any) -> bool:

@@ -26,6 +26,7 @@ from typing import Any
 from elman.errors import InputError, nearest
 from elman.evaluation.measures import Progress, silent
 from elman.notebooks import Table, Tabular, records_table
+from elman.tasks.arguments import check_list, check_one_text
 from elman.text.reader import Document
 
 TEXT = "text"  # one text: a command reads it from FILE, from standard input (-) or from --text
@@ -152,6 +153,10 @@ def check_request(request: Any) -> None:
     """Refuse values that are empty, out of bounds or not among the choices."""
     for one in fields(request):
         value, known = getattr(request, one.name), one.metadata
+        if known["kind"] in (TEXT, ARGUMENT):
+            check_one_text(value, one.name)
+        if known["kind"] == TEXTS:
+            check_list(value, one.name, "texts")
         if known["required"] and isinstance(value, str | Sequence) and not len(value):
             raise InputError(f"{one.name} is empty; give some text")
         if known["at_least"] is not None and value is not None and not value >= known["at_least"]:

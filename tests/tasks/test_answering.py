@@ -187,3 +187,17 @@ def test_the_recipe_learns_from_few_questions(passages: int, tmp_path: Path) -> 
     model: Any = elman.train("answerer", data=str(data))
     assert model.facts["training"]["ended_early"]  # all answers of the validation were right
     assert model.evaluate(str(data)).exact_match > 0.95
+
+
+def test_lists_and_other_types_are_refused(trained: TrainedAnswerer) -> None:
+    model: Any = trained
+    with pytest.raises(InputError, match="question: give one text, not a list"):
+        model.answer(["Who?"], PASSAGE)
+    with pytest.raises(InputError, match="passage is of type NoneType; give a text"):
+        model.answer("Who?", None)
+    with pytest.raises(InputError, match="pairs is a single text; give a list of pairs"):
+        model.answer_all("Who?")
+    with pytest.raises(InputError, match=r"pairs\[0\] is not a pair"):
+        model.answer_all(["ab"])
+    with pytest.raises(InputError, match="the passage of question 1 is of type int"):
+        model.answer_all([("Who?", 3)])

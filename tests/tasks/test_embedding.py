@@ -9,6 +9,7 @@ import torch
 from small_elmo import LINES, SIZES, small_elmo
 
 import elman
+from elman.errors import InputError
 from elman.recipes import load_recipe
 from elman.tasks.embedding.task import Embedding
 
@@ -115,3 +116,13 @@ def test_the_recipe_elmo_is_the_paper() -> None:
     assert model.samples == 8192
     assert (training.optimizer, training.learning_rate, training.accumulator) == ("adagrad", 0.2, 1)
     assert (training.batch_size, training.clip, training.epochs) == (128 * 3, 10, 10)
+
+
+def test_texts_in_place_of_words_are_refused() -> None:
+    learned = task()
+    trained = learned.trained_class(learned, learned.build(), {})
+    with pytest.raises(InputError, match=r"sentences\[0\] is a single text; give a list of words"):
+        trained.layers(["the dog sees"])
+    for call in (trained.layers, trained.type_vectors):
+        with pytest.raises(InputError, match="is a single text; give a list of"):
+            call("the dog sees")

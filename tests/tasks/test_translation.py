@@ -1,5 +1,6 @@
 """Translation as a task: training, saving, use; outputs in the order of inputs."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -225,3 +226,23 @@ def test_names_that_were_never_seen_are_copied(tmp_path: Path) -> None:
     assert score == pytest.approx(written[0].log_prob, abs=1e-4)
     (alignment,) = loaded.alignments([("xyzzy sees plugh", "plugh xyzzy")])
     assert alignment.target == ["plugh", "xyzzy", "<eos>"]
+
+
+def test_one_text_in_place_of_a_list_is_refused(trained: TrainedTranslator) -> None:
+    """Otherwise every letter would be a source."""
+    model: Any = trained
+    calls: list[Callable[[], object]] = [
+        lambda: model.translate("a b"),
+        lambda: model.search("a b", n_best=1),
+        lambda: model.ask("translate", texts="a b"),
+        lambda: model.score("a b"),
+    ]
+    for call in calls:
+        with pytest.raises(InputError, match="is a single text; give a list of"):
+            call()
+    for wrong in (["ab", "cd"], ("ab", "cd"), [("a", "b", "c")]):
+        for call in (model.score, model.alignments):
+            with pytest.raises(InputError, match=r"pairs\[0\] is not a pair; give a list of pairs"):
+                call(wrong)
+    with pytest.raises(ValueError, match=r"source 2 is missing \(None\)"):
+        model.translate(["a", None])

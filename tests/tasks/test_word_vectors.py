@@ -88,6 +88,10 @@ def test_wrong_questions_get_a_clear_line(run: Path) -> None:
     for empty in ("", " + - "):
         with pytest.raises(InputError, match="words is empty"):
             trained.ask("nearest", words=empty)
+    with pytest.raises(InputError, match="words is a single text; give a list of words"):
+        trained.vectors("cat")
+    with pytest.raises(InputError, match="text: give one text, not a list"):
+        trained.ask("embed", text=["cat"])
 
 
 def test_embed_gives_the_same_vector_in_every_context(run: Path) -> None:

@@ -30,6 +30,7 @@ from elman.evaluation.measures import Progress, TaskMeasures, make_score, silent
 from elman.models.answerer import Answerer
 from elman.recipes import RunConfig
 from elman.tasks.answering.reader import PlacedWords, Question, read_questions
+from elman.tasks.arguments import check_one_text, check_pairs, check_text
 from elman.tasks.sentence_task import SentenceTask, TrainedSentenceTask, learn_words
 from elman.text.example_splits import Splitter
 from elman.text.reader import Document
@@ -47,6 +48,9 @@ class TrainedAnswerer(TrainedSentenceTask):
     model: Answerer
 
     def answer(self, question: str, passage: str) -> FoundAnswer:
+        """The most probable answer to one question."""
+        check_one_text(question, "question")
+        check_one_text(passage, "passage")
         return self.answer_all([(question, passage)])[0]
 
     def answer_all(
@@ -57,6 +61,10 @@ class TrainedAnswerer(TrainedSentenceTask):
         progress: Progress = silent,
     ) -> list[FoundAnswer]:
         """The most probable answer to every question."""
+        pairs = check_pairs(pairs, "pairs", ("question", "passage"))
+        for number, both in enumerate(pairs, 1):
+            check_text(both[0], f"question {number}")
+            check_text(both[1], f"the passage of question {number}")
         read = [(PlacedWords.of(question), PlacedWords.of(passage)) for question, passage in pairs]
         for number, (question, passage) in enumerate(read, 1):
             which = f" {number}" if len(read) > 1 else ""

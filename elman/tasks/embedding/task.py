@@ -25,6 +25,7 @@ from elman.evaluation.bootstrap import Measure, share_of
 from elman.evaluation.measures import TaskMeasures
 from elman.models.bidirectional import BidirectionalModel
 from elman.recipes import RunConfig
+from elman.tasks.arguments import check_list
 from elman.tasks.sentence_task import SentenceTask, TrainedSentenceTask, learn_words
 from elman.tasks.vectors import carried_layers_of, layers_of, type_vectors_of
 from elman.text.corpora import Corpus
@@ -53,7 +54,11 @@ class TrainedEmbedding(TrainedSentenceTask):
         With `carry_state`, sentences are read in batches of this size, and each row continues from
         its state after the batch before, as in the published code: vectors depend on the order.
         """
-        words, reader = [tuple(sentence) for sentence in sentences], self.task.reader
+        words = [
+            tuple(check_list(sentence, f"sentences[{number}]", "words"))
+            for number, sentence in enumerate(check_list(sentences, "sentences", "lists of words"))
+        ]
+        reader = self.task.reader
         if not carry_state:
             return layers_of(self.model, reader, words)
         at_least(carry_state, 1, "carry_state")
@@ -62,7 +67,7 @@ class TrainedEmbedding(TrainedSentenceTask):
 
     def type_vectors(self, words: Sequence[str]) -> np.ndarray:
         """Word vectors from characters alone, (words, numbers)."""
-        return type_vectors_of(self.model, self.task.reader, words)
+        return type_vectors_of(self.model, self.task.reader, check_list(words, "words", "words"))
 
     def measure(self, examples: Sequence[Sentence]) -> BidirectionalMeasures:
         nats = [0.0, 0.0]

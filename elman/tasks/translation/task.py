@@ -14,10 +14,11 @@ import torch
 
 from elman.batches.buckets import Pairs
 from elman.batches.sources import Source, source_of_ids, source_of_vectors
-from elman.errors import InputError
+from elman.errors import ArgumentError, InputError
 from elman.layers.inputs import Material
 from elman.models.encoder_decoder import EncoderDecoder
 from elman.recipes import RunConfig
+from elman.tasks.arguments import check_text
 from elman.tasks.example_task import ExampleTask
 from elman.tasks.pretrained import vectors_of_tokens
 from elman.tasks.task import Told
@@ -132,7 +133,7 @@ class Translation(ExampleTask):
                 ReadSource(self._vectors(number, source))
                 for number, source in enumerate(sources, 1)
             ]
-        texts = [_text(source) for source in sources]
+        texts = [_text(number, source) for number, source in enumerate(sources, 1)]
         ids = self.source.encode(texts)
         if self._copied is None:
             return [ReadSource(row) for row in ids]
@@ -141,9 +142,12 @@ class Translation(ExampleTask):
         numbered = [number_source(row, self._copied, most) for row in words]
         return [ReadSource(row, *more) for row, more in zip(ids, numbered, strict=True)]
 
-    def _vectors(self, number: int, source: str | np.ndarray) -> np.ndarray:
+    def _vectors(self, number: int, source: Any) -> np.ndarray:
         if isinstance(source, str):
             raise InputError(f"source {number} is a text; this run reads vectors (.npy, .npz)")
+        if not isinstance(source, np.ndarray):
+            kind = type(source).__name__
+            raise ArgumentError(f"source {number} is of type {kind}; give an array of vectors")
         wanted = self.config.model.features
         if source.shape[-1] != wanted:
             raise InputError(
@@ -262,7 +266,8 @@ def _places(sources: Sequence[ReadSource]) -> list[np.ndarray] | None:
     return places or None
 
 
-def _text(source: str | np.ndarray) -> str:
-    if not isinstance(source, str):
+def _text(number: int, source: str | np.ndarray) -> str:
+    if isinstance(source, np.ndarray):
         raise InputError("this run reads text, not vectors; give a text")
+    check_text(source, f"source {number}")
     return source

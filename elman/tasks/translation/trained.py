@@ -26,6 +26,7 @@ from elman.errors import InputError
 from elman.evaluation.bootstrap import Measure
 from elman.evaluation.measures import Progress, silent
 from elman.models.contract import LanguageModel
+from elman.tasks.arguments import check_list, check_pairs
 from elman.tasks.example_task import TrainedTask
 from elman.tasks.translation.measures import (
     Judging,
@@ -101,6 +102,7 @@ class TrainedTranslator(TrainedTask):
         """
         if batch_size < 1:
             raise InputError(f"batch_size={batch_size}: must be at least 1")
+        sources = check_list(sources, "sources", "texts")
         found: list[list[Written]] = [[] for _ in sources]
         encoded = self.task.encode_sources(sources)
         for rows in self._rows(encoded, batch_size):
@@ -180,6 +182,7 @@ class TrainedTranslator(TrainedTask):
     @torch.inference_mode()
     def score(self, pairs: Sequence[tuple[Any, str]], *, batch_size: int = 64) -> list[float]:
         """The log probability of every target, given its source."""
+        pairs = check_pairs(pairs, "pairs", ("source", "target"))
         scores = [0.0] * len(pairs)
         sources, targets = self.task.encode([Pair(*pair) for pair in pairs])
         for rows, ids, some in self._given(sources, targets, batch_size):
@@ -203,6 +206,7 @@ class TrainedTranslator(TrainedTask):
     ) -> list[Alignment]:
         """The attention weights for given targets; `<eos>` is last on both sides."""
         self.check_attention()
+        pairs = check_pairs(pairs, "pairs", ("source", "target"))
         sources, targets = self.task.encode([Pair(*pair) for pair in pairs])
         found: dict[int, Alignment] = {}
         for rows, ids, some in self._given(sources, targets, batch_size):

@@ -20,6 +20,7 @@ from elman.errors import InputError
 from elman.evaluation.measures import TaskMeasures
 from elman.models.word2vec import Word2Vec
 from elman.recipes import RunConfig
+from elman.tasks.arguments import check_list
 from elman.tasks.sentence_task import SentenceTask, TrainedSentenceTask, learn_words
 from elman.text import guess_tokenizer
 from elman.text.corpora import Corpus
@@ -53,7 +54,7 @@ class TrainedWordVectors(TrainedSentenceTask):
 
     def vectors(self, words: Sequence[str]) -> np.ndarray:
         """The vectors of words, (words, numbers); zeros for words of which there is none."""
-        ids = torch.from_numpy(self.task.words.ids(words))
+        ids = torch.from_numpy(self.task.words.ids(check_list(words, "words", "words")))
         vectors = self.model.vectors.weight.detach()[ids] * (ids > 0)[:, None]
         return vectors.numpy(force=True)
 
