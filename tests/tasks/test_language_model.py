@@ -3,6 +3,7 @@
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -120,6 +121,23 @@ def test_bits_per_byte_are_about_the_text_as_it_was_given(model: TrainedModel) -
 def test_nothing_to_measure(model: TrainedModel, text: str) -> None:
     with pytest.raises(InputError, match="empty text cannot be measured"):
         model.perplexity(text)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (["a b", "c"], "give one text, not a list"),
+        (None, "is of type NoneType; give a text"),
+        (3, "is of type int; give a text"),
+        (b"a b", r"is of type bytes; give a text: \w+.decode\(\)"),
+    ],
+)
+def test_anything_but_one_text_is_refused(model: TrainedModel, wrong: Any, message: str) -> None:
+    for call in (model.perplexity, model.surprisal, model.suggest, model.generate, model.stream):
+        with pytest.raises(InputError, match=message):
+            call(wrong)
+    with pytest.raises(ValueError, match=message):
+        model.ask("score", text=wrong)
 
 
 def test_wrong_words_are_refused(model: TrainedModel) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from elman.errors import ArgumentError
 from elman.evaluation.measures import Reading
-from elman.tasks.arguments import check_list, check_text, refuse_characters
+from elman.tasks.arguments import check_list, check_one_text, check_text, refuse_characters
 from elman.tasks.estimator import Estimator
 from elman.tasks.language_modelling.trained import TrainedModel
 from elman.tasks.saved_runs import task_of
@@ -86,21 +86,21 @@ class LanguageModel(Estimator):
         self, text: str, *, base: float = 2.0, reset: str = "line"
     ) -> list[WordSurprisal]:
         """Surprisal, entropy and rank of every word of a text."""
-        check_text(text, "text")
+        check_one_text(text, "text")
         return self._model().surprisal(text, base=base, reset=reset)
 
     # Generating -----------------------------------------------------------------------------------
 
     def suggest(self, text: str, *, top: int = 5, complete: bool = False) -> list[Suggestion]:
         """The most probable next words, or with `complete`, completions of the last word."""
-        check_text(text, "text")
+        check_one_text(text, "text")
         return self._model().suggest(text, top=top, complete=complete)
 
     def generate(
         self, prompt: str = "", *, stop: Sequence[str] = (), **options: Any
     ) -> list[Generated]:
         """Continue a prompt; takes the options of `DecodingOptions`."""
-        check_text(prompt, "prompt")
+        check_one_text(prompt, "prompt")
         return self._model().generate(prompt, stop=stop, **options)
 
     def _model(self) -> TrainedModel:

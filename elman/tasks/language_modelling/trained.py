@@ -17,6 +17,7 @@ from elman.errors import InputError
 from elman.evaluation.measures import BEAM, STREAM, Progress, Reading, silent
 from elman.models.contract import LanguageModel
 from elman.notebooks import count_in_notebook
+from elman.tasks.arguments import check_one_text
 from elman.tasks.trained import Trained
 from elman.text.corpora import Corpus
 from elman.text.reader import Document, named
@@ -64,6 +65,7 @@ class TrainedModel(Trained):
 
     def perplexity(self, text: str, *, reset: str = "stream") -> float:
         """The perplexity per token of a text; its line ends count as tokens."""
+        check_one_text(text, "text")
         return self.measure(Document("text", text), Reading(reset)).perplexity
 
     def evaluate(
@@ -199,6 +201,7 @@ class TrainedModel(Trained):
         """
         from elman.evaluation.surprisal import word_surprisals
 
+        check_one_text(text, "text")
         check_base(base)
         return word_surprisals(
             self.model,
@@ -246,6 +249,7 @@ class TrainedModel(Trained):
         """Continue a prompt; takes the options of `DecodingOptions`."""
         from elman.tasks.language_modelling.generation import generate
 
+        check_one_text(prompt, "prompt")
         return generate(self, prompt, stop=stop, **options)
 
     def stream(
@@ -254,12 +258,14 @@ class TrainedModel(Trained):
         """Continue a prompt and yield the text piece by piece."""
         from elman.tasks.language_modelling.generation import stream
 
+        check_one_text(prompt, "prompt")
         return stream(self, prompt, stop=stop, **options)
 
     def suggest(self, text: str, *, top: int = 5, complete: bool = False) -> list[Suggestion]:
         """The most probable next words, or with `complete`, completions of the last word."""
         from elman.tasks.language_modelling.suggestion import suggest
 
+        check_one_text(text, "text")
         return suggest(self, text, top=top, complete=complete)
 
     # Wrapping and keeping -------------------------------------------------------------------------
