@@ -19,7 +19,8 @@ import numpy as np
 
 BINS = 15
 FEWEST = 100  # validation examples needed to fit a temperature
-_RANGE = (0.1, 10.0)  # of temperatures
+_RANGE, _WIDE = (0.1, 10.0), (1e-3, 1e3)  # of temperatures; if the best one is at an end
+_AT_END = 1.01  # times the end
 _STEPS = 24  # of the search: the range shrinks to 1e-5 of it
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
@@ -130,11 +131,15 @@ def fit_calibration(
 
 
 def search(nats: Callable[[float], float]) -> float:
-    """The temperature with the lowest negative log-likelihood: golden-section search.
+    """The temperature with the lowest negative log-likelihood."""
+    found = _search_between(nats, *_RANGE)
+    inside = _RANGE[0] * _AT_END < found < _RANGE[1] / _AT_END
+    return found if inside else _search_between(nats, *_WIDE)
 
-    The likelihood is convex in 1/T, so there is one minimum.
-    """
-    low, high = map(math.log, _RANGE)
+
+def _search_between(nats: Callable[[float], float], lowest: float, highest: float) -> float:
+    """Golden-section search. The likelihood is convex in 1/T, so there is one minimum."""
+    low, high = math.log(lowest), math.log(highest)
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     at_left, at_right = nats(math.exp(left)), nats(math.exp(right))
     for _ in range(_STEPS):

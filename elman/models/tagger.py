@@ -77,6 +77,7 @@ class Tagger(SentenceModel):
         """
         super().__init__()
         self.config = config
+        self.offset = 0.0  # how much the score of O is lowered to choose tags
         beside = None
         if columns:
             beside = ColumnFeatures(columns, config.feature_size, config.unknown_rate)
@@ -129,10 +130,15 @@ class Tagger(SentenceModel):
             for span in find_entities([self.names[number] for number in numbers[:length]])
         }
 
+    @property
+    def adjusted(self) -> bool:
+        """Whether it answers otherwise than it was trained: with an offset that was fitted."""
+        return self.offset != 0
+
     @torch.no_grad()
-    def best(self, sentences: Sentences, offset: float = 0.0) -> torch.Tensor:
-        """The most probable tags, (B, T)."""
-        return self.choose(self.score(sentences), sentences.lengths, offset)
+    def best(self, sentences: Sentences) -> torch.Tensor:
+        """The most probable tags, (B, T), with the offset of the model."""
+        return self.choose(self.score(sentences), sentences.lengths, self.offset)
 
     def choose(
         self, scores: torch.Tensor, lengths: torch.Tensor, offset: float = 0.0

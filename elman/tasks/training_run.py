@@ -143,10 +143,17 @@ class TrainingRun:
         self._judge(model)
 
     def _judge(self, model: Any) -> None:
-        """Add the calibration of the best weights, and a trivial answer, to the facts."""
-        trivial = self.trivial()
+        """Add the calibration of the best weights, and a trivial answer, to the facts.
+
+        The validation result of a model whose answers were adjusted is measured again.
+        """
+        calibration, trivial = self.calibrate(model), self.trivial()
+        validation = self.trainer.validation
+        if getattr(model, "adjusted", False) and validation is not None:
+            judged = self.trainer.judge(model, validation)
+            self.facts["validation"][model.judged_by] = shown(judged, model.judged_by)
         found = {
-            "calibration": self.calibrate(model),
+            "calibration": calibration,
             "trivial": {} if trivial is None else comparison(trivial, self.facts["validation"]),
         }
         new = {name: value for name, value in found.items() if value}

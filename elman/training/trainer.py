@@ -219,7 +219,7 @@ class Trainer:
         counters, model = self.counters, None
         if self.validation is not None:
             model = self._validated_model()
-            judged = self._judge(model, self.validation, pause)
+            judged = self.judge(model, self.validation, pause)
             seen = self.validation.tokens_per_epoch
             counters.validating_operations += self.operations(seen, learning=False)
         counters.validations += 1
@@ -238,14 +238,18 @@ class Trainer:
         self.averages.observe(mean, dict(self.model.named_parameters()))
         return mean
 
-    def _judge(self, model: Any, validation: Batches, pause: Callable[[], None]) -> float:
+    def judge(
+        self, model: Any, validation: Batches, pause: Callable[[], None] = lambda: None
+    ) -> float:
+        """The criterion of a model on the validation data: see `validate`."""
         judge = getattr(model, "judge", model.loss)
+        device = next(model.parameters()).device
         validation.go_to(self._validation_start)  # the same sum in the same order every time
         nats, tokens, carried = 0.0, 0, None
         with undisturbed(), torch.no_grad():
             model.eval()
             while (batch := validation.next()) is not None:
-                loss, after = judge(batch.to(self.device), carried)
+                loss, after = judge(batch.to(device), carried)
                 carried = after if validation.carries_state else None
                 nats, tokens = nats + float(loss.nats), tokens + loss.tokens
                 pause()

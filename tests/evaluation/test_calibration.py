@@ -42,6 +42,16 @@ def overconfident(seed: int = 0, count: int = 400) -> tuple[np.ndarray, np.ndarr
     return 3 * true, labels
 
 
+@pytest.mark.parametrize("scale", [1e-2, 1e2])
+def test_a_temperature_may_be_extreme(scale: float) -> None:
+    scores, labels = overconfident()
+    usual, found = (
+        fit_calibration(predict_labels(size * scores, labels), len(labels))["temperature"]
+        for size in (1.0, scale)
+    )
+    assert found == pytest.approx(scale * usual, rel=1e-3)
+
+
 def test_the_temperature_minimises_the_likelihood() -> None:
     scores, labels = overconfident()
     found = fit_calibration(predict_labels(scores, labels), len(labels))

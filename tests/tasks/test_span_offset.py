@@ -70,6 +70,22 @@ def test_a_tagger_that_prefers_o(run: Any, tmp_path: Path) -> None:
     assert elman.load(tmp_path / "run").tag(sentences) == found
 
 
+def test_the_validation_result_is_that_of_the_offset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("elman.tasks.tagging.task.FEWEST", 10)
+    fitted = {"offset": 20.0, "f1_before": 0.5, "f1_after": 0.6}
+    monkeypatch.setattr("elman.tasks.tagging.task.fit_offset", lambda choose, right: fitted)
+    data = write_tagged(tmp_path / "data")
+    settings = ["model.hidden_size=8", "training.epochs=2", "training.min_steps=0"]
+    trained: Any = elman.train("tagger", data=str(data), out=tmp_path / "run", overrides=settings)
+    measured = trained.measure(trained.examples(str(data), "valid")).main()[1]
+    for facts in (trained.facts, elman.load(tmp_path / "run").facts):
+        assert facts["validation"]["span_error"] == pytest.approx(1 - measured, abs=1e-3)
+    judged = [one["valid_span_error"] for one in trained.history() if "valid_span_error" in one]
+    assert min(judged) != pytest.approx(1 - measured, abs=1e-3)
+
+
 def test_probabilities_do_not_change(run: Any) -> None:
     trained, _ = run
     sentence = [["Ann", "sleeps", "in", "Rome"]]

@@ -15,21 +15,31 @@ OPINIONS = ("network", "ngrams", "naive_bayes")  # in the order of `Classifier.o
 _PLAIN = np.array([1.0, 1.0, 0.0])  # the sum that is trained
 
 
-def fit_mix(scores: np.ndarray, right: np.ndarray) -> dict[str, Any]:
+def fit_mix(scores: np.ndarray, right: np.ndarray, *, several: bool = False) -> dict[str, Any]:
     """Facts about the best mix, the largest weight being 1, from scores (3, N, K) and labels (N,).
 
-    Nothing if the trained sum makes no errors, since then nothing can be learned from them.
+    `several`: each row is one label of a text, which the text has (1) or has not (0); judged by
+    micro F1. Nothing if the trained sum makes no errors, since then nothing can be learned.
     """
-    before = float((mixed(scores, _PLAIN).argmax(1) == right).mean())
+    name, measure = ("f1", _micro_f1) if several else ("accuracy", _accuracy)
+    before = measure(mixed(scores, _PLAIN).argmax(1), right)
     weights = fit_weights(scores, right)
     if before == 1 or not weights.any():
         return {}
     weights = weights / weights.max()
     return {
         **dict(zip(OPINIONS, weights.tolist(), strict=True)),
-        "accuracy_before": before,
-        "accuracy_after": float((mixed(scores, weights).argmax(1) == right).mean()),
+        f"{name}_before": before,
+        f"{name}_after": measure(mixed(scores, weights).argmax(1), right),
     }
+
+
+def _accuracy(guessed: np.ndarray, right: np.ndarray) -> float:
+    return float((guessed == right).mean())
+
+
+def _micro_f1(guessed: np.ndarray, right: np.ndarray) -> float:
+    return 2 * int((guessed & right).sum()) / max(int(guessed.sum() + right.sum()), 1)
 
 
 def mix_in(facts: Mapping[str, Any]) -> tuple[float, ...] | None:
@@ -45,9 +55,8 @@ def mix_lines(facts: Mapping[str, Any]) -> list[str]:
     weights = mix_in(found)
     if weights is None:
         return []
-    return [
-        "scores mixed on validation: network × {:.2g}, n-grams × {:.2g}, naive Bayes × {:.2g}; "
-        "accuracy {:.2f} → {:.2f} %".format(
-            *weights, 100 * found["accuracy_before"], 100 * found["accuracy_after"]
-        )
-    ]
+    line = "scores mixed on validation: network × {:.2g}, n-grams × {:.2g}, naive Bayes × {:.2g}; "
+    gain = "accuracy {accuracy_before:.2%} → {accuracy_after:.2%}"
+    if "f1_before" in found:
+        gain = "micro F1 {f1_before:.4f} → {f1_after:.4f}"
+    return [line.format(*weights) + gain.format_map(found)]

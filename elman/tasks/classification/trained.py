@@ -225,7 +225,8 @@ class TrainedClassifier(TrainedSentenceTask):
         """
         found: dict[str, Any] = {}
         if self.model.ngrams and len(examples) >= FEWEST:
-            found = fit_mix(*self._choices(self._opinions_on(examples), examples))
+            choices = self._choices(self._opinions_on(examples), examples)
+            found = fit_mix(*choices, several=self.task.several)
         self.model.mix = mix_in(found)
         return found
 

@@ -67,10 +67,16 @@ class TrainedTagger(TrainedSentenceTask):
         """Whether its tags mark spans, like B-PER and I-PER."""
         return is_scheme(self.task.tags)
 
+    def __init__(
+        self, task: Tagging, model: Tagger, facts: dict[str, Any], name: str = "model"
+    ) -> None:
+        super().__init__(task, model, facts, name)
+        model.offset = float(facts.get("calibration", {}).get("offset", 0.0))
+
     @property
     def offset(self) -> float:
         """How much the score of O is lowered to choose tags, fitted on validation; default 0."""
-        return float(self.facts.get("calibration", {}).get("offset", 0.0))
+        return self.model.offset
 
     def summary(self) -> list[str | MeasureTable]:
         return [*super().summary(), *offset_lines(self.facts)]
@@ -90,7 +96,7 @@ class TrainedTagger(TrainedSentenceTask):
         refuse_features(given, self.config.text.features)
         tagged: list[list[str]] = [[] for _ in given]
         for rows, batch in self.in_batches([given], batch_size):
-            best = self.model.best(batch[0], self.offset).tolist()
+            best = self.model.best(batch[0]).tolist()
             for row, numbers in zip(rows, best, strict=True):
                 tags = [self.task.tags[number] for number in numbers[: len(given[row])]]
                 tagged[row] = self._as_written(tags)
@@ -166,7 +172,7 @@ class TrainedTagger(TrainedSentenceTask):
 
     def fit_calibration(self, examples: Sequence[TaggedSentence]) -> dict[str, Any]:
         """Facts about a temperature, and an offset if the run is validated by spans, fitted on
-        validation examples, or on some of very many.
+        validation examples, or on some of very many. The offset is used from now on.
         """
         if len(examples) > _CALIBRATED:
             chosen = np.linspace(0, len(examples) - 1, _CALIBRATED).astype(int)
@@ -176,7 +182,9 @@ class TrainedTagger(TrainedSentenceTask):
         if self.model.judged_by != "span_error" or len(examples) < FEWEST:
             return facts
         right = [self._correct(example) for example in examples]
-        return facts | fit_offset(lambda offset: self._chosen(scored, offset), right)
+        fitted = fit_offset(lambda offset: self._chosen(scored, offset), right)
+        self.model.offset = fitted["offset"]
+        return facts | fitted
 
     def _chosen(self, scored: ScoredSentences, offset: float) -> list[list[str]]:
         """The tags with the best scores, as the files write them."""
@@ -191,7 +199,7 @@ class TrainedTagger(TrainedSentenceTask):
         return ComparedTags(
             scored,
             right=[self._correct(example) for example in examples],
-            guessed=self._chosen(scored, self.offset),
+            guessed=self._chosen(scored, self.model.offset),
             numbers=self.task.numbers(examples),
             marginals=[self.as_marginal(tag) for tag in self.task.tags],
             as_marginal=self.as_marginal,

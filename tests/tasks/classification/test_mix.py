@@ -78,6 +78,15 @@ def test_the_accuracy_after_it_is_the_one_of_the_run(run: Path) -> None:
     assert measured == trained.facts["calibration"]["accuracy_before"]
 
 
+def test_the_validation_result_is_that_of_the_mix(run: Path) -> None:
+    """And so is the comparison with a trivial answer."""
+    facts = elman.load(run).facts
+    error = 1 - facts["calibration"]["accuracy_after"]
+    assert facts["calibration"]["accuracy_before"] != facts["calibration"]["accuracy_after"]
+    assert facts["validation"]["error"] == pytest.approx(error)
+    assert facts["trivial"]["useless"] == (error >= facts["trivial"]["error"])
+
+
 def test_a_resumed_run_is_mixed_alike(run: Path, tmp_path: Path) -> None:
     data = str(run.parent / "data")
     with stop_at([9]), pytest.raises(Stopped):
@@ -93,7 +102,8 @@ def test_going_on_trains_the_plain_sum(run: Path, tmp_path: Path) -> None:
     kept: Any = elman.load(tmp_path / "longer")
     kept.model.mix = None
     found = 1 - kept.evaluate(data, split="valid").main()[1]
-    assert kept.facts["validation"]["error"] == pytest.approx(found)
+    judged = [record["valid_error"] for record in kept.history() if "valid_error" in record]
+    assert min(judged) == pytest.approx(found)
 
 
 def test_few_validation_texts_leave_the_sum(run: Path, tmp_path: Path) -> None:
@@ -120,6 +130,10 @@ def test_texts_with_several_labels_are_mixed_too(tmp_path: Path) -> None:
         overrides=["model.hidden_size=6", "model.embedding_size=8", *options],
     )
     assert max(trained.model.mix) == 1
+    fitted = trained.facts["calibration"]
+    assert trained.facts["validation"]["label_error"] == pytest.approx(1 - fitted["f1_after"])
+    assert trained.evaluate(data, split="valid").main()[1] == pytest.approx(fitted["f1_after"])
+    assert any("micro F1" in str(line) for line in trained.summary())
     (found,) = trained.label(["a warm film ."])
     mixed = np.tensordot(trained.model.mix, scores_of(trained, ["a warm film ."]), 1)[0]
     expected = 1 / (1 + np.exp(-mixed / trained.temperature))
