@@ -104,7 +104,8 @@ def _is_list(cell: Any) -> bool:
 
 def _labels_of(cell: Any) -> list[str]:
     """The labels of a cell; numbers, such as 0, are labels too."""
-    return [_written(one).strip() for one in (cell if _is_list(cell) else [cell])]
+    labels = [_written(one).strip() for one in (cell if _is_list(cell) else [cell])]
+    return [*dict.fromkeys(label for label in labels if label)]
 
 
 def _written(cell: Any) -> str:

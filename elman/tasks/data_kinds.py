@@ -16,6 +16,7 @@ from pathlib import Path
 
 from elman.errors import InputError
 from elman.tasks.classification.columns import find_layout
+from elman.tasks.classification.reader import stratum
 from elman.tasks.data_examples import (
     MINIMAL_PAIR,
     Examples,
@@ -214,6 +215,8 @@ def _read(
 
 def _splitter(every: Examples) -> Splitter:
     """Like the splitters of the tasks."""
+    if every.several:
+        return Splitter(label=lambda row: stratum(every.several[row]))
     if every.labels:
         return Splitter(label=lambda row: every.labels[row])
     if "passage" in every.columns:

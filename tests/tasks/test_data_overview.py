@@ -13,8 +13,11 @@ from films import draw_texts, write_label_folders
 from tagged import write_tagged
 
 from elman.errors import InputError
+from elman.recipes import load_recipe
+from elman.tasks.classification.task import Classification
 from elman.tasks.data_overview import DataOverview
 from elman.tasks.data_warnings import describe_data, is_sorted
+from elman.text.reader import read_document
 
 Rows = list[tuple[str, str]]
 
@@ -90,6 +93,19 @@ def test_texts_with_any_number_of_labels(tmp_path: Path) -> None:
     assert sum(split.labelled for split in splits) == 20  # three in four have the label a
     assert sum(split.empty_labels for split in splits) == 0
     assert not any("have no label" in line for line in found.warnings)
+
+
+def test_the_split_of_texts_with_several_labels_is_that_of_training(tmp_path: Path) -> None:
+    given = [["b", "a"] if n % 3 else ["c", f"rare{n % 7}", "c", ""] for n in range(120)]
+    lines = [json.dumps({"text": f"t {n}", "labels": one}) for n, one in enumerate(given)]
+    path = tmp_path / "several.jsonl"
+    path.write_text("\n".join(lines) + "\n")
+    config = load_recipe("classifier")
+    parts = Classification.splitter(config).split(Classification.read(read_document(path), config))
+    found = describe_data(str(path)).dataset.splits
+    for name, part in parts.items():
+        assert [*found[name].columns["text"]] == [example.texts[0] for example in part]
+        assert [*found[name].several] == [[*example.all_labels] for example in part]
 
 
 def test_one_folder_per_label(tmp_path: Path) -> None:

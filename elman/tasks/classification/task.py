@@ -29,6 +29,7 @@ from elman.tasks.classification.reader import (
     is_tokenized,
     labelled,
     read_labelled,
+    stratum,
 )
 from elman.tasks.classification.several import TrainedMultiLabel
 from elman.tasks.classification.trained import TrainedClassifier
@@ -102,10 +103,8 @@ class Classification(SentenceTask):
 
     @classmethod
     def splitter(cls, config: RunConfig) -> Splitter:
-        """Every label keeps its share of each part."""
-        return Splitter(
-            config.text.split, label=lambda example: min(example.all_labels, default="")
-        )
+        """Every label keeps its share of each part; of several, only the first."""
+        return Splitter(config.text.split, label=lambda example: stratum(example.all_labels))
 
     @classmethod
     def columns(
