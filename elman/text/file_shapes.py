@@ -14,6 +14,7 @@ import json
 import re
 import shlex
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from elman.errors import InputError
@@ -72,7 +73,7 @@ def looks_like(document: Document) -> str | None:
     fewest = 2 if suffix in (".tsv", ".csv") else _FEWEST
     if width := _tab_width(lines, fewest):
         return f"tab-separated columns ({width} per line)"
-    if separator := csv_separator(document.text, fewest):
+    if separator := csv_separator(document.text, fewest, spaced=suffix == ".csv"):
         return f"a CSV table ({_csv_width(sample, separator)} columns between {separator!r})"
     return None
 
@@ -116,13 +117,34 @@ def _is_conllu(lines: list[str]) -> bool:
     return len(words) >= max(2, _ALIKE * len(rows))
 
 
+def blocks_of_lines(text: str, *, comments: bool) -> Iterator[tuple[int, list[str]]]:
+    """The lines between blank lines, and the number of the first one.
+
+    `comments`: lines before them that begin with `#` and have no tab are left out, as in CoNLL-U; a
+    word `#` has columns after it.
+    """
+    block: list[str] = []
+    first = 1
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            if block:
+                yield first, block
+            block = []
+        elif not (comments and not block and line.startswith("#") and "\t" not in line):
+            if not block:
+                first = number
+            block.append(line)
+    if block:
+        yield first, block
+
+
 def _is_columns(sample: str) -> bool:
     """Whether every line has a word and the same number of tags, sentences between blank lines."""
-    blocks = [block for block in re.split(r"\n\s*\n", sample.strip("\n")) if block.strip()]
+    tabs = "\t" in sample
+    blocks = [block for _, block in blocks_of_lines(sample, comments=tabs)]
     if len(blocks) < 3:
         return False
-    tabs = "\t" in sample
-    lines = [line for block in blocks for line in block.split("\n") if line.strip()][:_ROWS]
+    lines = [line for block in blocks for line in block][:_ROWS]
     rows = [line.rstrip().split("\t") if tabs else line.split() for line in lines]
     width, count = Counter(map(len, rows)).most_common(1)[0]
     if width < 2 or count < _ALIKE * len(rows) or len(rows) < 2 * _FEWEST:
@@ -142,14 +164,14 @@ def _tab_width(lines: list[str], fewest: int) -> int | None:
     return width if alike and width > 1 and len(lines) >= fewest else None
 
 
-def csv_separator(text: str, fewest: int = _FEWEST) -> str | None:
+def csv_separator(text: str, fewest: int = _FEWEST, *, spaced: bool = False) -> str | None:
     """The separator of a CSV table; None if the text is not one.
 
     If both fit, as with decimal commas between semicolons, it is the one of the first row and of
-    more columns.
+    more columns. `spaced`: a space may follow it everywhere, as in files that are named .csv.
     """
     sample = _sample(text)
-    found: dict[str, tuple[bool, int]] = {}
+    found: dict[str, tuple[bool, bool, int]] = {}
     for separator in (",", ";"):
         rows = _csv_rows(sample, separator, whole=len(sample) == len(text))
         if len(rows) < fewest:
@@ -158,10 +180,10 @@ def csv_separator(text: str, fewest: int = _FEWEST) -> str | None:
         if width < 2 or count < _ALIKE * len(rows):
             continue
         after = [cell for row in rows for cell in row[1:]]
-        spaced = sum(cell[:1] == " " for cell in after)
+        tight = sum(cell[:1] == " " for cell in after) <= _TIGHT * len(after)
         ends = sum(row[-1] == "" for row in rows)  # lines that end in a comma are not a table
-        if spaced <= _TIGHT * len(after) and ends < len(rows) / 2:
-            found[separator] = len(rows[0]) == width, width
+        if (tight or spaced) and ends < len(rows) / 2:
+            found[separator] = tight, len(rows[0]) == width, width
     return max(found, key=lambda separator: found[separator], default=None)
 
 

@@ -122,7 +122,7 @@ def table_separator(document: Document) -> str | None:
         return _JSON
     if suffix == ".csv":
         fallback = "\t" if "\t" in first else ","
-        return csv_separator(document.text, fewest=1) or fallback
+        return csv_separator(document.text, fewest=1, spaced=True) or fallback
     if suffix == ".tsv" or "\t" in first:
         return "\t"
     return csv_separator(document.text)

@@ -81,6 +81,19 @@ def test_labelled_texts(tmp_path: Path, name: str, form: str) -> None:
     assert choose_recipe(write(tmp_path / name, "".join(lines))) == "classifier"
 
 
+def test_a_space_after_every_comma(tmp_path: Path) -> None:
+    lines = [f'"{text}", {label}\n' for label, text in draw_texts(60, 0)]
+    assert choose_recipe(write(tmp_path / "x.csv", "text, label\n" + "".join(lines))) == (
+        "classifier"
+    )
+
+
+def test_comments_before_tagged_sentences(tmp_path: Path) -> None:
+    block = "# id {}\nDogs\tNNS\nbark\tVBP\n.\t.\n\n"
+    data = write(tmp_path / "x.conll", "".join(map(block.format, range(9))))
+    assert choose_recipe(data) == "tagger"
+
+
 def test_named_columns_say_what_a_table_is(tmp_path: Path) -> None:
     rows = [{"treść": text, "dział": label, "autor": "x"} for label, text in draw_texts(60, 0)]
     data = write(tmp_path / "x.jsonl", "\n".join(map(json.dumps, rows)))

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from elman.errors import InputError
+from elman.tasks.classification.reader import read_labelled
+from elman.tasks.tagging.reader import read_tagged
 from elman.text.file_shapes import csv_separator, looks_like, refuse_other_shapes
 from elman.text.reader import Document, read_document
 
@@ -71,6 +73,22 @@ def test_a_name_lowers_the_bar_but_is_not_enough() -> None:
     assert looks_like(Document("file.csv", "text,label\ngood film,pos\n")) is not None
     assert looks_like(Document("file.txt", "one,two\nthree,four\n")) is None
     assert looks_like(Document("file.csv", SENTENCE)) is None
+
+
+def test_a_space_after_every_comma_is_read_where_the_name_says_csv() -> None:
+    spaced = "text, label\n" + "".join(f'"{SENTENCE}, {n}", pos\n' for n in range(9))
+    assert csv_separator(spaced) is None
+    assert looks_like(Document("file.txt", spaced)) is None
+    assert looks_like(Document("file.csv", spaced)) == "a CSV table (2 columns between ',')"
+    read = read_labelled(Document("file.csv", spaced))
+    assert (read[0].texts, read[0].label) == ((f"{SENTENCE}, 0",), "pos")
+
+
+def test_comments_before_sentences_in_columns() -> None:
+    block = "# id {}\nDogs\tNNS\nbark\tVBP\n#\t:\n\t\n"
+    document = Document("file.conll", "".join(map(block.format, range(9))))
+    assert looks_like(document) == "CoNLL columns, one word and its tags per line"
+    assert [one.words for one in read_tagged(document)] == [("Dogs", "bark", "#")] * 9
 
 
 def test_separators_inside_quotes_are_text() -> None:

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from elman.errors import InputError, nearest
-from elman.text.file_shapes import looks_like
+from elman.text.file_shapes import blocks_of_lines, looks_like
 from elman.text.reader import Document
 from elman.text.treebank_cuts import Chunk
 
@@ -160,27 +160,11 @@ def _refuse_nothing(name: str, sentences: list[TaggedSentence]) -> None:
 
 
 def blocks(document: Document) -> Iterator[tuple[int, list[list[str]]]]:
-    """The rows of each sentence, in columns, and the number of the first one's line.
-
-    Comments of CoNLL-U begin with `#` and have no tab; a word `#` has columns after it.
-    """
-    rows: list[list[str]] = []
-    first = 1
+    """The rows of each sentence, in columns, and the number of the first one's line."""
     tabs = "\t" in document.text
     comments = tabs or looks_like(document) == "CoNLL-U"  # with spaces between its columns
-    for number, line in enumerate(document.text.split("\n"), 1):
-        if not line.strip():
-            if rows:
-                yield first, rows
-            rows = []
-        elif line.startswith("#") and not rows and "\t" not in line and comments:
-            continue
-        else:
-            if not rows:
-                first = number
-            rows.append(line.split("\t") if tabs else line.split())
-    if rows:
-        yield first, rows
+    for first, lines in blocks_of_lines(document.text, comments=comments):
+        yield first, [line.split("\t") if tabs else line.split() for line in lines]
 
 
 def raw_chunks(document: Document) -> Iterator[tuple[Chunk, ...]]:
