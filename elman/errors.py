@@ -3,7 +3,8 @@
 Raised everywhere, caught once: the command line prints the message and exits with the code.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
@@ -15,13 +16,31 @@ class ElmanError(Exception):
 
 
 class InputError(ElmanError):
-    """Unusable input; the message says where, what, and how to fix it: exit code 2."""
+    """Unusable input; the message says where, what, and how to fix it: exit code 2.
+
+    `in_python`: the message for calls in Python, if the usual one names options of a command.
+    """
 
     exit_code = 2
+
+    def __init__(self, message: str, *, in_python: str = "") -> None:
+        super().__init__(message)
+        self.in_python = in_python or message
 
 
 class ArgumentError(InputError, ValueError):
     """An unusable argument of a call in Python, where a ValueError is expected."""
+
+
+@contextmanager
+def argument_errors() -> Iterator[None]:
+    """Turn errors about the input into those of a call in Python: a ValueError, no options."""
+    try:
+        yield
+    except InputError as error:
+        if isinstance(error, ValueError):
+            raise
+        raise ArgumentError(error.in_python) from None
 
 
 class DiskFull(ElmanError):

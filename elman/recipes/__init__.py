@@ -18,7 +18,7 @@ from elman.text.example_splits import ORDERED
 from elman.text.tokenizer import TextConfig
 
 _FOLDER = Path(__file__).parent
-_SECTIONS = ("text", "model", "training")
+SECTIONS = ("text", "model", "training")
 _FINE_TUNING = "fine_tuning"  # settings that apply if a run begins with a language model
 _OPTIONS_OF = {
     "cell": "options",
@@ -95,7 +95,7 @@ def load_recipe(
     if seed is not None:
         tree["seed"] = seed
     if "recipe" in tree:
-        raise InputError(f"unknown section 'recipe'; {nearest('recipe', _SECTIONS)}")
+        raise InputError(f"unknown section 'recipe'; {nearest('recipe', SECTIONS)}")
     return config_from_data({"recipe": recipe, **tree})
 
 
@@ -129,8 +129,8 @@ def _without_options(tree: dict[str, Any], overrides: list[str]) -> dict[str, An
 def config_from_data(data: dict[str, Any]) -> RunConfig:
     """Build and check the settings from plain data."""
     for name in data:
-        if name not in (*_SECTIONS, "recipe", "seed"):
-            raise InputError(f"unknown section {name!r}; {nearest(name, _SECTIONS)}")
+        if name not in (*SECTIONS, "recipe", "seed"):
+            raise InputError(f"unknown section {name!r}; {nearest(name, SECTIONS)}")
     model = data.get("model", {})
     kind = "ngram"
     if isinstance(model, dict):

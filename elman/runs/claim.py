@@ -103,29 +103,35 @@ def cannot_write(path: Path, error: OSError, needed: int = 0) -> ElmanError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         room = f"about {needed / 1e6:,.1f} MB are needed. " if needed else ""
         return DiskFull(f"{path}: the disk is full; {room}Everything saved before is intact")
-    return InputError(f"{path}: cannot be written ({error.strerror}); choose another --out")
+    return _choose_another(f"{path}: cannot be written ({error.strerror})")
+
+
+def _choose_another(problem: str, *, or_overwrite: bool = False) -> InputError:
+    """A refusal of a path, with the remedy on the command line and in Python."""
+    return InputError(
+        f"{problem}; choose another --out" + " or add --overwrite" * or_overwrite,
+        in_python=f"{problem}; choose another path" + " or set overwrite=True" * or_overwrite,
+    )
 
 
 def refuse_existing(path: Path, overwrite: bool) -> None:
     """Refuse a name that is taken, unless overwriting is requested."""
     if path.name in ("", ".."):
-        raise InputError(f"{path}: name a separate folder for the run, as in --out runs/mine")
+        problem = f"{path}: name a separate folder for the run, as in"
+        raise InputError(f"{problem} --out runs/mine", in_python=f"{problem} runs/mine")
         # os.path, unlike Path.exists, accepts names that are too long for a file.
     try:
         if not os.path.lexists(path) or (os.path.isdir(path) and not os.listdir(path)):
             return
     except OSError as error:
-        raise InputError(
-            f"{path}: cannot be read ({error.strerror}); choose another --out"
-        ) from None
+        raise _choose_another(f"{path}: cannot be read ({error.strerror})") from None
     if not overwrite:
-        raise InputError(f"{path}: exists already; choose another --out or add --overwrite")
+        raise _choose_another(f"{path}: exists already", or_overwrite=True)
     if not (path / MANIFEST).exists():
         raise InputError(f"{path}: is not an elman run, so it is not overwritten")
     if is_being_trained(path):
-        raise InputError(
-            f"{path}: is being trained by another process, so it is not overwritten; "
-            "choose another --out"
+        raise _choose_another(
+            f"{path}: is being trained by another process, so it is not overwritten"
         )
 
 
@@ -169,9 +175,8 @@ def _name_lock_file(path: Path) -> Path:
 def _name_lock(path: Path) -> Lock:
     lock = take_lock(_name_lock_file(path))
     if lock is None:
-        raise InputError(
-            f"{path}: is being written by another process; wait for it or choose another --out"
-        )
+        problem = f"{path}: is being written by another process; wait for it or choose another"
+        raise InputError(f"{problem} --out", in_python=f"{problem} path")
     return lock
 
 
@@ -225,9 +230,7 @@ def _rename_onto_nothing(folder: Path, path: Path) -> None:
                 path.rmdir()
                 folder.rename(path)
                 return
-        raise InputError(
-            f"{path}: exists already; choose another --out or add --overwrite"
-        ) from error
+        raise _choose_another(f"{path}: exists already", or_overwrite=True) from error
 
 
 def _change_places(folder: Path, path: Path) -> Path:

@@ -16,14 +16,15 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from elman.errors import ArgumentError, InputError
-from elman.recipes import RunConfig, load_recipe
+from elman.errors import ArgumentError, argument_errors
+from elman.recipes import SECTIONS, RunConfig, load_recipe
 from elman.tasks.arguments import check_lengths, check_list, check_validation, not_fitted
 from elman.tasks.pretrained import with_vector_size
 from elman.tasks.saved_runs import check_kind, task_of
@@ -66,9 +67,7 @@ class Estimator:
         """Set parameters for the next `fit`."""
         for name, value in parameters.items():
             if not _is_parameter(name):
-                raise ArgumentError(
-                    f"unknown setting {name!r}; write section__field, like training__epochs=5"
-                )
+                raise _unknown(name)
             setattr(self, name, value)
         return self
 
@@ -104,7 +103,8 @@ class Estimator:
         does not use the settings of the run.
         """
         estimator = cls(**parameters)
-        estimator.trained_ = load_run(path, cls.trained_class)
+        with argument_errors():
+            estimator.trained_ = load_run(path, cls.trained_class)
         return estimator
 
     # For subclasses -------------------------------------------------------------------------------
@@ -114,6 +114,7 @@ class Estimator:
             raise not_fitted(type(self).__name__)
         return self.trained_
 
+    @argument_errors()
     def _config(self) -> RunConfig:
         """The settings of a training."""
         overrides = [
@@ -135,7 +136,20 @@ _DEFAULTS = {"recipe": None, "seed": 0, "threads": None}
 
 def _is_parameter(name: str) -> bool:
     section, _, field = name.partition("__")
-    return name in _DEFAULTS or bool(section and field)
+    return name in _DEFAULTS or (section in SECTIONS and bool(field))
+
+
+def _unknown(name: str) -> ArgumentError:
+    """The error for a name that is no parameter; `fit` checks the fields of the sections."""
+    section, *field = name.split("__", 1)
+    if close := get_close_matches(section, SECTIONS if any(field) else _DEFAULTS, n=1):
+        return ArgumentError(
+            f"unknown setting {name!r}; did you mean {'__'.join([*close, *field])!r}?"
+        )
+    return ArgumentError(
+        f"unknown setting {name!r}; write section__field, like training__epochs=5; the sections "
+        f"are {', '.join(SECTIONS)}"
+    )
 
 
 def _as_toml(value: Any) -> str:
@@ -168,6 +182,7 @@ class SupervisedEstimator(Estimator, ABC):
         """Examples and answers for validation."""
         return check_validation(validation, (self.inputs, self.answers))
 
+    @argument_errors()
     def _train(self, train: list[Any], valid: list[Any] | None) -> Self:
         """Train on examples of the task."""
         from elman.tasks.gradient_task import fit_lesson  # imports torch; counting does not need it
@@ -177,10 +192,7 @@ class SupervisedEstimator(Estimator, ABC):
         if valid is None:
             train, valid = task.splitter(config).hold_out(train)
         source: dict[str, Any] = {"name": "examples", "sha256": {}, "notes": []}
-        try:
-            lesson = task.lesson_of(train, valid, source, config)
-        except InputError as error:  # about X and y
-            raise ArgumentError(str(error)) from None
+        lesson = task.lesson_of(train, valid, source, config)
         self.trained_ = fit_lesson(lesson, self._order())
         return self
 
@@ -188,6 +200,7 @@ class SupervisedEstimator(Estimator, ABC):
         """Accuracy."""
         return float(self.measure(X, y).to_data()["accuracy"])
 
+    @argument_errors()
     def measure(self, X: Sequence[Any], y: Sequence[Any]) -> Any:
         """All measures of the task."""
         return self._fitted().measure(self._paired(X, y))

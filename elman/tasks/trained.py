@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from elman.errors import InputError
+from elman.errors import InputError, argument_errors
 from elman.evaluation.measures import MeasureTable, Progress, TaskMeasures, silent
 from elman.formats import Exported
 from elman.models import MODELS
@@ -139,7 +139,9 @@ class Trained(Tabular):
         }
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        write_run(Path(path), self.contents(), overwrite=overwrite)
+        """Write a run folder, which `elman.load` and all commands read."""
+        with argument_errors():
+            write_run(Path(path), self.contents(), overwrite=overwrite)
 
     def describe(self) -> dict[str, Any]:
         """A description of the model and its training, as plain data."""

@@ -310,6 +310,48 @@ def test_a_validation_that_is_no_pair_is_refused(given: Any) -> None:
         elman.Tagger().fit([["a"]], [["A"]], validation=given)
 
 
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"model__pooling": "foo"}, "unknown pooling 'foo'"),
+        ({"training__class_weights": {"q": 5}}, "no training text has the label 'q'"),
+        ({"training__epoks": 1}, "unknown setting training.epoks; did you mean 'epochs'"),
+        ({"recipe": "nope"}, "unknown recipe 'nope'"),
+    ],
+)
+def test_wrong_settings_are_value_errors(settings: dict[str, Any], problem: str) -> None:
+    recipe = settings.pop("recipe", RECIPE)
+    with pytest.raises(ValueError, match=problem) as caught:
+        elman.Classifier(recipe, **settings).fit(*films(40))
+    assert isinstance(caught.value, InputError)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("trainin__epochs", "did you mean 'training__epochs'"),
+        ("modle__hidden_size", "did you mean 'model__hidden_size'"),
+        ("sed", "did you mean 'seed'"),
+        ("foo__bar", "the sections are text, model, training"),
+        ("training__", "write section__field, like training__epochs=5"),
+    ],
+)
+def test_unknown_parameters_are_refused_at_once(name: str, hint: str) -> None:
+    for call in (elman.Classifier, elman.Classifier().set_params):
+        with pytest.raises(ValueError, match=f"unknown setting '{name}'; .*{hint}"):
+            call(**{name: 1})
+
+
+def test_saving_over_a_folder_names_the_arguments_of_python(
+    classifier: elman.Classifier, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    for saved in (classifier, classifier.trained_):
+        with pytest.raises(ValueError, match="choose another path or set overwrite=True") as caught:
+            saved.save(tmp_path)
+        assert "--" not in str(caught.value)
+
+
 def test_labels_from_a_generator() -> None:
     texts, labels = films(60)
     trained = small(training__epochs=1).fit(iter(texts), iter(labels))

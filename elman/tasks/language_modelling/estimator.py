@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from elman.errors import ArgumentError
+from elman.errors import ArgumentError, argument_errors
 from elman.evaluation.measures import Reading
 from elman.tasks.arguments import check_list, check_one_text, check_text, refuse_characters
 from elman.tasks.estimator import Estimator
@@ -40,6 +40,7 @@ class LanguageModel(Estimator):
     needs_answers = False
     trained_: TrainedModel
 
+    @argument_errors()
     def fit(
         self,
         X: Sequence[str] | str | Path,
@@ -77,11 +78,13 @@ class LanguageModel(Estimator):
         """
         return self.measure(X, reset=reset).perplexity
 
+    @argument_errors()
     def measure(self, X: Sequence[str] | str, *, reset: str = "stream") -> Measurement:
         """Perplexity, bits per character and all other measures of one text or a list of texts."""
         text = X if isinstance(X, str) else _joined(X, "X")
         return self._model().measure(Document("text", text), Reading(reset))
 
+    @argument_errors()
     def surprisal(
         self, text: str, *, base: float = 2.0, reset: str = "line"
     ) -> list[WordSurprisal]:
@@ -91,11 +94,13 @@ class LanguageModel(Estimator):
 
     # Generating -----------------------------------------------------------------------------------
 
+    @argument_errors()
     def suggest(self, text: str, *, top: int = 5, complete: bool = False) -> list[Suggestion]:
         """The most probable next words, or with `complete`, completions of the last word."""
         check_one_text(text, "text")
         return self._model().suggest(text, top=top, complete=complete)
 
+    @argument_errors()
     def generate(
         self, prompt: str = "", *, stop: Sequence[str] = (), **options: Any
     ) -> list[Generated]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from elman.errors import ArgumentError
+from elman.errors import ArgumentError, argument_errors
 from elman.tasks.arguments import as_objects, check_list, check_text, refuse_characters
 from elman.tasks.estimator import SupervisedEstimator
 from elman.tasks.translation.measures import TranslationMeasures
@@ -25,6 +25,7 @@ class Translator(SupervisedEstimator):
     inputs = "sources"
     answers = "targets"
 
+    @argument_errors()
     def predict(self, X: Sequence[str | np.ndarray]) -> np.ndarray:
         """The best output of every source by beam search; an empty source gives an empty text."""
         trained = self._fitted()
