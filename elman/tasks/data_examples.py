@@ -75,7 +75,9 @@ def labelled_examples(document: Document, columns: dict[str, str]) -> Examples:
         return _labelled_rows(document, columns)
     examples = read_labelled(document, columns=columns)
     texts = [" ".join(example.texts) for example in examples]
-    return Examples({"text": texts}, [example.label for example in examples])
+    several = [example.all_labels for example in examples if example.labels is not None]
+    labels = [SEPARATOR.join(example.all_labels) for example in examples]
+    return Examples({"text": texts}, labels, several)
 
 
 def _labelled_rows(document: Document, columns: dict[str, str]) -> Examples:

@@ -21,7 +21,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from elman.errors import InputError
-from elman.tasks.classification.reader import read_labelled
+from elman.tasks.classification.reader import FASTTEXT, read_labelled, split_labels
 from elman.tasks.translation.parallel import stem_and_ending
 from elman.text import files
 from elman.text.corpora import CORPORA, open_corpus
@@ -147,23 +147,27 @@ def _reaches(budget: Budget, seconds: float, teraflop: float) -> bool:
 
 
 def has_labels_first(text: str) -> bool:
-    """Whether every line begins with one of a few words that the texts after them rarely have.
+    """Whether every line begins with one of a few words that the texts after them rarely have, or
+    with a label in the form of fastText.
 
     The lines of a log do too ("INFO", "status"). But most of them have numbers, addresses or
     versions.
     """
     end = text.rfind("\n", 0, _SAMPLE) if len(text) > _SAMPLE else len(text)
     different = dict.fromkeys(text[:end].split("\n"))
-    lines = [line.split() for line in different if line.strip()]
-    if len(lines) < _FEWEST_LINES or min(map(len, lines)) < 2:
+    lines = [split_labels(line) for line in different if line.strip()]
+    texts = [text.split() for _, text in lines]
+    if not all(texts):
         return False
-    labels = Counter(line[0] for line in lines)
-    if not 2 <= len(labels) <= max(2, _MOST_LABELS * len(lines)):
+    if lines and all(first.startswith(FASTTEXT) for (first, *_), _ in lines):
+        return True
+    labels = Counter(first for (first, *_), _ in lines)
+    if len(lines) < _FEWEST_LINES or not 2 <= len(labels) <= max(2, _MOST_LABELS * len(lines)):
         return False
-    numbered = sum(any(map(_DIGIT.search, line[1:])) for line in lines)
+    numbered = sum(any(map(_DIGIT.search, words)) for words in texts)
     if numbered > _MOST_NUMBERED * len(lines):
         return False
-    inside = sum(word in labels for line in lines for word in line[1:])
+    inside = sum(word in labels for words in texts for word in words)
     return inside <= _MOST_INSIDE * len(lines)
 
 

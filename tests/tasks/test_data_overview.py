@@ -95,6 +95,13 @@ def test_texts_with_any_number_of_labels(tmp_path: Path) -> None:
     assert not any("have no label" in line for line in found.warnings)
 
 
+def test_labels_in_the_form_of_fasttext(tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text("__label__a __label__b x\n__label__a y\n" * 3)
+    train = describe_data(str(tmp_path)).splits["train"]
+    assert train.labels == {"__label__a": 6, "__label__b": 3}
+    assert train.labelled == 6
+
+
 def test_the_split_of_texts_with_several_labels_is_that_of_training(tmp_path: Path) -> None:
     given = [["b", "a"] if n % 3 else ["c", f"rare{n % 7}", "c", ""] for n in range(120)]
     lines = [json.dumps({"text": f"t {n}", "labels": one}) for n, one in enumerate(given)]

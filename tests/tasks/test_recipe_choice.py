@@ -82,7 +82,8 @@ def test_labelled_texts(tmp_path: Path, name: str, form: str) -> None:
 
 
 def test_a_space_after_every_comma(tmp_path: Path) -> None:
-    lines = [f'"{text}", {label}\n' for label, text in draw_texts(60, 0)]
+    texts = enumerate(draw_texts(60, 0))
+    lines = [f'"{n}, {text}", {label}\n' for n, (label, text) in texts]
     assert choose_recipe(write(tmp_path / "x.csv", "text, label\n" + "".join(lines))) == (
         "classifier"
     )
@@ -92,6 +93,11 @@ def test_comments_before_tagged_sentences(tmp_path: Path) -> None:
     block = "# id {}\nDogs\tNNS\nbark\tVBP\n.\t.\n\n"
     data = write(tmp_path / "x.conll", "".join(map(block.format, range(9))))
     assert choose_recipe(data) == "tagger"
+
+
+def test_labels_in_the_form_of_fasttext(tmp_path: Path) -> None:
+    lines = [f"__label__{n % 7} __label__{n % 3} film {n}\n" for n in range(9)]
+    assert choose_recipe(write(tmp_path / "x.txt", "".join(lines))) == "classifier"
 
 
 def test_named_columns_say_what_a_table_is(tmp_path: Path) -> None:

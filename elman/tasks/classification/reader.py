@@ -32,6 +32,7 @@ from elman.text.tables import TextTable, read_table, table_separator
 SEPARATOR = "|"  # between the labels of a printed text, unless the files have another
 _KNOWN_TEXTS, _KNOWN_LABELS = ", ".join(FIRST[:3]), ", ".join(LABELS[:3])
 _HOW = "give its column with --columns text=…,label=…"
+FASTTEXT = "__label__"  # before every label of a line
 _TREE = re.compile(r"\(|\)|[^\s()]+")
 # Punctuation at the end of a word; full stops only after lower case, because of "Mr."
 
@@ -227,20 +228,32 @@ def _first_of(row: list[Any], places: tuple[int, ...]) -> Any:
     return next((row[place] for place in places if row[place] is not None), None)
 
 
+def split_labels(line: str) -> tuple[list[str], str]:
+    """The labels at the beginning of a line, and its text: one word, or several as in fastText."""
+    label, _, text = line.strip().partition(" ")
+    labels = [label]
+    while label.startswith(FASTTEXT) and text.lstrip().startswith(FASTTEXT):
+        label, _, text = text.lstrip().partition(" ")
+        labels.append(label)
+    return labels, text
+
+
 def _read_label_first(document: Document) -> list[Example]:
-    """Lines like `1 a stirring film`."""
-    examples = []
+    """Lines like `1 a stirring film`, or `__label__a __label__b a film` with several labels."""
+    found = []
     for number, line in enumerate(document.text.split("\n"), 1):
-        label, _, text = line.strip().partition(" ")
-        if not label:
+        labels, text = split_labels(line)
+        if labels == [""]:
             continue
         if not text:
             raise InputError(
                 f"{document.name}, line {number}: has a label but no text; write both, "
                 "or use .tsv, .csv or .jsonl"
             )
-        examples.append(Example((text,), label))
-    return examples
+        found.append((text, labels))
+    if all(len(labels) == 1 for _, labels in found):
+        return [Example((text,), labels[0]) for text, labels in found]
+    return [Example((text,), labels=tuple(dict.fromkeys(labels))) for text, labels in found]
 
 
 # Trees --------------------------------------------------------------------------------------------

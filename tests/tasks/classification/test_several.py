@@ -146,6 +146,17 @@ def test_reading() -> None:
         read_labelled(Document("a.txt", "pos a film\n"), label_separator="|")
 
 
+def test_labels_in_the_form_of_fasttext() -> None:
+    lines = "__label__b  __label__a x __label__c\n__label__a y z\n"
+    read = read_labelled(Document("a.txt", lines))
+    assert [one.labels for one in read] == [("__label__b", "__label__a"), ("__label__a",)]
+    assert [one.texts for one in read] == [("x __label__c",), ("y z",)]
+    (one,) = read_labelled(Document("a.txt", "__label__a y z\n"))
+    assert (one.label, one.labels) == ("__label__a", None)
+    with pytest.raises(InputError, match="line 1: has a label but no text"):
+        read_labelled(Document("a.txt", "__label__a __label__b\n"))
+
+
 def test_commands(trained: TrainedMultiLabel, place: Path, capsys: Any) -> None:
     def call(*arguments: str) -> tuple[int, str, str]:
         code = run([*arguments])
