@@ -190,6 +190,7 @@ class Reading:
     has_text: bool = False
     _marked: bool = field(default=False, repr=False)
     _windows: int = field(default=0, repr=False)
+    _old_mac: int = field(default=0, repr=False)
     _alone: int = field(default=0, repr=False)
 
     def blocks(self, stream: BinaryIO) -> Iterator[str]:
@@ -200,6 +201,9 @@ class Reading:
                 data = self._without_mark(data)
                 first = False
             text = self._decode(data)
+            if not self.size and "\n" not in text:  # the first block ends with a line or the file
+                self._old_mac = text.count("\r")
+                text = text.replace("\r", "\n")
             self.lines += text.count("\n")
             self.size += len(data)
             self.has_text = self.has_text or bool(text.strip())
@@ -211,6 +215,8 @@ class Reading:
         notes = ["the byte order mark at the start was removed"] * self._marked
         if self._windows:
             notes.append(f"{self._windows:,} Windows line ends (CR LF) were read as line ends")
+        if self._old_mac:
+            notes.append(f"{self._old_mac:,} old Mac line ends (CR) were read as line ends")
         if self._alone:
             notes.append(f"{self._alone:,} carriage returns inside lines were kept")
         return notes

@@ -45,6 +45,12 @@ def test_lone_carriage_returns_are_kept_and_noted(tmp_path: Path) -> None:
     assert document.notes[1] == "1 carriage returns inside lines were kept"
 
 
+def test_old_mac_line_ends_are_read_where_there_are_no_others(tmp_path: Path) -> None:
+    document = read_document(write(tmp_path, b"\xef\xbb\xbfa\r\rb\r"))
+    assert document.text == "a\n\nb\n"
+    assert document.notes[1:] == ["3 old Mac line ends (CR) were read as line ends"]
+
+
 def test_a_byte_order_mark_is_left_out_and_noted(tmp_path: Path) -> None:
     document = read_document(write(tmp_path, b"\xef\xbb\xbfa\n"))
     assert document.text == "a\n"
