@@ -179,13 +179,22 @@ def _budget_lines(trained: Trained) -> list[str]:
     facts = trained.facts
     budget, training = facts["budget"], facts["training"]
     if budget["seconds"] is None:
-        lines = [f"budget {budget['teraflop']:g} teraflop: used {training['teraflop']:.3g}"]
+        before = budget.get("teraflop_before", 0.0)
+        lines = [
+            f"budget {budget['teraflop']:g} teraflop: used {training['teraflop'] - before:.3g}"
+        ]
+        if before:
+            lines[0] += f", {training['teraflop']:.3g} in all"
     else:
         lines = [f"budget {budget['seconds']:g} s: used {budget['used']:.0f} s"]
     too_long = budget["seconds"] is not None and budget["used"] > _TOO_LONG * budget["seconds"]
     if too_long or (training["steps"] < _FEW_STEPS and training["epochs"] < 1):
         steps = f"{training['steps']:,} step{'s' * (training['steps'] != 1)}"
-        lines[0] += f"; too short for this data: it was enough for {steps}; give a larger --budget"
+        lines[0] += f"; too short for this data: it was enough for {steps}"
+        before_training = budget.get("used", 0.0) - facts["seconds"]
+        if budget["seconds"] is not None and before_training >= 1:
+            lines[0] += f" after {before_training:.0f} s of reading and measuring"
+        lines[0] += "; give a larger --budget"
     elif budget.get("ended_early"):
         lines[0] += "; ended early: validation stopped improving"
     elif training["epochs"] >= budget["most_epochs"]:

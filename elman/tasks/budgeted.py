@@ -34,20 +34,20 @@ class Pace:
 
 def pace_of(choice: Choice, allowance: Allowance) -> Pace:
     """The pace of a training with the chosen settings."""
-    return Pace(
-        allowance,
-        _pacer(allowance, choice.validation_seconds, choice.most_epochs),
-    )
+    ending = choice.ending_seconds
+    return Pace(allowance, _pacer(allowance, choice.validation_seconds, ending, choice.most_epochs))
 
 
-def _pacer(allowance: Allowance, validation_seconds: float, most_epochs: float) -> Pacer | None:
+def _pacer(
+    allowance: Allowance, validation_seconds: float, ending_seconds: float, most_epochs: float
+) -> Pacer | None:
     seconds = allowance.budget.seconds
     if seconds is None:
         return None
     return Pacer(
         allowance.started + seconds,
         validation_seconds=validation_seconds,
-        ending_seconds=allowance.budget.ending_seconds,
+        ending_seconds=ending_seconds,
         most_epochs=most_epochs,
     )
 
@@ -112,10 +112,11 @@ def rest_of(kept: _Kept, started: float) -> Allowance:
     return Allowance(kept.budget, started - kept.used)
 
 
-def continue_pace(kept: _Kept, started: float) -> Pace:
+def continue_pace(kept: _Kept, trainer: Trainer, started: float) -> Pace:
     """The pace of a stopped run that continues with the rest of its budget."""
     allowance = rest_of(kept, started)
-    return Pace(allowance, _pacer(allowance, 0.0, kept.most_epochs))
+    ending = allowance.budget.ending_seconds(trainer.model.count_parameters())
+    return Pace(allowance, _pacer(allowance, 0.0, ending, kept.most_epochs))
 
 
 def extend_within(path: Path, trainer: Trainer, allowance: Allowance, speed: Speed | None) -> Pace:
@@ -136,6 +137,7 @@ def extend_within(path: Path, trainer: Trainer, allowance: Allowance, speed: Spe
     validated = 0 if trainer.validation is None else trainer.validation.tokens_per_epoch
     once = validated / speed.validation_speed
     per_epoch = tokens / speed.tokens_per_second + once / trainer.config.validate_every
-    left = max(allowance.left - allowance.budget.ending_seconds - once, 0.0)
+    ending = allowance.budget.ending_seconds(trainer.model.count_parameters())
+    left = max(allowance.left - ending - once, 0.0)
     trainer.set_epochs(max(done + left / per_epoch, done * (1 + 1e-9)))
-    return Pace(allowance, _pacer(allowance, once, _NO_LIMIT))
+    return Pace(allowance, _pacer(allowance, once, ending, _NO_LIMIT))

@@ -211,7 +211,7 @@ class GradientTask(Task):
         if order.allowance is not None:
             run.keep_pace(_extend(path, trainer, lesson, order), new=True)
         elif kept is not None:
-            run.keep_pace(continue_pace(kept, order.started))
+            run.keep_pace(continue_pace(kept, trainer, order.started))
         with first_step_checked(path, trainer):
             run.train(records=state["history"], lock=lock, new_settings=bool(order.overrides))
         task.config = run.config

@@ -38,6 +38,7 @@ _EPOCHS_TIMES = 2.0  # the most epochs, relative to those of the recipe
 _FEWEST_STEPS = 3000  # that little data may be trained for, whatever its number of epochs
 _PROBE_SHARE, _PROBE_SECONDS = 0.04, 6.0  # of the budget, for one measurement; at most
 _VALIDATION_SHARE = 0.1  # of the budget, for all validations
+_CALIBRATION_TIMES = 2.0  # as long as a validation: the scores before and after a mix
 _VALIDATIONS = 10  # of a training; more if the recipe validates more often, and time allows
 _PATIENCE = 5  # validations without a gain, unless there are fewer validations than above
 _TIMED = ("linear", "cosine", "one-cycle")  # schedules that end with the training
@@ -53,6 +54,7 @@ class Choice:
     most_epochs: float  # that the data can use
     validated: int  # examples or tokens of validation
     validation_seconds: float = 0.0  # of one validation
+    ending_seconds: float = 0.0  # after the last one
     notes: list[str] = field(default_factory=list)
 
 
@@ -109,6 +111,7 @@ class _Sizing:
         self.steps = steps / share
         self.most_epochs = max(_EPOCHS_TIMES * training.epochs, _FEWEST_STEPS / self.steps)
         self.notes: list[str] = []
+        self._parameters = 0  # of the model that was outlined last
 
     def _fitted(self) -> tuple[TrainingConfig, Batches]:
         """The training of the recipe as it would be for this data, and its batches."""
@@ -171,7 +174,8 @@ class _Sizing:
     def _training_seconds(self) -> float:
         """Seconds for training alone."""
         seconds = self.budget.seconds or 0.0
-        kept_back = _VALIDATION_SHARE * seconds + self.budget.ending_seconds
+        ending = self.budget.ending_seconds(self._parameters)
+        kept_back = _VALIDATION_SHARE * seconds + ending
         return max(self.allowance.left - kept_back, 0.1)
 
     def _finish(self, config: RunConfig, epochs: float, speed: Speed | None) -> Choice:
@@ -201,8 +205,14 @@ class _Sizing:
             most_epochs=self.most_epochs,
             validated=validated,
             validation_seconds=once,
+            ending_seconds=self.budget.ending_seconds(self._parameters, self._calibration(once)),
             notes=self.notes,
         )
+
+    def _calibration(self, once: float) -> float:
+        """Seconds to calibrate the model, from those of one validation."""
+        calibrates = self.lesson.task.trained_class.calibrates
+        return _CALIBRATION_TIMES * once if calibrates else 0.0
 
     def _most_validations(self, epochs: float) -> float:
         """As many as the recipe has in these epochs, so that its patience means the same."""
@@ -234,6 +244,7 @@ class _Sizing:
         model = lesson.task.outline(lesson.train)
         if model is None:
             model = lesson.task.fresh_model(lesson.train)
+        self._parameters = model.count_parameters()
         found: int = model.multiplications(round(self.tokens / self.steps))
         return found
 

@@ -84,6 +84,7 @@ class TrainingRun:
                 "seconds": budget.seconds,
                 "teraflop": budget.teraflop,
                 "used": 0.0,
+                "teraflop_before": self.facts.get("training", {}).get("teraflop", 0.0),
             }
 
     def start(self, overwrite: bool) -> None:

@@ -16,6 +16,8 @@ from elman.errors import InputError
 _SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 _TERAFLOP = {"teraflop": 1.0, "petaflop": 1000.0}
 _ENDING, _ENDING_SHARE = 2.0, 0.05  # seconds to save the run and draw its curves; of the budget
+_SAVING = 1e-7  # seconds to save one parameter, with its best value and its optimizer
+_MOST_ENDING = 0.3  # of the budget
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
 
 
@@ -40,10 +42,13 @@ class Budget:
             return cls(seconds=amount * _SECONDS[unit])
         return cls(teraflop=amount * _TERAFLOP[unit])
 
-    @property
-    def ending_seconds(self) -> float:
-        """The time to keep back for what follows the last validation."""
-        return min(_ENDING, _ENDING_SHARE * (self.seconds or 0.0))
+    def ending_seconds(self, parameters: int, calibration: float = 0.0) -> float:
+        """The time to keep back for what follows the last validation: to save so many parameters,
+        and to calibrate for so many seconds.
+        """
+        seconds = self.seconds or 0.0
+        ending = min(_ENDING, _ENDING_SHARE * seconds) + _SAVING * parameters + calibration
+        return min(ending, _MOST_ENDING * seconds)
 
     def __str__(self) -> str:
         if self.teraflop is not None:

@@ -42,3 +42,14 @@ def test_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     allowance = Allowance(Budget(seconds=60), started=100.0)
     assert (allowance.left, allowance.used) == (30, 30)
     assert Allowance(Budget(teraflop=1), started=100.0).left == math.inf
+
+
+def test_what_is_kept_back_for_the_ending() -> None:
+    """Large models take long to save, but never more than a part of the budget."""
+    hour = Budget(seconds=3600)
+    assert Budget(seconds=10).ending_seconds(1000) == pytest.approx(0.5, abs=0.01)
+    assert hour.ending_seconds(1000) == pytest.approx(2.0, abs=0.01)
+    assert hour.ending_seconds(40_000_000) == pytest.approx(6.0, abs=0.01)
+    assert hour.ending_seconds(1000, calibration=5.0) == pytest.approx(7.0, abs=0.01)
+    assert Budget(seconds=10).ending_seconds(10**9) == pytest.approx(3.0)
+    assert Budget(teraflop=1).ending_seconds(10**9) == 0
