@@ -9,6 +9,7 @@ import torch
 from elman.errors import InputError
 from elman.formats.portable_settings.describing import Weights, describe, stack_settings
 from elman.layers.inputs import WordVectors
+from elman.layers.outputs import OUTPUTS
 from elman.layers.outputs.factored import AdaptiveSoftmax, ClassSoftmax
 from elman.layers.outputs.full import MixtureOfSoftmaxes
 from elman.layers.outputs.maxent import JointMaxent
@@ -98,7 +99,7 @@ def output_settings(output: Output) -> dict[str, Any]:
     """The settings of an output layer, or the reason why it is missing."""
     if isinstance(output, PointerSentinel | JointMaxent | NgramOutput):
         raise InputError(
-            f"the output {type(output).__name__} cannot be written in this format: it looks back "
+            f"the output {_name(output)!r} cannot be written in this format: it looks back "
             "at recent words besides the hidden vector; train with --set model.output=full"
         )
     if isinstance(output, AdaptiveSoftmax):
@@ -111,7 +112,7 @@ def output_settings(output: Output) -> dict[str, Any]:
         }
     if not isinstance(output, SoftmaxOutput):
         raise InputError(
-            f"the output {type(output).__name__} cannot be written in this format: it has no "
+            f"the output {_name(output)!r} cannot be written in this format: it has no "
             "matrix with a row per word; train with --set model.output=full"
         )
     mixes = isinstance(output, MixtureOfSoftmaxes)
@@ -132,6 +133,12 @@ def output_settings(output: Output) -> dict[str, Any]:
         sizes = torch.bincount(output.class_of, minlength=output.classes).tolist()
         settings |= {"kind": "classes", "class_sizes": sizes}
     return settings
+
+
+def _name(output: Output) -> str:
+    """The name of an output in settings."""
+    names = (name for name, kind in OUTPUTS.items() if kind is type(output))
+    return next(names, type(output).__name__)
 
 
 def model_weights(model: NeuralModel) -> Weights:
