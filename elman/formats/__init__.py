@@ -35,21 +35,41 @@ class ExportFormat:
     folder: bool = False  # writes a folder instead of a file
     packages: tuple[str, ...] = ()  # that must be installed
     extra: str = ""  # of elman, with these packages
+    check: str = ""  # module:function; it refuses a run that the format cannot express
 
     def takes(self, run: Any) -> bool:
         """Whether a run has everything that the format needs."""
         return all(_has(run, name) for name in self.needs)
 
+    def expresses(self, run: Any) -> bool:
+        """Whether the format can express a run, as far as that is known before writing."""
+        try:
+            self._check(run)
+        except InputError:
+            return False
+        return self.takes(run)
+
     def write(self, run: Any, path: Path) -> Exported:
         """Write a run; the path was checked before."""
         missing = [package for package in self.packages if find_spec(package) is None]
         if missing:
+            self._check(run)  # before an installation that would not help
             raise InputError(
-                f"{path}: this format needs {', '.join(missing)}: pip install 'elman[{self.extra}]'"
+                f"this format needs {', '.join(missing)}; install: pip install "
+                f"'elman[{self.extra}]'"
             )
-        module, _, name = self.place.partition(":")
-        written: Exported = getattr(import_module(module), name)(run, path)
+        written: Exported = _imported(self.place)(run, path)
         return written
+
+    def _check(self, run: Any) -> None:
+        if self.check and self.takes(run):
+            _imported(self.check)(run)
+
+
+def _imported(place: str) -> Any:
+    """The function of `module:function`."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
 
 
 def _has(run: Any, dotted: str) -> bool:
@@ -64,6 +84,7 @@ EXPORTS = {
         "elman.formats.arpa_writer:write",
         needs=("model.tables", "tokenizer.tokens"),
         guessed=True,
+        check="elman.formats.arpa_writer:check",
     ),
     "vectors": ExportFormat(
         "word vectors in the text format of word2vec, for gensim, spaCy and others",
@@ -76,17 +97,20 @@ EXPORTS = {
         "elman.formats.pyctcdecode:write",
         needs=("model.tables", "tokenizer.tokens"),
         folder=True,
+        check="elman.formats.pyctcdecode:check",
     ),
     "page": ExportFormat(
         "one HTML file with suggestions and surprisal while typing, offline",
         "elman.formats.page.writer:write",
         needs=("model.predict", "tokenizer.tokens"),
+        check="elman.formats.page.writer:check",
     ),
     "huggingface": ExportFormat(
         "a folder for transformers: language models, classifiers, taggers, ELMo",
         "elman.formats.huggingface:write",
         needs=("model",),
         folder=True,
+        check="elman.formats.huggingface:check",
     ),
     "onnx": ExportFormat(
         "ONNX graphs of language models, classifiers, taggers, ELMo, translation and answers",
@@ -95,6 +119,7 @@ EXPORTS = {
         folder=True,
         packages=("onnx", "onnxscript", "onnxruntime"),
         extra="onnx",
+        check="elman.formats.onnx_check:check",
     ),
 }
 

@@ -49,6 +49,20 @@ def write(run: Any, path: Path) -> Exported:
     )
 
 
+def check(run: Any) -> None:
+    """Refuse a run that the format cannot express."""
+    check_exportable(run.model.tables, run.tokenizer.tokens)
+
+
+def is_exportable(run: Any) -> bool:
+    """Whether the format can express a run of a count model."""
+    try:
+        check(run)
+    except InputError:
+        return False
+    return True
+
+
 def write_arpa(path: str | os.PathLike[str], tables: Tables, tokens: list[str]) -> None:
     """Write a model as an ARPA file, atomically; gzipped if the path ends in .gz.
 
@@ -67,7 +81,7 @@ def write_arpa(path: str | os.PathLike[str], tables: Tables, tokens: list[str]) 
 def check_exportable(tables: Tables, tokens: list[str]) -> None:
     """Raise an InputError if the format cannot express this model."""
     for token in tokens:
-        if len(no_surrogates(token).split()) != 1:
+        if no_surrogates(token).split() != [no_surrogates(token)]:  # " the" would become "the"
             raise InputError(
                 f"the token {token!r} cannot be written: white space separates words in ARPA "
                 "files; train a model with --set text.tokenizer=words"

@@ -120,6 +120,11 @@ def write(run: Any, path: Path) -> Exported:
     )
 
 
+def check(run: Any) -> None:
+    """Refuse a run that transformers cannot have."""
+    _folder(run.model, run)
+
+
 @singledispatch
 def _folder(model: Any, run: Any) -> Folder:
     """A language model."""

@@ -21,6 +21,7 @@ from elman.atomic import replacing
 from elman.errors import InputError
 from elman.formats import Exported
 from elman.formats.huggingface_tokenizer import to_library
+from elman.formats.onnx_check import check
 from elman.formats.onnx_graphs import save
 from elman.formats.onnx_language import first_state, language_graphs
 from elman.formats.onnx_translation import translation_graphs, translation_metadata
@@ -33,7 +34,6 @@ from elman.models.answerer import Answerer
 from elman.models.bidirectional import BidirectionalModel
 from elman.models.classifier import Classifier
 from elman.models.encoder_decoder import EncoderDecoder
-from elman.models.ngram import NGram
 from elman.models.tagger import Tagger
 from elman.text.tokenizer import UNKNOWN, Tokenizer
 
@@ -49,6 +49,7 @@ class Graphs:
 
 def write(run: Any, path: Path) -> Exported:
     """Write the graphs of a run into a folder (`elman export RUN --to onnx FOLDER`)."""
+    check(run)
     made = _graphs(run.model, run)
     for name, graph in made.graphs.items():
         save(graph, made.metadata, path / f"{name}.onnx")
@@ -68,14 +69,6 @@ def _graphs(model: Any, run: Any) -> Graphs:
     network = to_portable(model)
     metadata = {**first_state(network), "vocab_size": str(network.vocabulary_size)}
     return Graphs(language_graphs(network), metadata, _tokenizer_files(run.tokenizer))
-
-
-@_graphs.register
-def _(model: NGram, run: Any) -> Graphs:
-    raise InputError(
-        f"{run.name}: an n-gram model is a table without arithmetic for ONNX; recognisers read "
-        "it as ARPA: elman export RUN --to arpa FILE"
-    )
 
 
 @_graphs.register(Classifier)

@@ -117,10 +117,16 @@ def _beginnings(tokenizer: Tokenizer) -> set[str] | None:
     return {word[:length] for word in words for length in range(len(word) + 1)}
 
 
-def write(run: Any, path: Path) -> Exported:
-    """Write the folder that `LanguageModel.load_from_dir` of pyctcdecode reads."""
+def check(run: Any) -> None:
+    """Refuse a run that KenLM cannot read."""
     if not 2 <= run.model.tables.order <= 6:
         raise InputError(f"{run.name}: KenLM in its usual build reads only orders from 2 to 6")
+    check_exportable(run.model.tables, run.tokenizer.tokens)
+
+
+def write(run: Any, path: Path) -> Exported:
+    """Write the folder that `LanguageModel.load_from_dir` of pyctcdecode reads."""
+    check(run)
     words = [token for token in run.tokenizer.tokens if token not in (EOS, UNKNOWN)]
     attributes = {
         "alpha": ALPHA,
@@ -128,7 +134,6 @@ def write(run: Any, path: Path) -> Exported:
         "unk_score_offset": UNKNOWN_OFFSET,
         "score_boundary": True,
     }
-    check_exportable(run.model.tables, run.tokenizer.tokens)
     path.mkdir(exist_ok=True)
     write_arpa(path / "model.arpa", run.model.tables, run.tokenizer.tokens)
     (path / "unigrams.txt").write_text("".join(f"{word}\n" for word in words), encoding="utf-8")

@@ -26,8 +26,8 @@ def export_run(run: Any, path: str | Path, to: str = "", *, overwrite: bool = Fa
 
 
 def formats_for(run: Any) -> list[str]:
-    """The names of the formats that take a run."""
-    return [name for name, format_ in EXPORTS.items() if format_.takes(run)]
+    """The names of the formats that can express a run."""
+    return [name for name, format_ in EXPORTS.items() if format_.expresses(run)]
 
 
 def _choose(run: Any, to: str) -> ExportFormat:

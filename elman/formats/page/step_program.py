@@ -25,7 +25,6 @@ from torch.nn.utils.stateless import _reparametrize_module
 from torch.utils import _pytree as pytree
 
 from elman.errors import InputError
-from elman.layers.outputs.ngram import NgramOutput
 from elman.models.neural import NeuralModel
 from elman.models.weights import pack
 
@@ -73,11 +72,6 @@ class TracedModel:
 
 def trace_model(model: NeuralModel) -> TracedModel:
     """Trace a model with its weights rounded to eight bits."""
-    if isinstance(model.output, NgramOutput):
-        raise InputError(
-            "the runtime of a page has no operation to look up n-grams, which this output needs; "
-            "train with --set model.output=sampled"
-        )
     model = _rounded(model)
     weights = {name: value.detach() for name, value in model.state_dict(keep_vars=True).items()}
     with torch.no_grad():

@@ -23,7 +23,9 @@ from elman.atomic import replacing
 from elman.cells.eight_bits import quantise_rows
 from elman.errors import InputError
 from elman.formats import Exported
+from elman.formats.arpa_writer import is_exportable
 from elman.formats.page.step_program import Program, trace_model
+from elman.layers.outputs.ngram import NgramOutput
 from elman.models.neural import NeuralModel
 from elman.models.ngram import NGram
 from elman.text.tokenizer import Tokenizer
@@ -37,10 +39,25 @@ _UNSAFE = {
 _LARGE = 20_000_000  # bytes of a page that phones load slowly
 
 
-def write(run: Any, path: Path) -> Exported:
-    """Write a run as one HTML file."""
+def check(run: Any) -> None:
+    """Refuse a run whose tokenizer or kind of model a page cannot have."""
     if run.tokenizer.name not in _TOKENIZERS:
         raise InputError(f"{run.name}: a page has no tokenizer {run.tokenizer.name!r}")
+    if isinstance(run.model, NGram):
+        if not run.model.always_defined:
+            raise InputError("maximum likelihood leaves contexts undefined; a page needs smoothing")
+    elif not isinstance(run.model, NeuralModel):
+        raise InputError(f"{run.name}: a page holds n-gram and neural language models only")
+    elif isinstance(run.model.output, NgramOutput):
+        raise InputError(
+            "the runtime of a page has no operation to look up n-grams, which this output needs; "
+            "train with --set model.output=full"
+        )
+
+
+def write(run: Any, path: Path) -> Exported:
+    """Write a run as one HTML file."""
+    check(run)
     arrays = _Arrays()
     model = _model_data(run, arrays)
     data = {
@@ -60,7 +77,7 @@ def write(run: Any, path: Path) -> Exported:
     return Exported(
         f"a {'module' if is_module else 'page'} with {data['about']}",
         {"family": model["family"], "bytes": len(written.encode())},
-        _notes(len(written), model, run.name, path),
+        _notes(len(written), run, path),
     )
 
 
@@ -145,9 +162,7 @@ class _Arrays:
 def _model_data(run: Any, arrays: _Arrays) -> dict[str, Any]:
     if isinstance(run.model, NGram):
         return _ngram_data(run.model, arrays)
-    if isinstance(run.model, NeuralModel):
-        return _neural_data(run.model, arrays)
-    raise InputError(f"{run.name}: a page holds n-gram and neural language models only")
+    return _neural_data(run.model, arrays)
 
 
 def _neural_data(model: NeuralModel, arrays: _Arrays) -> dict[str, Any]:
@@ -178,8 +193,6 @@ def _renumbered(program: Program, places: list[int]) -> dict[str, Any]:
 
 def _ngram_data(model: NGram, arrays: _Arrays) -> dict[str, Any]:
     """For each order: words, the first n-gram that extends each, log probabilities, weights."""
-    if not model.always_defined:
-        raise InputError("maximum likelihood leaves contexts undefined; a page needs smoothing")
     tables = model.tables.tables
     small = np.uint16 if model.vocabulary_size < 1 << 16 else np.uint32
     orders = []
@@ -208,15 +221,20 @@ def _about(run: Any) -> str:
     return f"a neural model ({name}): {described['parameters']:,} parameters in 8 bits, {words}"
 
 
-def _notes(size: int, model: dict[str, Any], name: str, path: Path) -> tuple[str, ...]:
-    """A remark on files that are slow to load, with the commands that help."""
+def _notes(size: int, run: Any, path: Path) -> tuple[str, ...]:
+    """A remark on files that are slow to load, with what makes them smaller."""
     if size < _LARGE:
         return ()
     slow = f"the file has {size / 1e6:.0f} MB, which phones load slowly"
-    if model["family"] != "ngram":
+    if not isinstance(run.model, NGram):
         return (slow,)
+    if not is_exportable(run):  # pruning goes through a format that cannot have this model
+        settings = ["--set model.order=3"] if run.model.tables.order > 3 else []
+        settings += ["--set text.tokenizer=words"] if run.tokenizer.name != "words" else []
+        advice = f". For a smaller file, train with {' or '.join(settings)}" if settings else ""
+        return (slow + advice,)
     commands = (
-        f"elman arpa prune {name} --keep 200000 --out small.arpa",
+        f"elman arpa prune {run.name} --keep 200000 --out small.arpa",
         "elman import small.arpa --out small",
         f"elman export small --to page {path}",
     )
