@@ -52,6 +52,7 @@ from elman.text.running_text import find_files, open_running_text
 from elman.text.streamed import IN_MEMORY
 from elman.text.tables import TextTable
 from elman.text.task_config import PairConfig
+from elman.text.token_lists import has_token_lists
 
 TEXT, LABELLED, TAGGED = "running text", "labelled texts", "tagged sentences"
 PARALLEL, QUESTIONS = "pairs of texts", "questions on passages"
@@ -237,7 +238,7 @@ def _kind_of(document: Document, columns: dict[str, str]) -> tuple[str, list[str
     if shape is None:
         first = TREE.match(document.text) or has_labels_first(document.text)
         return (LABELLED if first else TEXT), []
-    if shape.startswith("CoNLL"):
+    if shape.startswith("CoNLL") or has_token_lists(document):
         return TAGGED, []
     if shape.startswith("JSON") and is_squad(document):
         return QUESTIONS, []

@@ -2,7 +2,7 @@
 
     running text                         quick; small for short texts and small budgets, hour for
                                          long texts and large budgets
-    words with tags                      tagger
+    words with tags, CoNLL or JSON       tagger
     texts with labels, trees             classifier
     one folder or list per label         classifier
     pairs of texts, parallel files       translator
@@ -32,6 +32,7 @@ from elman.text.reader import Document
 from elman.text.running_text import SAVED_DATASETS, find_files
 from elman.text.split_names import SPLIT_NAMES
 from elman.text.tables import read_table, table_separator
+from elman.text.token_lists import has_token_lists
 from elman.training.budget import Budget
 
 _SMALL_TEXT = 1_000_000  # characters
@@ -73,7 +74,7 @@ def choose_recipe(data: str, budget: Budget, roles: Collection[str] = ()) -> str
     shape = looks_like(document)
     if shape is None:
         return _of_text(document, budget)
-    if shape.startswith("CoNLL"):
+    if shape.startswith("CoNLL") or has_token_lists(document):
         return "tagger"
     if shape.startswith("JSON") and is_squad(document):
         return "answerer"

@@ -11,6 +11,7 @@ from tiny import write_sentences
 
 from elman.errors import InputError
 from elman.tasks import recipe_choice
+from elman.tasks.data_warnings import describe_data
 from elman.training.budget import Budget
 
 SQUAD = {"data": [{"paragraphs": [{"context": "Ann is in Rome.", "qas": []}]}]}
@@ -87,6 +88,13 @@ def test_a_space_after_every_comma(tmp_path: Path) -> None:
     assert choose_recipe(write(tmp_path / "x.csv", "text, label\n" + "".join(lines))) == (
         "classifier"
     )
+
+
+def test_lists_of_words_and_tags(tmp_path: Path) -> None:
+    line = json.dumps({"tokens": ["Ann", "sings"], "tags": ["B-PER", "O"]}) + "\n"
+    data = write(tmp_path / "x.jsonl", line * 3)
+    assert choose_recipe(data) == "tagger"
+    assert describe_data(data).splits["train"].labels == {"B-PER": 1, "O": 1}
 
 
 def test_comments_before_tagged_sentences(tmp_path: Path) -> None:

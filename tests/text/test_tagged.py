@@ -69,6 +69,43 @@ def test_the_beginning_of_a_document_is_no_sentence() -> None:
     assert len(read("-DOCSTART- -X- O\n\nAnn NNP B-PER\n")) == 1
 
 
+LISTS = '{"tokens": ["Ann", "New York"], "ner_tags": ["B-PER", "B-LOC"], "labels": ["x"]}\n'
+
+
+def test_lists_of_words_and_tags() -> None:
+    document = Document("here", LISTS + "\n" + '{"tokens": [], "ner_tags": []}\n')
+    assert read_tagged(document) == [TaggedSentence(("Ann", "New York"), ("B-PER", "B-LOC"))]
+    assert document.notes == ["here: JSON lines, tags = ner_tags"]
+    words = '{"words": ["Ann"], "tags": ["O"], "pos": ["NNP"]}'
+    assert read(words)[0].tags == ("O",)
+    assert read(words, "pos")[0].tags == ("NNP",)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ('{"tokens": ["a"], "tags": ["O", "O"]}', "here, line 2: has 1 words and 2 tags"),
+        ('{"tokens": ["a"], "tags": [3]}', "here, line 2: has tags that are not texts, such as 3"),
+        ('{"tokens": ["a"]}', "here, line 2: has no list of tags in 'tags'; name their field"),
+        ('{"tags": ["O"]}', "here, line 2: has no list of words; write {"),
+        ('{"tokens": [" "], "tags": ["O"]}', "here, line 2: has an empty word"),
+        ('{"tokens": ["a"], "tags": [""]}', "here, line 2: the tag of a word is empty"),
+        ('["a"]', "here, line 2: must be an object like {"),
+    ],
+)
+def test_wrong_lists_of_words_and_tags(line: str, problem: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read('{"tokens": ["Ann"], "tags": ["O"]}\n' + line)
+    assert str(caught.value).startswith(problem)
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_tables_of_words_are_refused_as_such(quote: str) -> None:
+    rows = [f"{n // 3},{quote}word {n}{quote},O\n" for n in range(9)]
+    with pytest.raises(InputError, match=r"here: looks like a CSV table; a tagger reads one word"):
+        read("sentence,word,tag\n" + "".join(rows))
+
+
 def test_further_columns_are_features() -> None:
     (sentence,) = read_tagged(Document("here", "Ann NNP x B-PER\nsees VBZ y O\n"), "", ["3", "2"])
     assert sentence.features == (("x", "NNP"), ("y", "VBZ"))

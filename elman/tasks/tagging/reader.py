@@ -1,4 +1,4 @@
-"""Sentences with a tag for every word: CoNLL columns and CoNLL-U.
+"""Sentences with a tag for every word: CoNLL columns, CoNLL-U, and JSON lines (`token_lists.py`).
 
     Confidence NN B-NP          1  From  from  ADP  IN  _  3  case  3:case  _
     in IN B-PP                  2  the   the   DET  DT  …
@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from elman.errors import InputError, nearest
 from elman.text.file_shapes import blocks_of_lines, looks_like
 from elman.text.reader import Document
+from elman.text.token_lists import EXAMPLE, has_token_lists, read_token_lists
 from elman.text.treebank_cuts import Chunk
 
 Word = str | tuple[str, ...]  # a word, or a word and the features beside it
@@ -66,8 +67,16 @@ def read_tagged(
     """The sentences of a document; columns: upos, xpos or a number, the first being 1."""
     name = document.name
     sentences = []
+    if has_token_lists(document):
+        if features:
+            raise InputError(f"{name}: JSON lines have no columns; leave out text.features")
+        sentences = [TaggedSentence(*both) for both in read_token_lists(document, column)]
+        _refuse_nothing(name, sentences)
+        return sentences
     every = zip(sentences_in(document), raw_chunks(document), strict=True)
     for (conllu, width, rows), chunks in every:
+        if width < 2:
+            _refuse_tables(document)
         place = place_of_tags(name, column, width, conllu)
         beside = places_of_features(name, features, width, conllu)
         if place in beside:
@@ -102,11 +111,24 @@ def sentences_in(document: Document) -> Iterator[tuple[bool, int, Rows]]:
         width = width or len(rows[0])
         for line, row in enumerate(rows, number):
             if len(row) != width:
+                _refuse_tables(document)
                 _refuse_running_text(document)
                 _refuse_width(f"{document.name}, line {line}", row, width)
         conllu = is_conllu(rows)
         found = [(n, row) for n, row in enumerate(rows, number) if is_word(row, conllu)]
         yield conllu, width, found
+
+
+def _refuse_tables(document: Document) -> None:
+    """Refuse CSV, and JSON without lists of words and tags."""
+    shape = looks_like(document) or ""
+    if shape.startswith(("a CSV table", "JSON")):
+        what = "a CSV table" if "CSV" in shape else f"{shape} without lists of words and tags"
+        raise InputError(
+            f"{document.name}: looks like {what}; a tagger reads one word and its tag per line, "
+            "with a tab between them and a blank line after every sentence, or JSON lines like "
+            f"{EXAMPLE}"
+        )
 
 
 def _refuse_running_text(document: Document) -> None:
