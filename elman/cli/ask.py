@@ -20,6 +20,7 @@ from cyclopts import Parameter
 from elman.cli.arguments import Adapters, GivenText, InputFile, Json, Run, WholeNumber, read_given
 from elman.cli.output import counted, note, print_json
 from elman.errors import InputError
+from elman.runs.manifest import NoSuchRun
 from elman.tasks import TASKS
 from elman.tasks.question import (
     ARGUMENT,
@@ -175,9 +176,20 @@ def as_text(document: Document) -> Document:
 
 def open_run(run: str, name: str, adapters: tuple[str, ...] = ()) -> Any:
     """Load a run that can answer a question, wrapped in the given adapters."""
-    trained: Any = load(run)
+    try:
+        trained: Any = load(run)
+    except NoSuchRun as error:
+        raise NoSuchRun(error.path, _recipe_for(name)) from None
     trained.question(name)  # refuses a run that cannot answer it
     return trained.with_adapters(adapters) if adapters else trained
+
+
+def _recipe_for(question: str) -> str:
+    """A recipe that trains runs for a question; "" if several tasks answer it."""
+    tasks = [name for name in TASKS if question in TASKS[name].questions]
+    if {*tasks} == {"language-modelling", "counting"}:
+        tasks = ["counting"]
+    return str(TASKS[tasks[0]].load().recipe) if len(tasks) == 1 else ""
 
 
 def ask(trained: Any, name: str, values: dict[str, Any], document: Document | None = None) -> Any:

@@ -56,6 +56,18 @@ def _sealed(manifest: dict[str, Any]) -> str:
     return as_json({**manifest, "sha256": hashlib.sha256(as_json(manifest).encode()).hexdigest()})
 
 
+class NoSuchRun(InputError):
+    """There is no folder of this name; the message shows how to train a run."""
+
+    def __init__(self, path: Path, recipe: str = "") -> None:
+        """`recipe`: one that trains such a run, if it is known."""
+        super().__init__(
+            f"{path}: no such run; train one with: elman train {recipe or 'RECIPE'} --data … "
+            f"--out {path}" + ("" if recipe else " (elman list recipes)")
+        )
+        self.path = path
+
+
 def read_manifest(path: Path) -> dict[str, Any]:
     """The manifest of a run folder, or an InputError with the reason."""
     if not os.path.exists(path):
@@ -91,9 +103,7 @@ def _wait_for(path: Path) -> None:
     while not os.path.exists(path):
         aside = left_behind(path)
         if not aside:
-            raise InputError(
-                f"{path}: no such run; train one with: elman train ngram --data … --out {path}"
-            )
+            raise NoSuchRun(path)
         if recover(path):
             return
         if time.monotonic() > latest:
