@@ -150,6 +150,16 @@ Threads = Annotated[
     WholeNumber | None,
     Parameter(help="Number of CPU threads. Default: the number of cores."),
 ]
+
+
+def use_threads(threads: int | None) -> None:
+    """Compute with this many CPU threads; None: the default of torch, which is not imported."""
+    if threads is not None:
+        from elman.training.machine import Machine
+
+        Machine(threads=threads).prepare()
+
+
 BudgetText = Annotated[
     str | None,
     Parameter(

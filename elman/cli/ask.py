@@ -17,7 +17,17 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from cyclopts import Parameter
 
-from elman.cli.arguments import Adapters, GivenText, InputFile, Json, Run, WholeNumber, read_given
+from elman.cli.arguments import (
+    Adapters,
+    GivenText,
+    InputFile,
+    Json,
+    Run,
+    Threads,
+    WholeNumber,
+    read_given,
+    use_threads,
+)
 from elman.cli.output import counted, note, print_json
 from elman.errors import InputError
 from elman.runs.manifest import NoSuchRun
@@ -59,6 +69,7 @@ def make_command(name: str) -> Callable[..., None]:
         document = None
         if _reads_files(request):
             document = _read(request, arguments["file"], arguments.get("text"), values)
+        use_threads(arguments["threads"])
         trained = open_run(arguments["run"], name, arguments.get("with_", ()))
         print_answer(ask(trained, name, values, document), arguments["json"])
 
@@ -86,7 +97,8 @@ def _signature(request: type, *, adapters: bool) -> Signature:
         flags.append(_flag("flags", made | None, None))
     if adapters:
         flags.append(_flag("with_", Adapters, ()))
-    return Signature([*places, *flags, _flag("json", Json, False)])
+    flags += [_flag("threads", Threads, None), _flag("json", Json, False)]
+    return Signature([*places, *flags])
 
 
 def _reads_files(request: type) -> bool:

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from elman.cli.arguments import Data, Json, Reset, Split, WholeNumber
+from elman.cli.arguments import Data, Json, Reset, Split, Threads, WholeNumber, use_threads
 from elman.cli.output import note, print_json, print_table, stages
 from elman.evaluation.bootstrap import DRAWS
 from elman.tasks.comparison import ComparedPair, Comparison, digits_of
@@ -24,6 +24,7 @@ def compare(
     reset: Annotated[Reset | None, _STREAM] = None,
     draws: WholeNumber = DRAWS,
     seed: WholeNumber = 0,
+    threads: Threads = None,
     json: Json = False,
 ) -> None:
     """Compare several runs of one task on the same data.
@@ -49,6 +50,7 @@ def compare(
     seed
         The random seed of the bootstrap.
     """
+    use_threads(threads)
     with stages() as progress:
         runs = [load(r) for r in (run, *others)]
         found = compare_runs(

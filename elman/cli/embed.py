@@ -3,7 +3,16 @@
 from pathlib import Path
 from typing import Any
 
-from elman.cli.arguments import GivenText, InputFile, Json, Overwrite, Run, read_given
+from elman.cli.arguments import (
+    GivenText,
+    InputFile,
+    Json,
+    Overwrite,
+    Run,
+    Threads,
+    read_given,
+    use_threads,
+)
 from elman.cli.ask import ask, given_values, make_flags, open_run, print_answer
 from elman.errors import InputError
 from elman.figures.files import check_file
@@ -22,6 +31,7 @@ def embed(
     flags: EmbedFlags | None = None,
     out: str | None = None,
     overwrite: Overwrite = False,
+    threads: Threads = None,
     json: Json = False,
 ) -> None:
     """Compute a vector for every word of a text, in the context of its line.
@@ -51,6 +61,7 @@ def embed(
         if json or values.get("nearest"):
             raise InputError("--out cannot be combined with --json or --nearest; leave out one")
     document = read_given(file, text)
+    use_threads(threads)
     answer = ask(open_run(run, "embed"), "embed", values, document)
     if out is None:
         print_answer(answer, json)

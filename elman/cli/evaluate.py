@@ -14,8 +14,10 @@ from elman.cli.arguments import (
     Reset,
     Run,
     Split,
+    Threads,
     Verify,
     WholeNumber,
+    use_threads,
 )
 from elman.cli.output import counted, note, print_json, print_table
 from elman.errors import InputError
@@ -76,6 +78,7 @@ def evaluate(
     with_: Adapters = (),
     flags: MeasureFlags | None = None,
     verify: Verify = False,
+    threads: Threads = None,
     json: Json = False,
 ) -> None:
     """Evaluate a run on a dataset: perplexity, or the measures of its task.
@@ -90,6 +93,7 @@ def evaluate(
       elman evaluate runs/en-de --data multi30k --split test_2016_flickr --beam 5
     """
     options = (flags or MeasureFlags()).given()
+    use_threads(threads)
     trained: Any = load(run, verify=verify)
     _refuse(run, trained, [*options, *["with"] * bool(with_)])
     confusion, drawn = options.pop("confusion", False), options.pop("reliability", None)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from elman.cli.arguments import Adapters, Json, Run
+from elman.cli.arguments import Adapters, Json, Run, Threads, use_threads
 from elman.cli.ask import ask, flags_in_messages, given_values, make_flags, open_run, print_answer
 from elman.cli.output import note
 from elman.tasks.language_modelling.generation import Generate, prompt_notes, stream_answer
@@ -17,6 +17,7 @@ def generate(
     *,
     flags: GenerateFlags | None = None,
     with_: Adapters = (),
+    threads: Threads = None,
     json: Json = False,
 ) -> None:
     """Continue a prompt with a trained model.
@@ -27,6 +28,7 @@ def generate(
       elman generate runs/ptb --prompt "the price of" --beam 8 --n-best 3 --stop-at-line-end
       elman generate runs/ptb --samples 50 --measure --against ptb
     """
+    use_threads(threads)
     trained = open_run(run, "generate", with_)
     values = given_values(flags or GenerateFlags())
     request = make_request(Generate, values)

@@ -16,8 +16,10 @@ from elman.cli.arguments import (
     Overwrite,
     Seed,
     Settings,
+    Threads,
     WholeNumber,
     read_given,
+    use_threads,
 )
 from elman.cli.output import note, print_json, stages
 from elman.errors import InputError
@@ -108,6 +110,7 @@ class ReportFlags:
 def inspect(
     *runs: str,
     flags: ReportFlags | None = None,
+    threads: Threads = None,
     cells: Annotated[str, _HIDDEN] = "elman,gru,lstm",
     data: Annotated[Data, _HIDDEN] = "tickets",
     set: Annotated[Settings, _HIDDEN] = (),
@@ -138,6 +141,7 @@ def inspect(
         return
     flags = flags or ReportFlags()
     flags.check()
+    use_threads(threads)
     if len({*runs}) < len(runs):
         raise InputError("the same run is given twice; give each run once")
     named = {run: (load(run, TrainedModel), None) for run in runs}

@@ -6,7 +6,7 @@ from typing import Any
 
 from cyclopts import Parameter
 
-from elman.cli.arguments import Columns, Data, Json, Split, WholeNumber
+from elman.cli.arguments import Columns, Data, Json, Split, Threads, WholeNumber, use_threads
 from elman.cli.ask import open_run
 from elman.cli.output import note, print_json, print_table, stages
 from elman.errors import InputError
@@ -46,6 +46,7 @@ def lengths(
     columns: Columns = None,
     flags: LengthFlags | None = None,
     out: str | None = None,
+    threads: Threads = None,
     json: Json = False,
 ) -> None:
     """Score translation runs on short and on long sources.
@@ -68,6 +69,7 @@ def lengths(
     """
     place = None if out is None else check_file(out, "a picture")
     options = (flags or LengthFlags()).options()
+    use_threads(threads)
     with stages() as progress:
         names = _names((run, *others))
         runs = [open_run(path, "translate").named(name) for name, path in names.items()]

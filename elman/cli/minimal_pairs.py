@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from elman.cli.arguments import Json, read_given
+from elman.cli.arguments import Json, Threads, read_given, use_threads
 from elman.cli.output import counted, note, print_json, print_table
 from elman.errors import InputError
 from elman.evaluation.pair_accuracy import EXCLUSIONS, Score
@@ -54,6 +54,7 @@ def minimal_pairs(
     intervals: bool = False,
     picture: str | None = None,
     items: bool = False,
+    threads: Threads = None,
     json: Json = False,
 ) -> None:
     """Measure how often a model prefers the good sentence of a minimal pair.
@@ -111,6 +112,7 @@ def minimal_pairs(
         "exclude_unknown": exclude_unknown,
         "per_token": per_token,
     }
+    use_threads(threads)
     with counted("tokens") as progress:
         options |= {"known": KnownScores(), "progress": progress}
         scores = [judge(model, materials, **options) for model in open_all(runs, progress)]

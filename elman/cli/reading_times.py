@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from elman.cli.arguments import Json, WholeNumber
+from elman.cli.arguments import Json, Threads, WholeNumber, use_threads
 from elman.cli.output import counted, note, print_json, print_table
 from elman.errors import InputError
 from elman.evaluation.bootstrap import DRAWS
@@ -91,6 +91,7 @@ def reading_times(
     ],
     flags: ReadingFlags | None = None,
     out: str | None = None,
+    threads: Threads = None,
     json: Json = False,
 ) -> None:
     """Measure how well the surprisal of models predicts reading times.
@@ -118,6 +119,7 @@ def reading_times(
     times = read_reading_times(open_document(table), columns)
     folder = None if out is None else make_folder(out)
     counts = None if flags.frequencies is None else count_frequencies(flags.frequencies)
+    use_threads(threads)
     with counted("tokens") as progress:
         models = [open_written(one, progress) for one in run]
         study = study_reading_times(

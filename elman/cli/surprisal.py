@@ -12,8 +12,10 @@ from elman.cli.arguments import (
     InputFile,
     Json,
     Run,
+    Threads,
     WholeNumber,
     read_given,
+    use_threads,
 )
 from elman.cli.ask import as_text, ask, given_values, make_flags, open_run, print_answer
 from elman.cli.output import counted, note
@@ -93,6 +95,7 @@ def surprisal(
     flags: SurprisalFlags | None = None,
     with_: Adapters = (),
     table: StimuliFlags | None = None,
+    threads: Threads = None,
     json: Json = False,
 ) -> None:
     """Compute the surprisal, entropy and rank of every word in a text.
@@ -132,6 +135,7 @@ def surprisal(
     is_table = table.is_table(file, others)
     document = _read(file, text, is_table)
     place = check_file(table.out, "the table", ENDINGS) if table.out else None
+    use_threads(threads)
     models = [open_run(one, "surprisal", with_) for one in (run, *others) if one is not None]
     if not is_table:
         print_answer(ask(models[0], "surprisal", values, as_text(document)), json)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from elman.cli.arguments import GivenText, InputFile, Json, Run, read_given
+from elman.cli.arguments import GivenText, InputFile, Json, Run, Threads, read_given, use_threads
 from elman.cli.ask import ask, given_values, make_flags, open_run, print_answer
 from elman.cli.output import note
 from elman.errors import InputError
@@ -68,6 +68,7 @@ def translate(
     search: SearchFlags | None = None,
     looking: AttentionFlags | None = None,
     mix: Annotated[tuple[str, ...], _MIX] = (),
+    threads: Threads = None,
     json: Json = False,
 ) -> None:
     """Translate, summarise or caption: print one output for every source.
@@ -101,6 +102,7 @@ def translate(
     else:
         document = read_given(file, text)
         looking.check(1 if values.get("whole") else document.lines)
+    use_threads(threads)
     trained = mix_translators([open_run(one, "translate") for one in (run, *mix)])
     if looking.wanted:
         trained.check_attention()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import elman
 from elman.models.recurrent import RecurrentModel
@@ -129,3 +130,28 @@ def test_an_evaluation_that_is_not_finite_is_an_error(
         assert result.code == 1
         assert result.out == ""
         assert "cannot be measured" in result.err
+
+
+COMPUTING = {
+    "evaluate": ["words", "--data", "data"],
+    "compare": ["words", "laplace", "--data", "data"],
+    "surprisal": ["words", "--text", "the cat"],
+    "generate": ["words", "--max-tokens", "2"],
+    "suggest": ["words", "the"],
+    "score": ["words", "--text", "the cat"],
+    "minimal-pairs": ["words", "grammar"],
+}
+
+
+@pytest.mark.parametrize("command", COMPUTING)
+def test_threads(command: str, call: Any) -> None:
+    before = torch.get_num_threads()
+    try:
+        for threads in (before + 1, before):
+            call(command, *COMPUTING[command], "--threads", str(threads))
+            assert torch.get_num_threads() == threads
+        result = call(command, *COMPUTING[command], "--threads", "0")
+        assert result.code == 2
+        assert "--threads 0: must be at least 1" in result.err
+    finally:
+        torch.set_num_threads(before)
