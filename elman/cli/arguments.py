@@ -210,7 +210,7 @@ GivenText = Annotated[str | None, Parameter(help="The input text, instead of a f
 def read_given(file: str | None, text: str | None) -> Document:
     """Read the input from a file, from standard input or from --text."""
     if (text is None) == (file is None):
-        raise InputError("give either a file or --text, not both or neither")
+        raise InputError("give either a file or --text, not both or neither; - is standard input")
     if text == "":
         raise InputError("--text is empty; give some text")
     if file is None:

@@ -43,12 +43,24 @@ def check_pairs(given: Any, name: str, parts: tuple[str, str]) -> list[tuple[Any
     return [(first, second) for first, second in pairs]
 
 
-def check_lengths(X: Sequence[Any], y: Sequence[Any]) -> None:
-    """Refuse empty lists, and lists of different lengths."""
+def check_lengths(
+    X: Sequence[Any], y: Sequence[Any], inputs: str = "examples", answers: str = "answers"
+) -> None:
+    """Refuse empty lists, and lists of different lengths; `inputs`, `answers`: what they hold."""
     if len(X) != len(y):
-        raise ArgumentError(f"{len(X):,} examples have {len(y):,} answers; give one for each")
+        one, answer = _singular(inputs), _singular(answers)
+        raise ArgumentError(
+            f"{len(X):,} {one if len(X) == 1 else inputs} and {len(y):,} "
+            f"{answer if len(y) == 1 else answers}; give one {answer} for each {one}"
+        )
     if not len(X):
         raise ArgumentError("there are no examples; give some")
+
+
+def _singular(plural: str) -> str:
+    """`target` for `targets`, `list of tags` for `lists of tags`."""
+    first, *rest = plural.split(" ")
+    return " ".join([first.removesuffix("s"), *rest])
 
 
 def check_validation(given: Any, parts: Sequence[str]) -> tuple[Any, ...]:

@@ -219,5 +219,5 @@ class SupervisedEstimator(Estimator, ABC):
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
         X, y = check_list(X, "X", self.inputs), check_list(y, "y", self.answers)
-        check_lengths(X, y)
+        check_lengths(X, y, self.inputs, self.answers)
         return self._examples(X, y)

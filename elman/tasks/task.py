@@ -236,10 +236,12 @@ def train(
     data.
     """
     folders = tuple(map(Path, counts))
-    if (data is None) != bool(folders):
-        raise InputError("give either data or counts, not both or neither")
+    if data is None and not folders:
+        raise InputError("data is missing; give a file, a folder or the name of a corpus")
     if data is not None:
         _check_place(data)
+        if folders:
+            raise InputError("give either data or counts, not both")
     started, overrides = time.monotonic(), with_vector_size(overrides)
     allowance = allow(budget, overrides, started)
     if recipe is None:

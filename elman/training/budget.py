@@ -34,7 +34,8 @@ class Budget:
         amount, unit = _parse_amount(text)
         if unit not in _SECONDS and unit not in _TERAFLOP:
             raise InputError(
-                f"--budget {text}: write a time like 45s, 10m or 2h, or operations like 70teraflop"
+                f"--budget {text}: write a time like 45s, 10m or 2h, or operations like "
+                f"70teraflop; the units are {', '.join([*_SECONDS, *_TERAFLOP])}"
             )
         if amount == 0:
             raise InputError(f"--budget {text}: must be above 0")

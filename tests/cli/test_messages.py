@@ -44,7 +44,7 @@ import pytest
         ("generate letters --ban cat", "--ban cat: this is not a single token"),
         ("generate words --max-tokens -1", "--max-tokens is -1"),
         ("suggest words the --top 0", "--top is 0"),
-        ("surprisal words", "either a file or --text"),
+        ("surprisal words", "either a file or --text, not both or neither; - is standard input"),
         ("surprisal words data/test.txt --text the", "either a file or --text"),
         ("surprisal words --text the --base 3", "choose 2, e or 10"),
         ("surprisal words --text the --with dynamic", "needs a neural run"),

@@ -164,7 +164,7 @@ def test_labels_keep_their_type(names: Any, tmp_path: Path) -> None:
         ([1, "1"] * 10, "y mixes labels of the types int, str"),
         ([["a"], ["b"]] * 10, r"Unknown label type: y\[0\] has several labels"),
         (["a"] * 20, "only one class: every training text has the label 'a'"),
-        (["a", "b"] * 9, "20 examples have 18 answers"),
+        (["a", "b"] * 9, "20 texts and 18 labels; give one label for each text"),
         ("ab" * 10, "y is a single text; give a list of labels"),
         (np.ones((20, 2)), "y has 2 dimensions"),
         (None, "requires y to be passed"),

@@ -71,7 +71,10 @@ def test_what_is_wrong_is_said(tagger: elman.Tagger) -> None:
         elman.Tagger("quick").fit(sentences, tags)
     with pytest.raises(InputError, match="this Tagger is not trained yet; call fit first"):
         tagger.predict(sentences)
-    with pytest.raises(InputError, match="10 examples have 9 answers"):
+    with pytest.raises(
+        InputError,
+        match="9 lists of tags; give one list of tags for each sentence",
+    ):
         tagger.fit(sentences, tags[:-1])
     with pytest.raises(InputError, match="no examples"):
         tagger.fit([], [])

@@ -101,6 +101,13 @@ def test_texts_in_place_of_a_path_are_refused(folder: Path) -> None:
     assert elman.train("ngram", data=path).facts["data"]["lines"] == 120
 
 
+def test_data_and_counts_are_alternatives(folder: Path) -> None:
+    with pytest.raises(InputError, match="data is missing; give a file, a folder or"):
+        train("ngram")
+    with pytest.raises(InputError, match="give either data or counts, not both"):
+        train("ngram", data=str(folder), counts=["counts"])
+
+
 def test_a_recipe_may_be_a_file(folder: Path, tmp_path: Path) -> None:
     recipe = tmp_path / "mine.toml"
     recipe.write_text('about = "mine"\n[model]\nkind = "ngram"\norder = 2\n')

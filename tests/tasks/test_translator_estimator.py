@@ -60,7 +60,7 @@ def test_what_is_wrong_is_said(fitted: elman.Translator) -> None:
         fresh.predict(["a"])
     with pytest.raises(InputError, match="recipe ngram: is an ngram, not an encoder–decoder"):
         elman.Translator("ngram").fit(["a"], ["b"])
-    with pytest.raises(InputError, match="2 examples have 1 answers"):
+    with pytest.raises(InputError, match="2 sources and 1 target; give one target for each source"):
         fresh.fit(["a", "b"], ["c"])
     with pytest.raises(InputError, match=r"X\[1\] is an empty text; leave out the pair"):
         fresh.fit(["a", " "], ["c", "d"])

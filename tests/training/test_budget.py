@@ -26,10 +26,15 @@ def test_budgets(text: str, budget: Budget, shown: str) -> None:
     assert str(budget) == shown
 
 
-@pytest.mark.parametrize("text", ["", "10", "m", "10x", "-3m", "nan h", "inf s", "1e3s"])
+@pytest.mark.parametrize(
+    "text", ["", "10", "m", "10x", "-3m", "500gigaflop", "nan h", "inf s", "1e3s"]
+)
 def test_what_is_no_budget(text: str) -> None:
-    with pytest.raises(InputError, match="write a time like 45s, 10m or 2h, or operations like 70"):
+    with pytest.raises(
+        InputError, match="write a time like 45s, 10m or 2h, or operations like 70"
+    ) as caught:
         Budget.parse(text)
+    assert str(caught.value).endswith("; the units are s, m, min, h, d, teraflop, petaflop")
 
 
 def test_nothing_is_no_budget() -> None:
