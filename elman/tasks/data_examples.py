@@ -12,7 +12,7 @@ from typing import Any
 
 from elman.errors import InputError
 from elman.tasks.answering.reader import read_questions
-from elman.tasks.classification.columns import Layout, find_layout
+from elman.tasks.classification.columns import Layout, about_separators, find_layout
 from elman.tasks.classification.reader import SEPARATOR, read_labelled
 from elman.tasks.tagging.reader import read_tagged
 from elman.tasks.translation.pairs import read_pairs
@@ -91,6 +91,8 @@ def _labelled_rows(document: Document, columns: dict[str, str]) -> Examples:
     if not document.has_known_columns:
         different = {label for given in several or [labels] for label in given} - {""}
         document.notes.append(f"{document.name}: {layout.describe(len(different))}")
+    if not several and (hint := about_separators(labels)):
+        document.notes.append(f"{document.name}: {hint}")
     sides = {"text": layout.text, "text2": layout.text2}
     texts: dict[str, Sequence[Any]] = {
         name: [_written(first_of(row, places)) for row in rows]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from elman.errors import InputError
-from elman.tasks.classification.columns import find_layout
+from elman.tasks.classification.columns import about_zeros_and_ones, find_layout
 from elman.tasks.classification.reader import stratum
 from elman.tasks.data_examples import (
     MINIMAL_PAIR,
@@ -120,7 +120,8 @@ def read_data(data: str, columns: dict[str, str] | None = None) -> Dataset:
         raise
     if kind == UNCLEAR:
         with suppress(InputError):  # a table with one column of text
-            return _as_running_text(data, columns)
+            text = _as_running_text(data, columns)
+            return replace(text, notes=[*text.notes, *_about_labels(document)])
     found = _read(corpus, kind, lambda d: _READERS[kind](d, columns), notes)
     count = 1 if corpus.whole is not None else len(corpus.documents)
     return replace(found, format=_format(document.name, count, document))
@@ -252,6 +253,12 @@ def _kind_of(document: Document, columns: dict[str, str]) -> tuple[str, list[str
         f"this looks like {shape}, but it is not clear what it contains, so its lines were counted "
         f"as they are; name the columns of a table{known}: --columns text=…,label=…"
     ]
+
+
+def _about_labels(document: Document) -> list[str]:
+    """A note if a table has a column for every label."""
+    hint = "" if looks_like(document) == "JSON" else about_zeros_and_ones(_first_rows(document))
+    return [f"{document.name}: {hint}"] if hint else []
 
 
 def _names_of_columns(document: Document) -> list[str]:

@@ -95,6 +95,16 @@ def test_texts_with_any_number_of_labels(tmp_path: Path) -> None:
     assert not any("have no label" in line for line in found.warnings)
 
 
+def test_notes_about_several_labels_in_columns_or_cells(tmp_path: Path) -> None:
+    texts = [text for _, text in rows(20)]
+    table = tmp_path / "t.csv"
+    table.write_text("text,fun,sad,odd\n" + "".join(f"{text},0,1,0\n" for text in texts))
+    assert any("3 columns of 0 and 1" in note for note in describe_data(str(table)).dataset.notes)
+    table.write_text("text,label\n" + "".join(f"{text},fun|sad\n" for text in texts))
+    notes = describe_data(str(table)).dataset.notes
+    assert any("most labels contain '|', such as 'fun|sad'" in note for note in notes)
+
+
 def test_labels_in_the_form_of_fasttext(tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text("__label__a __label__b x\n__label__a y\n" * 3)
     train = describe_data(str(tmp_path)).splits["train"]

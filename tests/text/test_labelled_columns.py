@@ -115,3 +115,55 @@ def test_a_column_named_id_may_repeat_its_numbers() -> None:
     document = Document("a.csv", f"id;Satz;Klasse\n{rows}")
     assert {example.texts for example in read_labelled(document)} == {(text,) for text in TEXTS}
     assert "column id looks like row numbers" in document.notes[0]
+
+
+def test_a_column_that_is_empty_in_every_row_is_not_read() -> None:
+    rows = [f"{text}\t\t{label}\n" for text, label in ROWS]
+    document = Document("a.tsv", "".join(rows))
+    assert [(*example.texts, example.label) for example in read_labelled(document)] == ROWS
+    assert document.notes[0].endswith(
+        "label = column 3, 2 labels; column 2 is empty and is not read"
+    )
+    last = Document("a.tsv", "".join(f"{text}\t{label}\t\n" for text, label in ROWS))
+    assert [(*example.texts, example.label) for example in read_labelled(last)] == ROWS
+
+
+def test_a_first_row_that_may_be_a_header_is_reported() -> None:
+    rows = "".join(f"a film {n} of {n} films,genre{n}\n" for n in range(9))
+    document = Document("a.csv", f"plot,film genre\n{rows}")
+    assert len(read_labelled(document)) == 10
+    assert document.notes[0].endswith(
+        "the first row (plot, film genre) is read as an example; if it is a header, name the "
+        "columns: --columns 'text=plot,label=film genre'"
+    )
+    numbered = Document("a.csv", "no,word,tag\n" + "".join(f"{n // 2},w{n},O\n" for n in range(9)))
+    assert "(no, word, tag) is read as an example" in " ".join(labelled_notes(numbered))
+
+
+def labelled_notes(document: Document) -> list[str]:
+    read_labelled(document)
+    return document.notes
+
+
+@pytest.mark.parametrize(
+    ("label", "hint"),
+    [
+        ("a, b", "most labels contain ',', such as 'a, b'; if they are several labels, train with"),
+        ("a|b, c", "text.label_separator=|"),
+        ("['a', 'b']", "most labels look like lists, such as ['a', 'b']"),
+    ],
+)
+def test_labels_that_look_like_several_are_reported(label: str, hint: str) -> None:
+    lines = [json.dumps({"text": text, "label": label}) for text in TEXTS]
+    (_, note) = labelled_notes(Document("a.jsonl", "\n".join(lines)))
+    assert hint in note
+    some = [*lines[:3], *(json.dumps({"text": text, "label": "a"}) for text in TEXTS)]
+    assert len(labelled_notes(Document("a.jsonl", "\n".join(some)))) == 1
+
+
+def test_a_column_of_0_and_1_for_every_label() -> None:
+    rows = [f"{text},{n % 2},0,1\n" for n, text in enumerate(TEXTS)]
+    with pytest.raises(
+        InputError, match=r"3 columns of 0 and 1 \(fun, art, sad\); .* like fun\|art"
+    ):
+        read_labelled(Document("a.csv", "text,fun,art,sad\n" + "".join(rows)))

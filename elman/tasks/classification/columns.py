@@ -7,7 +7,8 @@ has few different values, a text has many. Ambiguous tables are refused, never g
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from shlex import quote
 from typing import Any
 
 from elman.errors import InputError
@@ -92,6 +93,25 @@ def fits(table: TextTable, columns: dict[str, str]) -> bool:
         and not (known["text"] and known["label"])
         and max(map(int, columns.values())) <= table.width
     )
+
+
+def about_separators(labels: Sequence[str]) -> str:
+    """What to do about labels that look like several in one; "" if most do not."""
+    fewest = max(_FEWEST_ROWS, len(labels) / 2)
+    lists = [label for label in labels if label.startswith("[") and label.endswith("]")]
+    if len(lists) > fewest:
+        return (
+            f"most labels look like lists, such as {lists[0]}; if they are several labels, write "
+            'JSON lines with "labels": ["a", "b"]'
+        )
+    for separator in ("|", ";", ","):
+        found = [label for label in labels if separator in label.strip(separator)]
+        if len(found) > fewest:
+            return (
+                f"most labels contain {separator!r}, such as {found[0]!r}; if they are several "
+                f'labels, train with --set "text.label_separator={separator}"'
+            )
+    return ""
 
 
 # Names --------------------------------------------------------------------------------------------
@@ -201,6 +221,23 @@ def _numbers(width: int) -> list[str]:
     return [str(number) for number in range(1, width + 1)]
 
 
+def about_zeros_and_ones(table: TextTable) -> str:
+    """What to do about a table that has a column of 0 and 1 for every label; "" if it has none."""
+    first, *rows = table.rows
+    names = [str(cell).strip() for cell in first[1]]
+    found = [
+        name for place, name in enumerate(names) if rows and {*_values(rows, place)} <= {"0", "1"}
+    ]
+    if table.names or len(found) < 2 or not _all_names(found):
+        return ""
+    shown = ", ".join(found[:3]) + ", …" * (len(found) > 3)
+    return (
+        f"has no column of labels, but {len(found)} columns of 0 and 1 ({shown}); if each is a "
+        f"label, write the labels of a text into one column, like {found[0]}|{found[1]}, and train "
+        'with --set "text.label_separator=|"'
+    )
+
+
 # Content ------------------------------------------------------------------------------------------
 
 
@@ -220,6 +257,8 @@ def _by_content(table: TextTable, first: list[str], known: dict[str, tuple[int, 
     if width > 3:
         if half_known and known["label"]:
             return _longest_is_text(rows[1:], first, known["label"][0])
+        if hint := about_zeros_and_ones(table):
+            raise InputError(f"{table.document.name}: {hint}")
         shown = ", ".join(first)
         shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
         raise InputError(
@@ -235,7 +274,12 @@ def _by_content(table: TextTable, first: list[str], known: dict[str, tuple[int, 
         return _told_apart(rows[1:], first, header=True, label=known["label"][0])
     if _is_header(first, rows[1:], label):
         return layout
-    return _told_apart(rows, _numbers(width), header=False)
+    found = _told_apart(rows, _numbers(width), header=False)
+    if not _may_be_header(first, rows[1:]):
+        return found
+    names = ",".join(f"{role}={first[int(number) - 1]}" for role, number in found.columns().items())
+    hint = f"; the first row ({', '.join(first)}) is read as an example; if it is a header, name"
+    return replace(found, unused=f"{found.unused}{hint} the columns: --columns {quote(names)}")
 
 
 def _longest_is_text(rows: Sequence[tuple[int, list[Any]]], names: list[str], label: int) -> Layout:
@@ -252,10 +296,13 @@ def _told_apart(
     label: int | None = None,
 ) -> Layout:
     """Two or three columns by their content: the label is the last unless another fits better."""
-    places = range(len(names))
-    label = _label_place(rows, len(names)) if label is None else label
+    places = [place for place in range(len(names)) if any(_values(rows, place))]
+    empty = [names[place] or str(place + 1) for place in range(len(names)) if place not in places]
+    if len(places) < 2:
+        places, empty = [*range(len(names))], []
+    label = _label_place(rows, places) if label is None else label
     texts = [place for place in places if place != label]
-    unused = ""
+    unused = f"; column {empty[0]} is empty and is not read" if empty else ""
     if len(texts) == 2:
         identifiers = [
             place for place in texts if _is_identifier(names[place], _values(rows, place))
@@ -267,20 +314,20 @@ def _told_apart(
     return Layout((texts[0],), second, (label,), names, header, unused)
 
 
-def _label_place(rows: Sequence[tuple[int, list[Any]]], width: int) -> int:
+def _label_place(rows: Sequence[tuple[int, list[Any]]], places: Sequence[int]) -> int:
     """The last column, or one with clearly fewer different values, or with fewer and shorter."""
-    last = width - 1
-    values = [_values(rows, place) for place in range(width)]
+    *others, last = places
+    values = {place: _values(rows, place) for place in places}
     if len(rows) < _FEWEST_ROWS:
-        words = [_mean_words(column) for column in values]
-        short = width == 2 and words[0] <= 1 < words[1]
-        return 0 if short else last
-    counts = [len({*column}) for column in values]
-    lengths = [_mean_length(column) for column in values]
-    clearly = 2 if width == 2 else 10
+        words = [_mean_words(column) for column in values.values()]
+        short = len(places) == 2 and words[0] <= 1 < words[1]
+        return others[0] if short else last
+    counts = {place: len({*column}) for place, column in values.items()}
+    lengths = {place: _mean_length(column) for place, column in values.items()}
+    clearly = 2 if len(places) == 2 else 10
     fewer = [
         place
-        for place in range(last)
+        for place in others
         if counts[place] > 1
         and (
             counts[place] * clearly <= counts[last]
@@ -302,6 +349,17 @@ def _is_header(first: Sequence[str], rows: Sequence[tuple[int, list[Any]]], labe
         for place in texts
     )
     return len({*labels}) * 2 <= len(labels) and longer
+
+
+def _may_be_header(first: Sequence[str], rows: Sequence[tuple[int, list[Any]]]) -> bool:
+    """Whether a first row could be a header, although the labels below do not show it."""
+    if len(rows) < _FEWEST_ROWS or not _all_names(first):
+        return False
+    columns = [*zip(first, (_values(rows, place) for place in range(len(first))), strict=True)]
+    if any(all(map(str.isdigit, values)) for _, values in columns):
+        return True
+    longer = any(_mean_length(values) >= 3 * len(name) for name, values in columns)
+    return longer and not any(name in values for name, values in columns)
 
 
 def _all_names(cells: Sequence[str]) -> bool:

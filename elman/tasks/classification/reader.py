@@ -23,7 +23,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from elman.errors import InputError
-from elman.tasks.classification.columns import FIRST, LABELS, Layout, find_layout, fits
+from elman.tasks.classification.columns import (
+    FIRST,
+    LABELS,
+    Layout,
+    about_separators,
+    find_layout,
+    fits,
+)
 from elman.tasks.classification.weights import read_weight
 from elman.text import guess_tokenizer
 from elman.text.reader import Document
@@ -155,6 +162,8 @@ def _read_table(table: TextTable, layout: Layout, separator: str) -> list[Exampl
     labels = len({label for example in examples for label in example.all_labels})
     known = table.document.has_known_columns
     notes = [layout.describe(labels)] if examples and not known else []
+    if hint := about_separators([example.label for example in examples]):
+        notes.append(hint)
     weighted = [example for example in examples if example.weight > 0]
     if examples and not weighted:
         raise InputError(f"{table.document.name}: every text has the weight 0; give some more")
