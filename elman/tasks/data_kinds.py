@@ -16,7 +16,6 @@ from pathlib import Path
 
 from elman.errors import InputError
 from elman.tasks.classification.columns import about_zeros_and_ones, find_layout
-from elman.tasks.classification.reader import stratum
 from elman.tasks.data_examples import (
     MINIMAL_PAIR,
     Examples,
@@ -218,9 +217,9 @@ def _read(
 def _splitter(every: Examples) -> Splitter:
     """Like the splitters of the tasks."""
     if every.several:
-        return Splitter(label=lambda row: stratum(every.several[row]))
+        return Splitter(labels=lambda row: every.several[row])
     if every.labels:
-        return Splitter(label=lambda row: every.labels[row])
+        return Splitter(labels=lambda row: [every.labels[row]])
     if "passage" in every.columns:
         return Splitter(group=lambda row: every.columns["passage"][row])
     return Splitter()

@@ -4,15 +4,16 @@ Takes examples (labelled texts, tagged sentences, pairs, questions), gives lists
 the tasks. Examples are drawn by a shuffle whose seed is fixed, so all runs on a file share one
 split: no run is evaluated on training examples of another. With `hash` and `random:SEED`, the
 content of an example decides, not its place in the file. The draw is stratified by label, and no
-label loses its last training example. Examples of one group, like the questions on one passage,
-stay together. Running text is not split here but in `corpora.py`, in its order.
+label loses its last training example; an example with several labels counts as one of the rarest.
+Examples of one group, like the questions on one passage, stay together. Running text is not split
+here but in `corpora.py`, in its order.
 """
 
 from __future__ import annotations
 
 import hashlib
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -49,7 +50,7 @@ class Splitter:
     """How examples are split."""
 
     way: str = SHUFFLED
-    label: Callable[[Any], str] = lambda example: ""  # every label keeps its share of each part
+    labels: Callable[[Any], Sequence[str]] = lambda example: ()  # each keeps its share of each part
     group: Callable[[Any], Hashable] | None = None  # examples of a group stay together
 
     def split(self, examples: Sequence[Any]) -> dict[str, list[Any]]:
@@ -71,9 +72,12 @@ class Splitter:
     def _drawn(self, examples: Sequence[Any], shares: dict[str, float]) -> dict[str, list[Any]]:
         """A part for each share and the rest as train; each part in the order of the file."""
         units = self._units(examples)
+        labels = [self.labels(examples[unit[0]]) for unit in units]
+        counts = Counter(label for some in labels for label in some)
         pools: dict[str, list[list[int]]] = defaultdict(list)
-        for unit in units:
-            pools[self.label(examples[unit[0]])].append(unit)
+        for unit, some in zip(units, labels, strict=True):
+            rarest = min(some, key=lambda label: (counts[label], label), default="")
+            pools[rarest].append(unit)
         shuffle = random.Random(_SEED)
         for label in sorted(pools):
             if self.way == SHUFFLED:

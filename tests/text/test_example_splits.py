@@ -9,7 +9,7 @@ import pytest
 from elman.text.example_splits import ORDERED, Splitter
 
 SORTED = [(label, number) for label in range(77) for number in range(7 if label else 1)]  # 533
-BY_LABEL = Splitter(label=lambda example: str(example[0]))
+BY_LABEL = Splitter(labels=lambda example: [str(example[0])])
 
 
 def test_every_label_is_in_train_and_nothing_is_lost() -> None:
@@ -18,6 +18,15 @@ def test_every_label_is_in_train_and_nothing_is_lost() -> None:
     assert sorted(example for part in parts.values() for example in part) == SORTED
     assert [len(parts[name]) for name in ("train", "valid", "test")] == [479, 27, 27]
     assert all(part == sorted(part) for part in parts.values())  # in the order of the file
+
+
+@pytest.mark.parametrize("rare", ["a", "z"])
+def test_of_several_labels_the_rarest_counts(rare: str) -> None:
+    """Forty labels of one text each, always beside a frequent one."""
+    examples = [["m", f"{rare}{n}"] if n < 40 else ["m"] for n in range(400)]
+    parts = Splitter(labels=lambda example: example).split(examples)
+    assert {f"{rare}{n}" for n in range(40)} <= {label for some in parts["train"] for label in some}
+    assert len(parts["valid"]) == len(parts["test"]) == 20
 
 
 def test_large_labels_keep_their_share() -> None:

@@ -114,11 +114,6 @@ def labelled(examples: Sequence[Example]) -> list[Example]:
     return [example for example in examples if example.label or example.labels is not None]
 
 
-def stratum(labels: Sequence[str]) -> str:
-    """The label by which a random split is stratified: of several, the first in the alphabet."""
-    return min(labels, default="")
-
-
 def has_columns(document: Document, columns: dict[str, str]) -> bool:
     """Whether a document is a table with these columns."""
     separator = table_separator(document)

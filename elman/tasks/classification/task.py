@@ -29,7 +29,6 @@ from elman.tasks.classification.reader import (
     is_tokenized,
     labelled,
     read_labelled,
-    stratum,
 )
 from elman.tasks.classification.several import TrainedMultiLabel
 from elman.tasks.classification.trained import TrainedClassifier
@@ -103,8 +102,8 @@ class Classification(SentenceTask):
 
     @classmethod
     def splitter(cls, config: RunConfig) -> Splitter:
-        """Every label keeps its share of each part; of several, only the first."""
-        return Splitter(config.text.split, label=lambda example: stratum(example.all_labels))
+        """Every label keeps its share of each part; of several, the rarest."""
+        return Splitter(config.text.split, labels=lambda example: example.all_labels)
 
     @classmethod
     def columns(
