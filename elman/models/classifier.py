@@ -118,12 +118,12 @@ class Classifier(SentenceModel):
             penalty = penalty + _sum([nats(part) for part in parts]) / batch.tokens
         return Loss(nats(_sum(parts)), batch.tokens, penalty)
 
-    @torch.no_grad()
     @property
     def adjusted(self) -> bool:
         """Whether it answers otherwise than it was trained: with a mix that was fitted."""
         return self.mix is not None
 
+    @torch.no_grad()
     def judge(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:
         """Wrong labels; of several, missed and false ones among all true and predicted, 1 - F1.
 

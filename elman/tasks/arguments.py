@@ -15,6 +15,7 @@ import numpy as np
 
 from elman.errors import ArgumentError, InputError
 
+_AS_WORDS = "give every sentence as a list of words, like text.split()"
 _FEWEST_CHARACTERS = 4  # fewer single characters may be words
 
 
@@ -114,6 +115,22 @@ def refuse_characters(words: Iterable[str], name: str, advice: str) -> None:
         count += 1
     if count >= _FEWEST_CHARACTERS:
         raise ArgumentError(f"{name} contains only single characters; {advice}")
+
+
+def check_sentences(given: Sequence[Any], name: str) -> None:
+    """Refuse texts in place of lists of words, missing and empty words, and characters."""
+    for number, sentence in enumerate(given):
+        if isinstance(sentence, str):
+            raise ArgumentError(f"{name}[{number}] is a single text; {_AS_WORDS}")
+        for place, word in enumerate(check_list(sentence, f"{name}[{number}]", "words")):
+            where = f"{name}[{number}][{place}]"
+            for part in word if isinstance(word, tuple) else (word,):
+                check_text(part, where, "a word")
+            form = word[0] if isinstance(word, tuple) else word
+            if form == "":
+                raise ArgumentError(f"{where} is an empty word; leave it and its tag out")
+    plain = (word for sentence in given for word in sentence if isinstance(word, str))
+    refuse_characters(plain, name, _AS_WORDS)
 
 
 def as_objects(items: Sequence[Any]) -> np.ndarray:

@@ -86,7 +86,7 @@ def parse_time(text: str) -> float:
     """Seconds of "45s", "30m", "2h", "1.5h"."""
     amount, unit = _parse_amount(text)
     if unit not in _SECONDS:
-        raise InputError(f"--budget {text}: write a time like 45s, 30m or 2h")
+        raise InputError(f"--budget {text}: write a time like 45s, 30m, 2h or 1d")
     return amount * _SECONDS[unit]
 
 

@@ -22,7 +22,7 @@ def test_times(text: str, seconds: float) -> None:
 
 @pytest.mark.parametrize("text", ["", "30", "m", "30x", "-3m", "nan h"])
 def test_bad_times(text: str) -> None:
-    with pytest.raises(InputError, match="write a time like 45s, 30m or 2h"):
+    with pytest.raises(InputError, match="write a time like 45s, 30m, 2h or 1d"):
         parse_time(text)
 
 

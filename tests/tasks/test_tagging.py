@@ -207,3 +207,19 @@ def test_a_run_of_another_kind_is_told(data: Path, tmp_path: Path) -> None:
     elman.train("ngram", data="grammar", out=tmp_path / "counts")
     with pytest.raises(InputError, match="is an ngram, not a tagger"):
         load(tmp_path / "counts", TrainedTagger)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("Ann sees Bob", "sentences is a single text"),
+        (["Ann sees Bob"], r"sentences\[0\] is a single text; give every sentence as a list"),
+        ([["Ann", None]], r"sentences\[0\]\[1\] is missing"),
+        ([["Ann", ""]], r"sentences\[0\]\[1\] is an empty word"),
+        (None, "sentences is of type NoneType"),
+    ],
+)
+def test_anything_but_lists_of_words_is_refused(plain: Any, given: Any, message: str) -> None:
+    for ask in (plain.tag, plain.probabilities):
+        with pytest.raises(InputError, match=message):
+            ask(given)

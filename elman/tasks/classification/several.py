@@ -28,7 +28,7 @@ from elman.evaluation.measures import (
 )
 from elman.evaluation.mixing import as_two_labels
 from elman.tasks.classification.reader import SEPARATOR, Example, labelled
-from elman.tasks.classification.trained import Text, TrainedClassifier, as_texts
+from elman.tasks.classification.trained import Text, TrainedClassifier, checked_texts
 from elman.tasks.question import Answer
 
 _THRESHOLDS = np.linspace(0.05, 0.95, 91)  # tried on validation
@@ -188,7 +188,7 @@ class TrainedMultiLabel(TrainedClassifier):
         self, texts: Iterable[Text], *, batch_size: int = 32, progress: Progress = silent
     ) -> list[MultiLabelled | None]:
         """Label texts that may be empty, like lines of a file; an empty text gives None."""
-        parts = self.task.split([as_texts(text) for text in texts])
+        parts = self.task.split(checked_texts(texts))
         shares = _sigmoid(self._scores(parts, batch_size, progress) / self.temperature)
         return [
             self._labelled(row) if all(words) else None

@@ -317,10 +317,14 @@ def refuse_labels_like_texts(examples: Sequence[Example], where: str = "", taken
     labels = len({label for example in given for label in example.all_labels})
     if len(given) < _FEWEST_TEXTS or labels < _MOST_LABELS * len(given):
         return
-    raise InputError(
+    problem = (
         f"{where}{labels:,} different labels for {len(given):,} texts{taken}; a classifier needs "
-        "several texts for each label. If this is not the label, name the columns: "
-        "--columns text=…,label=…"
+        "several texts for each label"
+    )
+    raise InputError(
+        f"{problem}. If this is not the label, name the columns: --columns text=…,label=…",
+        in_python=f"{problem}. If this is not the label, name the columns of a table: "
+        'overrides=["text.columns.text=…", "text.columns.label=…"]',
     )
 
 

@@ -38,6 +38,7 @@ from elman.evaluation.measures import (
     unseen_notes,
 )
 from elman.models.classifier import Classifier
+from elman.tasks.arguments import check_list, check_text
 from elman.tasks.classification.mix import OPINIONS, fit_mix, mix_in, mix_lines
 from elman.tasks.classification.reader import Example, has_columns, labelled
 from elman.tasks.sentence_task import TrainedSentenceTask
@@ -131,7 +132,7 @@ class TrainedClassifier(TrainedSentenceTask):
         self, texts: Iterable[Text], *, batch_size: int = 32, progress: Progress = silent
     ) -> list[Classified | None]:
         """Classify texts that may be empty, like lines of a file; an empty text gives None."""
-        parts = self.task.split([as_texts(text) for text in texts])
+        parts = self.task.split(checked_texts(texts))
         scores = self._scores(parts, batch_size, progress)
         probabilities = np.exp(log_softmax(scores / self.temperature))
         return [
@@ -153,7 +154,7 @@ class TrainedClassifier(TrainedSentenceTask):
 
     def explain(self, text: Text, *, batch_size: int = 32) -> list[Contribution]:
         """The contribution of each word of a text, or pair, to its most probable label."""
-        given = [words for (words,) in self.task.split([as_texts(text)])]
+        given = [words for (words,) in self.task.split(checked_texts([text]))]
         if not all(given):
             raise InputError("the text is empty; give some words to explain")
         places = [
@@ -253,9 +254,15 @@ class TrainedClassifier(TrainedSentenceTask):
         ]
 
 
-def as_texts(text: Text) -> tuple[str, ...]:
-    """Both texts of a pair, or the only one."""
-    return (text,) if isinstance(text, str) else tuple(text)
+def checked_texts(texts: Iterable[Text]) -> list[tuple[str, ...]]:
+    """Each text as a tuple: both texts of a pair, or the only one."""
+    found = []
+    for number, given in enumerate(check_list(texts, "texts", "texts")):
+        parts = given if isinstance(given, tuple | list) else (given,)
+        for part in parts:
+            check_text(part, f"texts[{number}]")
+        found.append(tuple(parts))
+    return found
 
 
 def _without(given: list[list[str]], part: int, place: int) -> list[list[str]]:

@@ -6,13 +6,11 @@ from typing import Any
 import numpy as np
 
 from elman.errors import ArgumentError, InputError
-from elman.tasks.arguments import as_objects, check_list, check_text, refuse_characters
+from elman.tasks.arguments import as_objects, check_list, check_sentences, check_text
 from elman.tasks.estimator import SupervisedEstimator
 from elman.tasks.tagging.reader import TaggedSentence, Word
 from elman.tasks.tagging.task import TrainedTagger, refuse_features, refuse_lengths
 from elman.text.tag_schemes import check_scheme
-
-_AS_LIST = "give every sentence as a list of words, like text.split()"
 
 
 class Tagger(SupervisedEstimator):
@@ -31,7 +29,7 @@ class Tagger(SupervisedEstimator):
         """The tags of every sentence, an array of lists; `words` splits raw text."""
         trained = self._fitted()
         given = check_list(X, "X", self.inputs)
-        _check_words(given)
+        check_sentences(given, "X")
         return as_objects(_checked(trained.tag, given))
 
     def words(self, texts: Sequence[str]) -> list[list[str]]:
@@ -46,7 +44,7 @@ class Tagger(SupervisedEstimator):
         """The probability of every tag, by word and sentence, the likeliest first."""
         trained = self._fitted()
         given = check_list(X, "X", self.inputs)
-        _check_words(given)
+        check_sentences(given, "X")
         found: list[list[dict[str, float]]] = _checked(trained.probabilities, given)
         return found
 
@@ -58,7 +56,7 @@ class Tagger(SupervisedEstimator):
     def _examples(
         self, X: Sequence[Sequence[Word]], y: Sequence[Sequence[str]]
     ) -> list[TaggedSentence]:
-        _check_words(X)
+        check_sentences(X, "X")
         _check_tags(y)
         for number, sentence in enumerate(X):
             if not len(sentence):
@@ -69,22 +67,6 @@ class Tagger(SupervisedEstimator):
         sentences = [TaggedSentence.of(words, tags) for words, tags in zip(X, y, strict=True)]
         _checked(check_scheme, "y", [sentence.tags for sentence in sentences])
         return sentences
-
-
-def _check_words(X: Sequence[Any]) -> None:
-    """Refuse texts in place of words, missing and empty words, and characters."""
-    for number, sentence in enumerate(X):
-        if isinstance(sentence, str):
-            raise ArgumentError(f"X[{number}] is a single text; {_AS_LIST}")
-        for place, word in enumerate(check_list(sentence, f"X[{number}]", "words")):
-            where = f"X[{number}][{place}]"
-            for part in word if isinstance(word, tuple) else (word,):
-                check_text(part, where, "a word")
-            form = word[0] if isinstance(word, tuple) else word
-            if form == "":
-                raise ArgumentError(f"{where} is an empty word; leave it and its tag out")
-    plain = (word for sentence in X for word in sentence if isinstance(word, str))
-    refuse_characters(plain, "X", _AS_LIST)
 
 
 def _check_tags(y: Sequence[Any]) -> None:

@@ -23,6 +23,7 @@ from elman.evaluation.calibration import FEWEST, calibrate, fit_calibration
 from elman.evaluation.measures import MeasureTable, Progress, silent, unseen_notes
 from elman.models.tagger import Tagger
 from elman.recipes import RunConfig
+from elman.tasks.arguments import check_list, check_sentences
 from elman.tasks.sentence_task import SentenceTask, TrainedSentenceTask, learn_words
 from elman.tasks.tagging.measures import TaggingMeasures, measure_tagging, resampled_tagging
 from elman.tasks.tagging.probabilities import ComparedTags, ScoredSentences
@@ -92,8 +93,7 @@ class TrainedTagger(TrainedSentenceTask):
 
         A word is a string; if features are read beside it, a tuple like ("Rome", "NNP").
         """
-        given = [list(sentence) for sentence in sentences]
-        refuse_features(given, self.config.text.features)
+        given = self._given(sentences)
         tagged: list[list[str]] = [[] for _ in given]
         for rows, batch in self.in_batches([given], batch_size):
             best = self.model.best(batch[0]).tolist()
@@ -116,10 +116,18 @@ class TrainedTagger(TrainedSentenceTask):
         words. Tags trained as BIOES are summed to BIO if the files use BIO. If training uses BIO
         and the files BIOES, the tags are those of BIO.
         """
-        scored = self._score([*map(list, sentences)], batch_size, progress)
+        scored = self._score(self._given(sentences), batch_size, progress)
         names = [self.as_marginal(tag) for tag in self.task.tags]
         found = scored.log_marginals(self.temperature)
         return [[_ranked(names, row) for row in np.exp(rows)] for rows in found]
+
+    def _given(self, sentences: Iterable[Sequence[Word]]) -> list[list[Word]]:
+        """The sentences as lists of words; refuses anything else."""
+        given = check_list(sentences, "sentences", "sentences")
+        check_sentences(given, "sentences")
+        found = [[*sentence] for sentence in given]
+        refuse_features(found, self.config.text.features)
+        return found
 
     def _score(
         self, given: Sequence[Sequence[Word]], batch_size: int = 32, progress: Progress = silent

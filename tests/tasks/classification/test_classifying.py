@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from films import draw_texts, log_probabilities, train_classifier
 
+from elman.errors import InputError
 from elman.tasks.classification.trained import TrainedClassifier
 
 pytestmark = pytest.mark.usefixtures("without_curves")
@@ -76,3 +79,24 @@ def test_the_sum_of_operations_counts_words(trained: TrainedClassifier) -> None:
     )
     expected = trained.task.length * stack + scores
     assert trained.model.multiplications(8) == pytest.approx(expected, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("a fine film .", "texts is a single text; give a list of texts"),
+        (["a fine film .", None], r"texts\[1\] is missing \(None\)"),
+        ([("a fine film .", 3)], r"texts\[0\] is of type int, not a text"),
+        (None, "texts is of type NoneType"),
+    ],
+)
+def test_anything_but_a_list_of_texts_is_refused(
+    trained: TrainedClassifier, given: Any, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        trained.classify(given)
+
+
+def test_an_explanation_is_of_one_text(trained: TrainedClassifier) -> None:
+    with pytest.raises(InputError, match=r"texts\[0\] is missing"):
+        trained.explain(None)  # type: ignore[arg-type]
