@@ -2,84 +2,106 @@
 
     words, pairs of words, 3 to 5 characters ── places in a table ── weights, idf ── scores (B, K)
 
-The tf-idf vector of a text has length 1, as for a linear support vector machine (Joachims 1998). A
-classifier adds these scores to those of its network: with a few hundred texts, a linear classifier
-is hard to beat. `count` counts once how many training texts contain each feature, all and by label.
-From the counts follow the weights of naive Bayes, which are not trained: a third opinion, useful
-where texts are few and short (Wang and Manning 2012).
+The tf-idf vector of a text has length 1. The weights are those of a linear support vector machine
+(Joachims 1998), fitted to all training texts at once: a classifier adds these scores to those of
+its network, because a linear classifier is hard to beat with a few hundred texts, and good with
+many. `learn_ngrams` also counts the weights of naive Bayes, a third opinion, useful where texts are
+few and short (Wang and Manning 2012).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import nn
 
 from elman.batches.sentences import Sentences
 from elman.layers.hashing import character_ngrams, combine, into_table
+from elman.layers.support_vectors import Bags, fit_support_vectors
 
 _CHARACTERS = (3, 4, 5)
 _PAIR = 9  # kinds of features; the kind of a character n-gram is its width
 _WORD = 10
-# A vector of length 1 needs large weights. With this factor, the scores grow as fast as those of
-# the network, which would otherwise dominate the sum.
+# The margins of a support vector machine are about 1, the scores of a network larger. With this
+# factor, both have a say in their sum, which is used where no mix of them is fitted.
 _SCALE = 8.0
+_COUNTED = 1000  # texts at once
+_MOST_FEATURES = 100_000_000  # in the fit; of more text, an even part is taken
 
 
 class NgramScores(nn.Module):
     """One weight per feature and label, initially zero."""
 
     idf: torch.Tensor  # (table,)
+    weights: torch.Tensor  # (table, K): of the support vector machine
+    bias: torch.Tensor  # (K,)
     ratios: torch.Tensor  # (table, K): the weights of naive Bayes
 
-    def __init__(self, labels: int, *, table: int, dropout: float) -> None:
-        """`table`: the size of the hash table; `dropout`: how many features of a text to drop."""
+    def __init__(self, labels: int, *, table: int) -> None:
+        """`table`: the size of the hash table."""
         super().__init__()
         self.table = table
-        self.dropout = dropout
-        self.vectors = nn.Embedding(table, labels)
-        nn.init.zeros_(self.vectors.weight)
         self.register_buffer("idf", torch.ones(table))
+        self.register_buffer("weights", torch.zeros(table, labels))
+        self.register_buffer("bias", torch.zeros(labels))
         self.register_buffer("ratios", torch.zeros(table, labels))
 
-    def count(self, batches: Iterable[tuple[Sentences, torch.Tensor]]) -> None:
-        """Count the texts with each feature; `batches`: texts, and which labels each has (B, K).
+    def read(self, batches: Iterable[Sentences]) -> Found:
+        """The features of all texts."""
+        found, lengths = [], []
+        for sentences in batches:
+            places, real = self._features(sentences)
+            found.append(places[real].int())
+            lengths.append(real.sum(1))
+        return Found(torch.cat(found), torch.cat(lengths))
+
+    def count(self, found: Found, labels: torch.Tensor) -> None:
+        """Count the texts with each feature; `labels`: which labels each text has (N, K).
 
         idf = ln((1 + texts) / (1 + texts with the feature)) + 1.
         """
-        found, by_label, texts = torch.zeros(self.table), torch.zeros_like(self.ratios), 0
-        for sentences, labels in batches:
-            places, real = self._features(sentences)
-            rows = torch.arange(len(places)).unsqueeze(1) * self.table
-            once = torch.unique((rows + places)[real])  # once per text
-            found += torch.bincount(once % self.table, minlength=self.table)
-            by_label.index_add_(0, once % self.table, labels[once // self.table].to(by_label))
-            texts += len(sentences)
-        self.idf.copy_(((1 + texts) / (1 + found)).log() + 1)
-        self.ratios.copy_(_log_ratios(found, by_label))
+        texts, by_label = torch.zeros(self.table), torch.zeros_like(self.ratios)
+        for start in range(0, len(labels), _COUNTED):
+            part = found.part(torch.arange(start, min(start + _COUNTED, len(labels))))
+            rows = torch.repeat_interleave(torch.arange(len(part.lengths)), part.lengths)
+            once = torch.unique(rows * self.table + part.places)  # once per text
+            texts += torch.bincount(once % self.table, minlength=self.table)
+            by_label.index_add_(0, once % self.table, labels[start + once // self.table])
+        self.idf.copy_(((1 + len(labels)) / (1 + texts)).log() + 1)
+        self.ratios.copy_(_log_ratios(texts, by_label))
+
+    def bags(self, found: Found) -> Bags:
+        """The tf-idf vectors of texts."""
+        starts = found.lengths.cumsum(0) - found.lengths
+        rows = torch.repeat_interleave(torch.arange(len(starts)), found.lengths)
+        squares = torch.zeros(len(starts)).index_add_(0, rows, self.idf[found.places].square())
+        return Bags(found.places, starts, squares.sqrt().clamp(min=1e-6).reciprocal(), self.idf)
 
     def forward(self, sentences: Sentences) -> torch.Tensor:
         """Scores (B, K)."""
         places, values = self._weighted(sentences)
-        return _SCALE * _bag(places, values, self.vectors.weight)
+        return _SCALE * (_bag(places, values, self.weights) + self.bias)
 
     def with_naive_bayes(self, sentences: Sentences) -> tuple[torch.Tensor, torch.Tensor]:
         """Scores (B, K), and those of naive Bayes."""
         places, values = self._weighted(sentences)
-        scores = _SCALE * _bag(places, values, self.vectors.weight)
+        scores = _SCALE * (_bag(places, values, self.weights) + self.bias)
         return scores, _bag(places, values, self.ratios)
 
-    def mixed_weights(self, trained: float, naive_bayes: float) -> torch.Tensor:
-        """The weights whose scores are this mix of both, (table, K)."""
-        return trained * self.vectors.weight.detach() + naive_bayes / _SCALE * self.ratios
+    def mixed(self, fitted: float, naive_bayes: float) -> tuple[torch.Tensor, torch.Tensor]:
+        """The weights (table, K) and bias (K,) whose scores are this mix of both."""
+        weights = fitted * self.weights + naive_bayes / _SCALE * self.ratios
+        return weights, fitted * _SCALE * self.bias
 
     def _weighted(self, sentences: Sentences) -> tuple[torch.Tensor, torch.Tensor]:
         """Places in the table (B, F), and the tf-idf vector at these places."""
         places, real = self._features(sentences)
         values = self.idf[places] * real
         values = values / values.square().sum(1, keepdim=True).sqrt().clamp(min=1e-6)
-        return places, nn.functional.dropout(values, self.dropout, self.training)
+        return places, values
 
     def _features(self, sentences: Sentences) -> tuple[torch.Tensor, torch.Tensor]:
         """Places in the table (B, F), and which features exist."""
@@ -93,6 +115,55 @@ class NgramScores(nn.Module):
             parts.append(ngrams[sentences.places].flatten(1))  # (B, T · L)
             there.append((whole[sentences.places] & real.unsqueeze(2)).flatten(1))
         return into_table(torch.cat(parts, 1), self.table), torch.cat(there, 1)
+
+
+@dataclass(frozen=True)
+class Found:
+    """The features of texts: places in the table, text by text, and how many each text has."""
+
+    places: torch.Tensor  # (features,)
+    lengths: torch.Tensor  # (texts,)
+
+    def part(self, texts: torch.Tensor) -> Found:
+        """Those of some texts, in their order in the data."""
+        if len(texts) == len(self.lengths):
+            return self
+        chosen = torch.zeros(len(self.lengths), dtype=torch.bool)
+        chosen[texts] = True
+        return Found(
+            self.places[torch.repeat_interleave(chosen, self.lengths)], self.lengths[texts]
+        )
+
+
+def learn_ngrams(
+    parts: Sequence[NgramScores],
+    texts: Sequence[Iterable[Sentences]],
+    labels: torch.Tensor,
+    cost: float,
+    *,
+    weights: torch.Tensor | None = None,
+    seconds: float = math.inf,
+) -> None:
+    """Count and fit the weights of n-grams; `parts`: one for each text of an example.
+
+    `texts`: those of each part, in batches; `labels`: which labels each example has (N, K);
+    `cost`: of a wrong label, against large weights; `weights`: of the examples; `seconds`: the fit
+    is stopped after this time.
+    """
+    found = [part.read(batches) for part, batches in zip(parts, texts, strict=True)]
+    for part, features in zip(parts, found, strict=True):
+        part.count(features, labels)
+    most = max(len(features.places) for features in found)
+    if most > _MOST_FEATURES:
+        count = int(len(labels) * _MOST_FEATURES / most)
+        chosen = torch.linspace(0, len(labels) - 1, count).long()
+        found = [features.part(chosen) for features in found]
+        labels, weights = labels[chosen], None if weights is None else weights[chosen]
+    bags = [part.bags(features) for part, features in zip(parts, found, strict=True)]
+    each, bias = fit_support_vectors(bags, labels, cost, weights=weights, seconds=seconds)
+    for part, some, fitted in zip(parts, bags, each, strict=True):
+        part.weights[some.used] = fitted
+    parts[0].bias.copy_(bias)
 
 
 def _bag(places: torch.Tensor, values: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:

@@ -36,7 +36,7 @@ class ClassifierConfig(EncoderConfig):
     dropout_pooled: float = 0.3  # dropout of the sentence vector
     threshold: float = 0.5  # several labels per text: probability of a predicted label; 0: fitted
     ngrams: int = 0  # size of the hash table of the linear n-gram classifier; 0: none
-    dropout_ngrams: float = 0.5  # dropout of the n-grams of a sentence
+    ngram_cost: float = 1.0  # of a wrong label in its fit, against large weights
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -44,9 +44,10 @@ class ClassifierConfig(EncoderConfig):
         check_rate(self.dropout_pooled, "dropout_pooled")
         if not 0 <= self.threshold < 1:
             raise InputError(f"model.threshold={self.threshold}: must be from 0 to below 1")
-        check_rate(self.dropout_ngrams, "dropout_ngrams")
         if self.ngrams < 0:
             raise InputError(f"model.ngrams={self.ngrams}: must not be negative")
+        if self.ngram_cost <= 0:
+            raise InputError(f"model.ngram_cost={self.ngram_cost:g}: must be greater than 0")
 
 
 class Classifier(SentenceModel):
@@ -86,37 +87,24 @@ class Classifier(SentenceModel):
         size = self.pooling.output_size
         self.scores = nn.Linear(size if texts == 1 else 4 * size, labels)
         self.ngrams = nn.ModuleList(
-            NgramScores(labels, table=config.ngrams, dropout=config.dropout_ngrams)
-            for _ in range(texts if config.ngrams else 0)
+            NgramScores(labels, table=config.ngrams) for _ in range(texts if config.ngrams else 0)
         )
 
     def loss(self, batch: ExampleBatch, carried: Any = None) -> tuple[Loss, tuple[()]]:
         """Nats of the correct labels, each times the weight of its example.
 
-        Labels unseen in training add no loss; `errors` counts them.
+        Labels unseen in training add no loss; `errors` counts them. The n-grams add none: they are
+        fitted before the first step.
         """
-        if self.several:
-            return self._loss_of_several(batch), ()
-        parts = self._parts(batch.inputs)
-        nats = _nats(_sum(parts), batch)
-        penalty = self.encoder.penalty()
-        if len(parts) > 1:  # each also learns alone, or one would leave the other no gradient
-            penalty = penalty + _sum([_nats(part, batch, mean=True) for part in parts])
-        return Loss(nats, batch.tokens, penalty), ()
+        scores = self._network(batch.inputs)
+        nats = self._nats_of_several(scores, batch) if self.several else _nats(scores, batch)
+        return Loss(nats, batch.tokens, self.encoder.penalty()), ()
 
-    def _loss_of_several(self, batch: ExampleBatch) -> Loss:
+    def _nats_of_several(self, scores: torch.Tensor, batch: ExampleBatch) -> torch.Tensor:
         """Binary cross-entropy, summed over the labels."""
-        parts = self._parts(batch.inputs)
         right = batch.targets[:, 0, :-1]
-
-        def nats(scores: torch.Tensor) -> torch.Tensor:
-            found = binary_cross_entropy_with_logits(scores, right, reduction="none").sum(1)
-            return (found if batch.weights is None else found * batch.weights).sum()
-
-        penalty = self.encoder.penalty()
-        if len(parts) > 1:
-            penalty = penalty + _sum([nats(part) for part in parts]) / batch.tokens
-        return Loss(nats(_sum(parts)), batch.tokens, penalty)
+        nats = binary_cross_entropy_with_logits(scores, right, reduction="none").sum(1)
+        return (nats if batch.weights is None else nats * batch.weights).sum()
 
     @property
     def adjusted(self) -> bool:
@@ -161,7 +149,8 @@ class Classifier(SentenceModel):
     def score(self, texts: tuple[Sentences, ...]) -> torch.Tensor:
         """Scores of the labels, (B, K); the plain sum of network and n-grams, or their mix."""
         if self.mix is None:
-            return _sum(self._parts(texts))
+            pairs = zip(self.ngrams, texts, strict=False)
+            return _sum([self._network(texts), *(part(text) for part, text in pairs)])
         opinions = zip(self.mix, self.opinions(texts), strict=True)
         return _sum([weight * scores for weight, scores in opinions])
 
@@ -170,12 +159,6 @@ class Classifier(SentenceModel):
         pairs = zip(self.ngrams, texts, strict=True)
         linear = [part.with_naive_bayes(text) for part, text in pairs]  # type: ignore[operator]
         return [self._network(texts), *(_sum(each) for each in zip(*linear, strict=True))]
-
-    def _parts(self, texts: tuple[Sentences, ...]) -> list[torch.Tensor]:
-        """The scores of the network, and those of the n-grams if there are any."""
-        network = self._network(texts)
-        linear = [part(text) for part, text in zip(self.ngrams, texts, strict=False)]
-        return [network, *([_sum(linear)] if linear else [])]
 
     def _network(self, texts: tuple[Sentences, ...]) -> torch.Tensor:
         pooled = [self.pooling(self.encoder(text), text.lengths) for text in texts]
@@ -188,14 +171,12 @@ class Classifier(SentenceModel):
         return scores
 
 
-def _nats(scores: torch.Tensor, batch: ExampleBatch, *, mean: bool = False) -> torch.Tensor:
+def _nats(scores: torch.Tensor, batch: ExampleBatch) -> torch.Tensor:
     unseen = scores.shape[1]  # the number of a label unseen in training
-    reduction = "mean" if mean else "sum"
     if batch.weights is None:
-        return cross_entropy(scores, batch.targets, reduction=reduction, ignore_index=unseen)
+        return cross_entropy(scores, batch.targets, reduction="sum", ignore_index=unseen)
     each = cross_entropy(scores, batch.targets, reduction="none", ignore_index=unseen)
-    total = (each * batch.weights).sum()
-    return total / len(batch) if mean else total
+    return (each * batch.weights).sum()
 
 
 def _sum(parts: Sequence[torch.Tensor]) -> torch.Tensor:

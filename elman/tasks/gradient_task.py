@@ -52,6 +52,7 @@ from elman.training.probe import measure_speed
 from elman.training.processes import Processes, refuse_other_count
 from elman.training.trainer import Trainer, undisturbed
 
+_AT_ONCE_SHARE = 0.15  # of a budget, for what is learned before the first step
 _MEMORY_TIMES = 16  # of the weights: what optimizer, averages and a regime may remember at most
 _MEMORY_BYTES = 100_000_000  # and beside that: random generators, carried states
 
@@ -138,6 +139,9 @@ class GradientTask(Task):
         return None
 
     # Training -------------------------------------------------------------------------------------
+
+    def learn_at_once(self, model: Any, examples: Any, seconds: float) -> None:  # most need steps
+        """Learn before the first step what takes no steps; `seconds`: it may be cut short."""
 
     def remember(self, model: Any, batches: Sequence[Any]) -> None:  # most compute everything anew
         """Compute once what stays the same in every epoch of a training."""
@@ -266,7 +270,9 @@ def fit_lesson(lesson: Lesson, order: Order, choice: Choice | None = None) -> Tr
     machine, task = order.machine, lesson.task
     device = machine.prepare()
     facts = {**lesson.facts(), "validation": None, "seconds": 0.0}
-    trainer = build_trainer(lesson, device, machine.processes, order.before, machine.warn)
+    trainer = build_trainer(
+        lesson, device, machine.processes, order.before, machine.warn, at_once=_at_once(order)
+    )
     facts["data"]["notes"] = [*facts["data"]["notes"], *lesson.warnings, *lesson.notes]
     for message in facts["data"]["notes"]:
         (machine.warn if message in lesson.warnings else machine.note)(message)
@@ -279,6 +285,12 @@ def fit_lesson(lesson: Lesson, order: Order, choice: Choice | None = None) -> Tr
     task.config = run.config
     trained: Trained = task.trained_class(task, trainer.model, run.facts, run.name)
     return trained
+
+
+def _at_once(order: Order) -> float:
+    """Seconds for what is learned before the first step."""
+    budget = None if order.allowance is None else order.allowance.budget.seconds
+    return math.inf if budget is None else _AT_ONCE_SHARE * budget
 
 
 def _choose(lesson: Lesson, order: Order) -> Choice:
@@ -328,11 +340,13 @@ def build_trainer(
     warn: Callable[[str], None] = lambda message: None,
     *,
     probing: bool = False,
+    at_once: float = 0.0,
 ) -> Trainer:
     """Build model and batches from the settings, with the weights of the run `before`, if any.
 
     Training, resuming and planning all use it, so a plan describes exactly the training.
     `probing`: only a few steps will be taken, too few to prepare anything for later epochs.
+    `at_once`: seconds for what is learned before the first step; 0 where weights follow.
     """
     processes, task = processes or Processes(), lesson.task
     training, seed = task.config.training, task.config.seed
@@ -345,6 +359,8 @@ def build_trainer(
     if before is not None:
         lesson.notes += task.take_over(before, model, warn)
         torch.manual_seed(seed)  # as if nothing had been drawn for weights
+    if at_once:
+        task.learn_at_once(model, lesson.train, at_once)
     batches = task.batches(lesson.train, training.batch_size, seed)
     batch_size = fit_batch_size(training, batches, processes.count)
     if batch_size != training.batch_size:

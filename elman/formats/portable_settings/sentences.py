@@ -59,14 +59,19 @@ def _(model: Classifier) -> tuple[dict[str, Any], Weights]:
 
 def _with_mix(model: Classifier, weights: Weights) -> Weights:
     """The weights of the scores of labels, multiplied as the mix of the model says."""
-    found = {name: value for name, value in weights.items() if not name.endswith(".ratios")}
-    if model.mix is None:
-        return found
-    network, trained, naive_bayes = model.mix
+    unused = (".ratios", ".weights", ".bias")
+    found = {
+        name: value
+        for name, value in weights.items()
+        if not (name.startswith("ngrams.") and name.endswith(unused))
+    }
+    network, fitted, naive_bayes = model.mix or (1.0, 1.0, 0.0)
     found |= {name: network * found[name] for name in ("scores.weight", "scores.bias")}
     for number, part in enumerate(model.ngrams):
         assert isinstance(part, NgramScores)
-        found[f"ngrams.{number}.vectors.weight"] = part.mixed_weights(trained, naive_bayes)
+        of_part, bias = part.mixed(fitted, naive_bayes)
+        found[f"ngrams.{number}.vectors.weight"] = of_part
+        found["scores.bias"] = found["scores.bias"] + bias
     return found
 
 

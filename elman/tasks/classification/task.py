@@ -8,18 +8,18 @@ words: at white space if the training text is tokenized, otherwise like raw word
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import torch
 
 from elman import data_checks as checked
-from elman.batches.sentences import Examples
+from elman.batches.sentences import Examples, Sentences
 from elman.errors import InputError
 from elman.evaluation.measures import unseen_notes
-from elman.layers.ngram_scores import NgramScores
+from elman.layers.ngram_scores import NgramScores, learn_ngrams
 from elman.models.classifier import Classifier
 from elman.recipes import RunConfig
 from elman.tasks.classification.reader import (
@@ -44,7 +44,7 @@ from elman.training.settings import BALANCED
 
 _FEWEST_TEXTS = 10  # with fewer, nothing follows from the number of labels
 _MOST_LABELS = 0.6  # labels per text
-_COUNTED = 100  # texts per batch for counting n-grams
+_READ = 100  # texts at once for reading n-grams
 
 
 class Classification(SentenceTask):
@@ -266,18 +266,26 @@ class Classification(SentenceTask):
             several=self.several,
         )
 
-    def fresh_model(self, examples: Any) -> Classifier:
-        """A fresh model; if it scores n-grams, it has counted those of the examples."""
-        model: Classifier = super().fresh_model(examples)
-        if self.config.model.ngrams:
-            rows = np.array_split(np.arange(len(examples)), math.ceil(len(examples) / _COUNTED))
-            sides = self.split([example.texts for example in examples])
-            labels = torch.from_numpy(self.chosen(examples)[:, 0, :-1])
-            for part, texts in zip(model.ngrams, sides, strict=True):
-                assert isinstance(part, NgramScores)
-                indexed = self.index(texts)
-                part.count((indexed.batch(some), labels[some]) for some in rows)
-        return model
+    def learn_at_once(self, model: Classifier, examples: Sequence[Example], seconds: float) -> None:
+        """Count and fit the n-grams of the training texts."""
+        if not self.config.model.ngrams:
+            return
+        examples = labelled(examples)
+        sides = self.split([example.texts for example in examples])
+        weights = example_weights(examples, self._class_weights(examples))
+        learn_ngrams(
+            [cast("NgramScores", part) for part in model.ngrams],
+            [self._in_parts(texts) for texts in sides],
+            torch.from_numpy(self.chosen(examples)[:, 0, :-1]),
+            self.config.model.ngram_cost,
+            weights=None if weights is None else torch.from_numpy(weights).float(),
+            seconds=seconds,
+        )
+
+    def _in_parts(self, texts: Sequence[Sequence[str]]) -> Iterator[Sentences]:
+        indexed = self.index(texts)
+        for rows in np.array_split(np.arange(len(texts)), math.ceil(len(texts) / _READ)):
+            yield indexed.batch(rows)
 
     def facts(self, examples: Sequence[Example]) -> dict[str, Any]:
         found = {

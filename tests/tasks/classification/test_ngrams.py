@@ -30,7 +30,7 @@ def test_scores_are_those_of_both_parts(data: str) -> None:
     model, text = trained.model, "a warm film ."
     sentences = trained.task.index([text.split()]).batch(np.arange(1))
     with torch.no_grad():
-        network, linear = model._parts((sentences,))
+        network, linear = model._network((sentences,)), model.ngrams[0](sentences)
         assert linear.abs().max() > 0
         expected = torch.log_softmax(network + linear, 1).numpy()[0]
     assert log_probabilities(trained, text) == pytest.approx(expected, abs=1e-6)
@@ -55,6 +55,8 @@ def test_pairs_have_a_table_for_each_side(tmp_path: Path) -> None:
     assert trained.evaluate(data, split="train").main()[1] > 0.9
 
 
-def test_a_size_below_zero_is_refused(data: str) -> None:
+def test_wrong_settings_are_refused(data: str) -> None:
     with pytest.raises(InputError, match="model.ngrams=-1: must not be negative"):
         train_classifier(data, "model.ngrams=-1")
+    with pytest.raises(InputError, match="model.ngram_cost=0: must be greater than 0"):
+        train_classifier(data, "model.ngram_cost=0")

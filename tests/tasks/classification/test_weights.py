@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +36,7 @@ def weighted(weights: list[float]) -> list[Example]:
 
 def make_task(*overrides: str) -> Classification:
     """The same task for all examples, so that only weights can change a loss."""
-    settings = [*SMALL, NGRAMS, "model.dropout_ngrams=0", *overrides]
+    settings = [*SMALL, NGRAMS, *overrides]
     return Classification.learn(drawn(), load_recipe("classifier", settings))
 
 
@@ -44,8 +45,6 @@ def loss_of(task: Classification, examples: list[Example], seed: int | None = 0)
     torch.manual_seed(0)
     model = task.build().eval()
     with torch.no_grad():
-        for parameter in model.parameters():  # scores of n-grams begin with zero
-            parameter.add_(torch.randn(parameter.shape) / 10)
         batch = task.batches(examples, 100, seed).next()
         assert isinstance(model.loss(batch)[0], Loss)
         loss: Loss = (model.judge if seed is None else model.loss)(batch)[0]
@@ -67,6 +66,28 @@ def test_weight_two_counts_like_the_example_twice() -> None:
         mean(loss_of(task, twice)), rel=1e-6
     )
     assert mean(loss_of(task, examples)) != pytest.approx(mean(loss_of(task, twice)), rel=1e-4)
+
+
+def test_weights_count_in_the_fit_of_n_grams_too() -> None:
+    task = make_task()
+    examples = drawn()
+    twice = [*examples, examples[3], examples[3], examples[7]]
+    weights = [1.0] * 12
+    weights[3], weights[7] = 3.0, 2.0
+
+    def fitted(given: list[Example], cost: float) -> torch.Tensor:
+        task.config.model.ngram_cost = cost
+        model = task.build()
+        with pytest.MonkeyPatch.context() as patch:  # texts are counted without weights
+            patch.setattr("elman.layers.ngram_scores.NgramScores.count", lambda *given: None)
+            task.learn_at_once(model, given, math.inf)
+        (scores,) = model.ngrams
+        return torch.cat([scores.weights, scores.bias.unsqueeze(0)])
+
+    # Weights are 1 on average.
+    found, copied = fitted(weighted(weights), 15 / 12), fitted(twice, 1.0)
+    torch.testing.assert_close(found, copied, atol=2e-3, rtol=0)
+    assert not torch.allclose(found, fitted(examples, 1.0), atol=2e-3)
 
 
 def test_only_ratios_of_weights_matter() -> None:
