@@ -3,10 +3,10 @@
     words, pairs of words, 3 to 5 characters ── places in a table ── weights, idf ── scores (B, K)
 
 The tf-idf vector of a text has length 1. The weights are those of a linear support vector machine
-(Joachims 1998), fitted to all training texts at once: a classifier adds these scores to those of
-its network, because a linear classifier is hard to beat with a few hundred texts, and good with
-many. `learn_ngrams` also counts the weights of naive Bayes, a third opinion, useful where texts are
-few and short (Wang and Manning 2012).
+(Joachims 1998), fitted to all training texts at once. A classifier adds these scores to those of
+its network, because a linear classifier is hard to beat with a few hundred texts. `learn_ngrams`
+also counts the weights of naive Bayes, a third opinion, useful where texts are few and short (Wang
+and Manning 2012).
 """
 
 from __future__ import annotations
@@ -25,9 +25,6 @@ from elman.layers.support_vectors import Bags, fit_support_vectors
 _CHARACTERS = (3, 4, 5)
 _PAIR = 9  # kinds of features; the kind of a character n-gram is its width
 _WORD = 10
-# The margins of a support vector machine are about 1, the scores of a network larger. With this
-# factor, both have a say in their sum, which is used where no mix of them is fitted.
-_SCALE = 8.0
 _COUNTED = 1000  # texts at once
 _MOST_FEATURES = 100_000_000  # in the fit; of more text, an even part is taken
 
@@ -81,20 +78,19 @@ class NgramScores(nn.Module):
         return Bags(found.places, starts, squares.sqrt().clamp(min=1e-6).reciprocal(), self.idf)
 
     def forward(self, sentences: Sentences) -> torch.Tensor:
-        """Scores (B, K)."""
+        """Scores (B, K), the margins of the support vector machine: mostly between -1 and 1."""
         places, values = self._weighted(sentences)
-        return _SCALE * (_bag(places, values, self.weights) + self.bias)
+        return _bag(places, values, self.weights) + self.bias
 
     def with_naive_bayes(self, sentences: Sentences) -> tuple[torch.Tensor, torch.Tensor]:
         """Scores (B, K), and those of naive Bayes."""
         places, values = self._weighted(sentences)
-        scores = _SCALE * (_bag(places, values, self.weights) + self.bias)
+        scores = _bag(places, values, self.weights) + self.bias
         return scores, _bag(places, values, self.ratios)
 
     def mixed(self, fitted: float, naive_bayes: float) -> tuple[torch.Tensor, torch.Tensor]:
         """The weights (table, K) and bias (K,) whose scores are this mix of both."""
-        weights = fitted * self.weights + naive_bayes / _SCALE * self.ratios
-        return weights, fitted * _SCALE * self.bias
+        return fitted * self.weights + naive_bayes * self.ratios, fitted * self.bias
 
     def _weighted(self, sentences: Sentences) -> tuple[torch.Tensor, torch.Tensor]:
         """Places in the table (B, F), and the tf-idf vector at these places."""

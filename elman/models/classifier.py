@@ -58,7 +58,7 @@ class Classifier(SentenceModel):
     text_class: ClassVar[type] = LabelledConfig
     config_class: ClassVar[type] = ClassifierConfig
     unit: ClassVar[str] = "texts"
-    mix: tuple[float, ...] | None = None  # weights of `opinions`, fitted on validation
+    mix: tuple[float, ...] | None = None  # weights of `opinions`; in training, the network alone
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class Classifier(SentenceModel):
 
     @property
     def adjusted(self) -> bool:
-        """Whether it answers otherwise than it was trained: with a mix that was fitted."""
+        """Whether it answers otherwise than it was trained: with its n-grams."""
         return self.mix is not None
 
     @torch.no_grad()
@@ -147,10 +147,9 @@ class Classifier(SentenceModel):
         )
 
     def score(self, texts: tuple[Sentences, ...]) -> torch.Tensor:
-        """Scores of the labels, (B, K); the plain sum of network and n-grams, or their mix."""
+        """Scores of the labels, (B, K): those of the network, or of the mix with its n-grams."""
         if self.mix is None:
-            pairs = zip(self.ngrams, texts, strict=False)
-            return _sum([self._network(texts), *(part(text) for part, text in pairs)])
+            return self._network(texts)
         opinions = zip(self.mix, self.opinions(texts), strict=True)
         return _sum([weight * scores for weight, scores in opinions])
 

@@ -65,9 +65,9 @@ def test_the_vector_of_a_text_has_length_one() -> None:
     scores = NgramScores(1, table=1 << 16)
     scores.weights[place_of("cat", 1 << 16)] = 1.0
     # "a cat" has two words, a pair, and of characters ^a$ ^ca cat at$, ^cat cat$ and ^cat$:
-    # ten features that weigh the same; scores are eight times the sum.
+    # ten features that weigh the same.
     found = scores(read([["a", "cat"]]))
-    assert math.isclose(found.item(), 8 / math.sqrt(10), rel_tol=1e-6)
+    assert math.isclose(found.item(), 1 / math.sqrt(10), rel_tol=1e-6)
 
 
 def test_a_row_does_not_depend_on_its_batch() -> None:

@@ -14,7 +14,6 @@ from elman.layers.hashing import affixes, character_ngrams, combine, into_table,
 # As in elman: each kind of feature has its own numbers.
 _CHARACTERS = (3, 4, 5)
 _PAIR, _WORD = 9, 10
-_SCALE = 8.0
 _WORDS, _SHAPES = 16, 32
 _REACH, _EDGE = 2, -1
 
@@ -45,7 +44,7 @@ class NgramScores(nn.Module):
         places = into_table(torch.cat(numbers, dim=1), self.vectors.num_embeddings)
         values = self.idf[places] * torch.cat(there, dim=1)
         values = values / values.square().sum(1, keepdim=True).sqrt().clamp(min=1e-6)
-        return _SCALE * weighted_rows(self.vectors.weight, places, values)
+        return weighted_rows(self.vectors.weight, places, values)
 
 
 class TagScores(nn.Module):

@@ -65,7 +65,7 @@ def _with_mix(model: Classifier, weights: Weights) -> Weights:
         for name, value in weights.items()
         if not (name.startswith("ngrams.") and name.endswith(unused))
     }
-    network, fitted, naive_bayes = model.mix or (1.0, 1.0, 0.0)
+    network, fitted, naive_bayes = model.mix or (1.0, 0.0, 0.0)
     found |= {name: network * found[name] for name in ("scores.weight", "scores.bias")}
     for number, part in enumerate(model.ngrams):
         assert isinstance(part, NgramScores)

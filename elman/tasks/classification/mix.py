@@ -1,7 +1,7 @@
 """The mix of network, n-grams and naive Bayes in a classifier: facts of a run, and their line.
 
-A training learns network and n-grams together; naive Bayes is counted. How much each of them says
-in the end is fitted on validation (`evaluation/mixing.py`) and stored with the calibration.
+The network is trained; n-grams and naive Bayes are fitted before. How much each of them says in the
+end is fitted on validation (`evaluation/mixing.py`) and stored with the calibration.
 """
 
 from collections.abc import Mapping
@@ -12,24 +12,25 @@ import numpy as np
 from elman.evaluation.mixing import fit_weights, mixed
 
 OPINIONS = ("network", "ngrams", "naive_bayes")  # in the order of `Classifier.opinions`
-_PLAIN = np.array([1.0, 1.0, 0.0])  # the sum that is trained
+UNFITTED = (0.2, 1.0, 0.0)  # with too few validation texts: about what is fitted with 500 texts
 
 
 def fit_mix(scores: np.ndarray, right: np.ndarray, *, several: bool = False) -> dict[str, Any]:
-    """Facts about the best mix, the largest weight being 1, from scores (3, N, K) and labels (N,).
+    """Facts about the best mix, from scores (3, N, K) and labels (N,).
 
+    The largest weight is 1, unless the mix makes no errors.
     `several`: each row is one label of a text, which the text has (1) or has not (0); judged by
-    micro F1. Nothing if the trained sum makes no errors, since then nothing can be learned.
+    micro F1. The measure before is that of the network alone.
     """
     name, measure = ("f1", _micro_f1) if several else ("accuracy", _accuracy)
-    before = measure(mixed(scores, _PLAIN).argmax(1), right)
     weights = fit_weights(scores, right)
-    if before == 1 or not weights.any():
+    if not weights.any():
         return {}
-    weights = weights / weights.max()
+    if measure(mixed(scores, weights).argmax(1), right) < 1:
+        weights = weights / weights.max()  # and a temperature will be fitted
     return {
         **dict(zip(OPINIONS, weights.tolist(), strict=True)),
-        f"{name}_before": before,
+        f"{name}_before": measure(scores[0].argmax(1), right),
         f"{name}_after": measure(mixed(scores, weights).argmax(1), right),
     }
 

@@ -39,7 +39,7 @@ from elman.evaluation.measures import (
 )
 from elman.models.classifier import Classifier
 from elman.tasks.arguments import check_list, check_text
-from elman.tasks.classification.mix import OPINIONS, fit_mix, mix_in, mix_lines
+from elman.tasks.classification.mix import OPINIONS, UNFITTED, fit_mix, mix_in, mix_lines
 from elman.tasks.classification.reader import Example, has_columns, labelled
 from elman.tasks.sentence_task import TrainedSentenceTask
 from elman.text.reader import Document
@@ -114,7 +114,7 @@ class TrainedClassifier(TrainedSentenceTask):
         self, task: Classification, model: Classifier, facts: dict[str, Any], name: str = "model"
     ) -> None:
         super().__init__(task, model, facts, name)
-        model.mix = mix_in(facts.get("calibration", {}))
+        self._mix_as(facts.get("calibration", {}))
 
     def summary(self) -> list[str | MeasureTable]:
         return [*super().summary(), *mix_lines(self.facts)]
@@ -228,8 +228,13 @@ class TrainedClassifier(TrainedSentenceTask):
         if self.model.ngrams and len(examples) >= FEWEST:
             choices = self._choices(self._opinions_on(examples), examples)
             found = fit_mix(*choices, several=self.task.several)
-        self.model.mix = mix_in(found)
+        self._mix_as(found)
         return found
+
+    def _mix_as(self, facts: dict[str, Any]) -> None:
+        """Answer by the mix in the facts about a calibration, or by the one for too few texts."""
+        if self.model.ngrams:
+            self.model.mix = mix_in(facts) or UNFITTED
 
     def _choices(
         self, scores: np.ndarray, examples: Sequence[Example]

@@ -13,7 +13,7 @@ from stopping import stop_at
 
 import elman
 from elman.evaluation.calibration import log_softmax
-from elman.tasks.classification.mix import OPINIONS, fit_mix
+from elman.tasks.classification.mix import OPINIONS, UNFITTED, fit_mix
 from elman.tasks.task import resume
 from elman.training.loop import Stopped
 
@@ -73,7 +73,7 @@ def test_the_accuracy_after_it_is_the_one_of_the_run(run: Path) -> None:
     trained: Any = elman.load(run)
     measured = trained.evaluate(str(run.parent / "data"), split="valid").main()[1]
     assert measured == trained.facts["calibration"]["accuracy_after"]
-    trained.model.mix = None
+    trained.model.mix = (1.0, 0.0, 0.0)  # the network alone
     measured = trained.evaluate(str(run.parent / "data"), split="valid").main()[1]
     assert measured == trained.facts["calibration"]["accuracy_before"]
 
@@ -95,7 +95,7 @@ def test_a_resumed_run_is_mixed_alike(run: Path, tmp_path: Path) -> None:
     assert differences(outcome(run), outcome(tmp_path / "stopped")) == []
 
 
-def test_going_on_trains_the_plain_sum(run: Path, tmp_path: Path) -> None:
+def test_early_stopping_looks_at_the_network_alone(run: Path, tmp_path: Path) -> None:
     data = str(run.parent / "data")
     train_classifier(data, *NGRAMS, out=tmp_path / "longer")
     resume(tmp_path / "longer", overrides=["training.epochs=4"])
@@ -106,10 +106,10 @@ def test_going_on_trains_the_plain_sum(run: Path, tmp_path: Path) -> None:
     assert min(judged) == pytest.approx(found)
 
 
-def test_few_validation_texts_leave_the_sum(run: Path, tmp_path: Path) -> None:
+def test_few_validation_texts_leave_a_fixed_mix(run: Path, tmp_path: Path) -> None:
     data = write_texts(tmp_path / "data", train=noisy(60, 0), valid=noisy(99, 1))
     trained = train_classifier(data, *NGRAMS)
-    assert trained.model.mix is None
+    assert trained.model.mix == UNFITTED
     assert "network" not in trained.facts["calibration"]
 
 
@@ -141,6 +141,12 @@ def test_texts_with_several_labels_are_mixed_too(tmp_path: Path) -> None:
     assert shares == pytest.approx(expected.tolist(), abs=1e-6)
 
 
-def test_scores_without_errors_say_nothing() -> None:
+def test_scores_without_errors_are_mixed_too() -> None:
     scores = np.array([[[2.0, 0.0]], [[1.0, 0.0]], [[1.0, 0.0]]])
-    assert fit_mix(scores, np.array([0])) == {}
+    found = fit_mix(scores, np.array([0]))
+    assert found["accuracy_before"] == found["accuracy_after"] == 1
+    assert max(found[name] for name in OPINIONS) == 1
+
+
+def test_scores_that_say_nothing_are_not_mixed() -> None:
+    assert fit_mix(np.zeros((3, 4, 2)), np.array([0, 1, 0, 1])) == {}
