@@ -145,7 +145,7 @@ def test_scores_without_errors_are_mixed_too() -> None:
     scores = np.array([[[2.0, 0.0]], [[1.0, 0.0]], [[1.0, 0.0]]])
     found = fit_mix(scores, np.array([0]))
     assert found["accuracy_before"] == found["accuracy_after"] == 1
-    assert max(found[name] for name in OPINIONS) == 1
+    assert max(found[name] for name in OPINIONS) > 1  # there will be no temperature
 
 
 def test_scores_that_say_nothing_are_not_mixed() -> None:
