@@ -39,7 +39,7 @@ from elman.tasks.planning import measure_plan
 from elman.tasks.pretrained import Pretrained
 from elman.tasks.saved_runs import require_facts, saved_run
 from elman.tasks.sizing import Choice, choose_size, with_config
-from elman.tasks.task import Lesson, Order, Plan, Task, same_corpus
+from elman.tasks.task import Lesson, Order, Plan, Task, Told, same_corpus
 from elman.tasks.trained import Trained
 from elman.tasks.training_run import TrainingRun
 from elman.tasks.trivial import Trivial
@@ -140,8 +140,8 @@ class GradientTask(Task):
 
     # Training -------------------------------------------------------------------------------------
 
-    def learn_at_once(self, model: Any, examples: Any, seconds: float) -> None:  # most need steps
-        """Learn before the first step what takes no steps; `seconds`: it may be cut short."""
+    def learn_at_once(self, model: Any, examples: Any, seconds: float, told: Told) -> None:
+        """Learn before the first step what takes no steps; it stops after so many seconds."""
 
     def remember(self, model: Any, batches: Sequence[Any]) -> None:  # most compute everything anew
         """Compute once what stays the same in every epoch of a training."""
@@ -270,8 +270,12 @@ def fit_lesson(lesson: Lesson, order: Order, choice: Choice | None = None) -> Tr
     machine, task = order.machine, lesson.task
     device = machine.prepare()
     facts = {**lesson.facts(), "validation": None, "seconds": 0.0}
+
+    def at_once(model: Any) -> None:
+        task.learn_at_once(model, lesson.train, _at_once_seconds(order), order.told)
+
     trainer = build_trainer(
-        lesson, device, machine.processes, order.before, machine.warn, at_once=_at_once(order)
+        lesson, device, machine.processes, order.before, machine.warn, at_once=at_once
     )
     facts["data"]["notes"] = [*facts["data"]["notes"], *lesson.warnings, *lesson.notes]
     for message in facts["data"]["notes"]:
@@ -287,7 +291,7 @@ def fit_lesson(lesson: Lesson, order: Order, choice: Choice | None = None) -> Tr
     return trained
 
 
-def _at_once(order: Order) -> float:
+def _at_once_seconds(order: Order) -> float:
     """Seconds for what is learned before the first step."""
     budget = None if order.allowance is None else order.allowance.budget.seconds
     return math.inf if budget is None else _AT_ONCE_SHARE * budget
@@ -340,13 +344,13 @@ def build_trainer(
     warn: Callable[[str], None] = lambda message: None,
     *,
     probing: bool = False,
-    at_once: float = 0.0,
+    at_once: Callable[[Any], None] | None = None,
 ) -> Trainer:
     """Build model and batches from the settings, with the weights of the run `before`, if any.
 
     Training, resuming and planning all use it, so a plan describes exactly the training.
     `probing`: only a few steps will be taken, too few to prepare anything for later epochs.
-    `at_once`: seconds for what is learned before the first step; 0 where weights follow.
+    `at_once`: learns before the first step what takes no steps; None where weights follow.
     """
     processes, task = processes or Processes(), lesson.task
     training, seed = task.config.training, task.config.seed
@@ -359,8 +363,8 @@ def build_trainer(
     if before is not None:
         lesson.notes += task.take_over(before, model, warn)
         torch.manual_seed(seed)  # as if nothing had been drawn for weights
-    if at_once:
-        task.learn_at_once(model, lesson.train, at_once)
+    if at_once is not None:
+        at_once(model)
     batches = task.batches(lesson.train, training.batch_size, seed)
     batch_size = fit_batch_size(training, batches, processes.count)
     if batch_size != training.batch_size:

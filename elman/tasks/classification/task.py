@@ -34,6 +34,7 @@ from elman.tasks.classification.several import TrainedMultiLabel
 from elman.tasks.classification.trained import TrainedClassifier
 from elman.tasks.classification.weights import balanced_weights, example_weights, named_weights
 from elman.tasks.sentence_task import SentenceTask, learn_words
+from elman.tasks.task import Told
 from elman.tasks.trivial import Trivial, most_frequent_label
 from elman.text.corpora import Corpus, open_corpus
 from elman.text.example_splits import Splitter
@@ -266,10 +267,13 @@ class Classification(SentenceTask):
             several=self.several,
         )
 
-    def learn_at_once(self, model: Classifier, examples: Sequence[Example], seconds: float) -> None:
+    def learn_at_once(
+        self, model: Classifier, examples: Sequence[Example], seconds: float, told: Told
+    ) -> None:
         """Count and fit the n-grams of the training texts."""
         if not self.config.model.ngrams:
             return
+        told("fitting n-grams")
         examples = labelled(examples)
         sides = self.split([example.texts for example in examples])
         weights = example_weights(examples, self._class_weights(examples))

@@ -80,7 +80,7 @@ def test_weights_count_in_the_fit_of_n_grams_too() -> None:
         model = task.build()
         with pytest.MonkeyPatch.context() as patch:  # texts are counted without weights
             patch.setattr("elman.layers.ngram_scores.NgramScores.count", lambda *given: None)
-            task.learn_at_once(model, given, math.inf)
+            task.learn_at_once(model, given, math.inf, lambda what: None)
         (scores,) = model.ngrams
         return torch.cat([scores.weights, scores.bias.unsqueeze(0)])
 
