@@ -32,7 +32,7 @@ def test_scores_are_those_of_both_parts(data: str) -> None:
     with torch.no_grad():
         network, linear = model._network((sentences,)), model.ngrams[0](sentences)
         assert linear.abs().max() > 0
-        expected = torch.log_softmax(0.2 * network + linear, 1).numpy()[0]
+        expected = torch.log_softmax(0.3 * network + 2.0 * linear, 1).numpy()[0]
     assert log_probabilities(trained, text) == pytest.approx(expected, abs=1e-6)
 
 
