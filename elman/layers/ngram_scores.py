@@ -60,13 +60,16 @@ class NgramScores(nn.Module):
 
         idf = ln((1 + texts) / (1 + texts with the feature)) + 1.
         """
-        texts, by_label = torch.zeros(self.table), torch.zeros_like(self.ratios)
-        for start in range(0, len(labels), _COUNTED):
-            part = found.part(torch.arange(start, min(start + _COUNTED, len(labels))))
-            rows = torch.repeat_interleave(torch.arange(len(part.lengths)), part.lengths)
-            once = torch.unique(rows * self.table + part.places)  # once per text
+        texts, by_label, start = torch.zeros(self.table), torch.zeros_like(self.ratios), 0
+        for lengths, some in zip(
+            found.lengths.split(_COUNTED), labels.split(_COUNTED), strict=True
+        ):
+            end = start + int(lengths.sum())
+            rows = torch.repeat_interleave(torch.arange(len(lengths)), lengths)
+            once = torch.unique(rows * self.table + found.places[start:end])  # once per text
             texts += torch.bincount(once % self.table, minlength=self.table)
-            by_label.index_add_(0, once % self.table, labels[start + once // self.table])
+            by_label.index_add_(0, once % self.table, some[once // self.table])
+            start = end
         self.idf.copy_(((1 + len(labels)) / (1 + texts)).log() + 1)
         self.ratios.copy_(_log_ratios(texts, by_label))
 
@@ -122,8 +125,6 @@ class Found:
 
     def part(self, texts: torch.Tensor) -> Found:
         """Those of some texts, in their order in the data."""
-        if len(texts) == len(self.lengths):
-            return self
         chosen = torch.zeros(len(self.lengths), dtype=torch.bool)
         chosen[texts] = True
         return Found(
@@ -151,7 +152,7 @@ def learn_ngrams(
         part.count(features, labels)
     most = max(len(features.places) for features in found)
     if most > _MOST_FEATURES:
-        count = int(len(labels) * _MOST_FEATURES / most)
+        count = max(1, int(len(labels) * _MOST_FEATURES / most))
         chosen = torch.linspace(0, len(labels) - 1, count).long()
         found = [features.part(chosen) for features in found]
         labels, weights = labels[chosen], None if weights is None else weights[chosen]
