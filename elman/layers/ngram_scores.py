@@ -62,7 +62,7 @@ class NgramScores(nn.Module):
         """
         texts, by_label, start = torch.zeros(self.table), torch.zeros_like(self.ratios), 0
         for lengths, some in zip(
-            found.lengths.split(_COUNTED), labels.split(_COUNTED), strict=True
+            torch.split(found.lengths, _COUNTED), torch.split(labels, _COUNTED), strict=True
         ):
             end = start + int(lengths.sum())
             rows = torch.repeat_interleave(torch.arange(len(lengths)), lengths)
