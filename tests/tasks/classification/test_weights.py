@@ -56,24 +56,23 @@ def mean(loss: Loss) -> float:
     return float(loss.nats / loss.tokens + loss.penalty)
 
 
+def repeated_and_weighted() -> tuple[list[Example], list[Example]]:
+    """Examples of which two occur again, and the same once with weights."""
+    examples, weights = drawn(), [1.0] * 12
+    weights[3], weights[7] = 3.0, 2.0
+    return [*examples, examples[3], examples[3], examples[7]], weighted(weights)
+
+
 def test_weight_two_counts_like_the_example_twice() -> None:
     task = make_task()
-    examples = drawn()
-    twice = [*examples, examples[3], examples[3], examples[7]]
-    weights = [1.0] * 12
-    weights[3], weights[7] = 3.0, 2.0
-    assert mean(loss_of(task, weighted(weights))) == pytest.approx(
-        mean(loss_of(task, twice)), rel=1e-6
-    )
+    examples, (twice, heavy) = drawn(), repeated_and_weighted()
+    assert mean(loss_of(task, heavy)) == pytest.approx(mean(loss_of(task, twice)), rel=1e-6)
     assert mean(loss_of(task, examples)) != pytest.approx(mean(loss_of(task, twice)), rel=1e-4)
 
 
 def test_weights_count_in_the_fit_of_n_grams_too() -> None:
     task = make_task()
-    examples = drawn()
-    twice = [*examples, examples[3], examples[3], examples[7]]
-    weights = [1.0] * 12
-    weights[3], weights[7] = 3.0, 2.0
+    examples, (twice, heavy) = drawn(), repeated_and_weighted()
 
     def fitted(given: list[Example], cost: float) -> torch.Tensor:
         task.config.model.ngram_cost = cost
@@ -85,7 +84,7 @@ def test_weights_count_in_the_fit_of_n_grams_too() -> None:
         return torch.cat([scores.weights, scores.bias.unsqueeze(0)])
 
     # Weights are 1 on average.
-    found, copied = fitted(weighted(weights), 15 / 12), fitted(twice, 1.0)
+    found, copied = fitted(heavy, 15 / 12), fitted(twice, 1.0)
     torch.testing.assert_close(found, copied, atol=2e-3, rtol=0)
     assert not torch.allclose(found, fitted(examples, 1.0), atol=2e-3)
 
