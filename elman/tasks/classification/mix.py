@@ -12,13 +12,13 @@ import numpy as np
 from elman.evaluation.mixing import fit_weights, mixed
 
 OPINIONS = ("network", "ngrams", "naive_bayes")  # in the order of `Classifier.opinions`
-UNFITTED = (0.3, 2.0, 0.0)  # with too few validation texts: about what is fitted with more
+FEWEST = 20  # validation examples needed to fit a mix
+UNFITTED = (0.3, 2.0, 0.0)  # with fewer: about what is fitted with more
 
 
 def fit_mix(scores: np.ndarray, right: np.ndarray, *, several: bool = False) -> dict[str, Any]:
     """Facts about the best mix, from scores (3, N, K) and labels (N,).
 
-    The largest weight is 1, unless the mix makes no errors.
     `several`: each row is one label of a text, which the text has (1) or has not (0); judged by
     micro F1. The measure before is that of the network alone.
     """
@@ -26,8 +26,6 @@ def fit_mix(scores: np.ndarray, right: np.ndarray, *, several: bool = False) -> 
     weights = fit_weights(scores, right)
     if not weights.any():
         return {}
-    if measure(mixed(scores, weights).argmax(1), right) < 1:
-        weights = weights / weights.max()  # and a temperature will be fitted
     return {
         **dict(zip(OPINIONS, weights.tolist(), strict=True)),
         f"{name}_before": measure(scores[0].argmax(1), right),

@@ -20,7 +20,6 @@ import torch
 from elman.errors import InputError
 from elman.evaluation.bootstrap import Measure, macro_f1_of, mean_of
 from elman.evaluation.calibration import (
-    FEWEST,
     Calibration,
     calibrate,
     fit_calibration,
@@ -39,7 +38,7 @@ from elman.evaluation.measures import (
 )
 from elman.models.classifier import Classifier
 from elman.tasks.arguments import check_list, check_text
-from elman.tasks.classification.mix import OPINIONS, UNFITTED, fit_mix, mix_in, mix_lines
+from elman.tasks.classification.mix import FEWEST, OPINIONS, UNFITTED, fit_mix, mix_in, mix_lines
 from elman.tasks.classification.reader import Example, has_columns, labelled
 from elman.tasks.sentence_task import TrainedSentenceTask
 from elman.text.reader import Document

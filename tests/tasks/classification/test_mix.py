@@ -53,7 +53,7 @@ def test_it_is_fitted_kept_and_printed(run: Path) -> None:
     trained: Any = elman.load(run)
     found = trained.facts["calibration"]
     assert trained.model.mix == tuple(found[name] for name in OPINIONS)
-    assert max(trained.model.mix) == 1
+    assert max(trained.model.mix) > 0
     assert min(trained.model.mix) >= 0
     (line,) = [line for line in trained.summary() if "scores mixed" in str(line)]
     assert f"naive Bayes × {found['naive_bayes']:.2g}; accuracy" in line
@@ -107,7 +107,7 @@ def test_early_stopping_looks_at_the_network_alone(run: Path, tmp_path: Path) ->
 
 
 def test_few_validation_texts_leave_a_fixed_mix(run: Path, tmp_path: Path) -> None:
-    data = write_texts(tmp_path / "data", train=noisy(60, 0), valid=noisy(99, 1))
+    data = write_texts(tmp_path / "data", train=noisy(60, 0), valid=noisy(19, 1))
     trained = train_classifier(data, *NGRAMS)
     assert trained.model.mix == UNFITTED
     assert "network" not in trained.facts["calibration"]
@@ -129,7 +129,7 @@ def test_texts_with_several_labels_are_mixed_too(tmp_path: Path) -> None:
         data=data,
         overrides=["model.hidden_size=6", "model.embedding_size=8", *options],
     )
-    assert max(trained.model.mix) == 1
+    assert max(trained.model.mix) > 0
     fitted = trained.facts["calibration"]
     assert trained.facts["validation"]["label_error"] == pytest.approx(1 - fitted["f1_after"])
     assert trained.evaluate(data, split="valid").main()[1] == pytest.approx(fitted["f1_after"])
@@ -145,7 +145,7 @@ def test_scores_without_errors_are_mixed_too() -> None:
     scores = np.array([[[2.0, 0.0]], [[1.0, 0.0]], [[1.0, 0.0]]])
     found = fit_mix(scores, np.array([0]))
     assert found["accuracy_before"] == found["accuracy_after"] == 1
-    assert max(found[name] for name in OPINIONS) > 1  # there will be no temperature
+    assert max(found[name] for name in OPINIONS) > 1
 
 
 def test_scores_that_say_nothing_are_not_mixed() -> None:

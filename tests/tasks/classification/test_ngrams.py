@@ -25,8 +25,9 @@ def data(tmp_path: Path) -> str:
     return write_texts(tmp_path / "data", train=draw_texts(60, 0), valid=draw_texts(20, 1))
 
 
-def test_scores_are_those_of_both_parts(data: str) -> None:
-    trained = train_classifier(data, NGRAMS, "training.epochs=2")
+def test_scores_are_those_of_both_parts(tmp_path: Path) -> None:
+    few = write_texts(tmp_path / "few", train=draw_texts(60, 0), valid=draw_texts(19, 1))
+    trained = train_classifier(few, NGRAMS, "training.epochs=2")
     model, text = trained.model, "a warm film ."
     sentences = trained.task.index([text.split()]).batch(np.arange(1))
     with torch.no_grad():
