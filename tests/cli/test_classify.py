@@ -80,7 +80,7 @@ def test_what_the_words_contribute(says: Any, runs: Path) -> None:
     expected = elman.load(run).explain("a dull film .")
     assert found["words"] == [vars(word) for word in expected]
     shown = says("classify", run, "--text", "a dull film .", "--explain")
-    assert shown.startswith("bad (0.")
+    assert shown.startswith(f"bad ({found['probability']:.4f})")
     for word in expected:
         assert f"{word.contribution:+.4f}" in shown
     assert "–" in says("classify", run, "--text", "dull", "--explain")

@@ -93,7 +93,7 @@ def test_a_search_takes_numbers_of_numpy() -> None:
     selection = pytest.importorskip("sklearn.model_selection")
     pipelines = pytest.importorskip("sklearn.pipeline")
     search = selection.GridSearchCV(
-        pipelines.Pipeline([("classify", small())]),
+        pipelines.Pipeline([("classify", small(model__ngrams=0))]),
         {"classify__training__epochs": np.array([0.2, 30.0])},
         cv=2,
         error_score="raise",

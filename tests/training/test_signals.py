@@ -32,7 +32,7 @@ def test_stopped_during_validation_it_goes_on_bit_for_bit(
 ) -> None:
     settings = ["training.validate_every=0.5", "training.patience=9"]
     train_tiny(data, tmp_path / "whole", *settings)
-    judge, judged, batches = Trainer._judge, 0, 0
+    judge, judged, batches = Trainer.judge, 0, 0
 
     def interrupted(self: Trainer, model: Any, validating: Any, pause: Any) -> float:
         nonlocal judged, batches
@@ -48,12 +48,12 @@ def test_stopped_during_validation_it_goes_on_bit_for_bit(
 
         return judge(self, model, validating, pausing)
 
-    monkeypatch.setattr(Trainer, "_judge", interrupted)
+    monkeypatch.setattr(Trainer, "judge", interrupted)
     with pytest.raises(Stopped):
         train_tiny(data, tmp_path / "run", *settings)
     assert judged == validation
     assert batches == batch  # the rest of the validation was not waited for
-    monkeypatch.setattr(Trainer, "_judge", judge)
+    monkeypatch.setattr(Trainer, "judge", judge)
     resume(tmp_path / "run")
     assert differences(outcome(tmp_path / "whole"), outcome(tmp_path / "run")) == []
 
