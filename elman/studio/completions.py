@@ -121,19 +121,26 @@ class Completion:
         return [{**choice.whole(), "index": index} for index, choice in enumerate(best)]
 
     async def stream(self) -> AsyncIterator[str]:
-        """Server-sent events; `[DONE]` at the end."""
-        options = self._asked.stream_options
+        """Server-sent events; `[DONE]` at the end.
+
+        Pieces that are ready together are sent together. A write for each would leave the event
+        loop no time to notice that the client is gone.
+        """
+        options, ready = self._asked.stream_options, ""
         try:
             async for choice in self._changes():
                 piece = choice.take_piece()
                 if piece is not None:
-                    yield _event(self._envelope.data([piece]))
+                    ready += _event(self._envelope.data([piece]))
+                if ready and self._inbox.empty():
+                    yield ready
+                    ready = ""
             if options is not None and options.include_usage:
                 self._envelope.completion_tokens = sum(choice.drawn for choice in self._choices)
-                yield _event(self._envelope.data([], usage=True))
-            yield "data: [DONE]\n\n"
+                ready += _event(self._envelope.data([], usage=True))
+            yield ready + "data: [DONE]\n\n"
         except Exception as error:
-            yield _event(error_data(as_refused(error)))
+            yield ready + _event(error_data(as_refused(error)))
         finally:  # also when the client disconnects
             self._batcher.cancel(self._works)
 
