@@ -92,7 +92,7 @@ class NgramScores(nn.Module):
         return scores, _bag(places, values, self.ratios)
 
     def mixed(self, fitted: float, naive_bayes: float) -> tuple[torch.Tensor, torch.Tensor]:
-        """The weights (table, K) and bias (K,) whose scores are this mix of both."""
+        """Weights (table, K) and bias (K,): the weighted sum of those of both classifiers."""
         return fitted * self.weights + naive_bayes * self.ratios, fitted * self.bias
 
     def _weighted(self, sentences: Sentences) -> tuple[torch.Tensor, torch.Tensor]:

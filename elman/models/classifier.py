@@ -108,7 +108,7 @@ class Classifier(SentenceModel):
 
     @property
     def adjusted(self) -> bool:
-        """Whether it answers otherwise than it was trained: with its n-grams."""
+        """Whether its answers also use the n-grams; during training, they do not."""
         return self.mix is not None
 
     @torch.no_grad()

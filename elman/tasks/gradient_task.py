@@ -141,7 +141,7 @@ class GradientTask(Task):
     # Training -------------------------------------------------------------------------------------
 
     def learn_at_once(self, model: Any, examples: Any, seconds: float, told: Told) -> None:
-        """Learn before the first step what takes no steps; it stops after so many seconds."""
+        """Learn what needs no training steps, before the first one, within so many seconds."""
 
     def remember(self, model: Any, batches: Sequence[Any]) -> None:  # most compute everything anew
         """Compute once what stays the same in every epoch of a training."""
@@ -350,7 +350,7 @@ def build_trainer(
 
     Training, resuming and planning all use it, so a plan describes exactly the training.
     `probing`: only a few steps will be taken, too few to prepare anything for later epochs.
-    `at_once`: learns before the first step what takes no steps; None where weights follow.
+    `at_once`: learns what needs no training steps; None if all weights will be loaded.
     """
     processes, task = processes or Processes(), lesson.task
     training, seed = task.config.training, task.config.seed

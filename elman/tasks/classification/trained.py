@@ -231,7 +231,7 @@ class TrainedClassifier(TrainedSentenceTask):
         return found
 
     def _mix_as(self, facts: dict[str, Any]) -> None:
-        """Answer by the mix in the facts about a calibration, or by the one for too few texts."""
+        """Use the mix of a calibration; without one, a fixed mix."""
         if self.model.ngrams:
             self.model.mix = mix_in(facts) or UNFITTED
 

@@ -57,7 +57,7 @@ def mean(loss: Loss) -> float:
 
 
 def repeated_and_weighted() -> tuple[list[Example], list[Example]]:
-    """Examples of which two occur again, and the same once with weights."""
+    """Examples of which two are repeated, and the same examples with weights instead."""
     examples, weights = drawn(), [1.0] * 12
     weights[3], weights[7] = 3.0, 2.0
     return [*examples, examples[3], examples[3], examples[7]], weighted(weights)
