@@ -19,6 +19,7 @@ import sys
 from pathlib import Path
 
 from baseline.data import ALL, chosen, ewt, multi30k, sst2, write
+from baseline.questions import ewt_questions, write_squad
 from baseline.rows import keep, load_rows, write_table
 
 ROWS = Path(__file__).with_suffix(".json")
@@ -41,6 +42,15 @@ GRID = {
             "training.learning_rate": ("0.002", ("0.001", "0.004")),
             "model.hidden_size": ("150", ("75", "300")),
             "model.dropout_features": ("0.5", ("0.3", "0.7")),
+        },
+    ),
+    "answerer": (
+        ewt_questions,
+        "json",
+        {
+            "training.learning_rate": ("0.002", ("0.001", "0.004")),
+            "model.hidden_size": ("128", ("64", "256")),
+            "model.dropout_features": ("0.3", ("0.1", "0.5")),
         },
     ),
     "translator": (
@@ -80,7 +90,10 @@ def sampled(recipe, size, data, out):
         return None
     splits |= {"train": chosen(splits["train"], size)}
     folder.mkdir(parents=True)
-    write(folder, splits, ending)
+    if ending == "json":
+        write_squad(folder, splits)
+    else:
+        write(folder, splits, ending)
     return folder
 
 
