@@ -70,6 +70,7 @@ FLOORS = [
             "extras": "optional packages",
             "entry_points": "plug-in packages",
             "allocator": "memory of the process",
+            "matrix_products": "MKL or oneDNN",
             "wording": "singular and plural",
         },
     ),

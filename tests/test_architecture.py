@@ -14,7 +14,7 @@ PACKAGE = Path(elman.__file__).parent
 # From the ground up; a module may import from lower floors and from its own room.
 FLOORS = [
     {"errors", "version", "state", "atomic", "data_checks", "json_safe", "mapping"},
-    {"extras", "entry_points", "allocator", "wording"},
+    {"extras", "entry_points", "allocator", "matrix_products", "wording"},
     {"notebooks"},
     {"config"},
     {"registry"},

@@ -1,6 +1,7 @@
 """Questions on the sentences of a treebank: who or what does something, and to whom or what.
 
-    the cat chased a small mouse .    "who or what chased ?" the cat    "chased whom or what ?" a small mouse
+    The cat chased a small mouse .    who or what chased ?    The cat
+                                      chased whom or what ?   a small mouse
 
 An answer is the subject or object of a verb with all its words, so finding it takes the grammar of
 the sentence. Pronouns are left out, because a passage has few of them. Called by

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.nn.functional import linear
 
 from elman.cells.cell import Cell, Product, Run, States, Step, Weights
 from elman.cells.engine import (
@@ -23,6 +22,7 @@ from elman.cells.engine import (
 )
 from elman.cells.products import Plain, lay_out, refuse_second_derivative
 from elman.errors import choose
+from elman.matrix_products import linear
 
 ACTIVATIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "tanh": torch.tanh,

@@ -29,6 +29,7 @@ from elman.cells.cell import (
     check_weights,
 )
 from elman.cells.products import Packed, Plain, defer, lay_out
+from elman.matrix_products import linear, multiply
 
 # On a CPU, sequences shorter than this run faster step by step.
 _WORTH_FUSING = 3
@@ -221,11 +222,11 @@ class _Steps:
             return {}
         separate = self._cell.product_inputs(self._by_time)
         if separate is not None:
-            return {name: separate[name] @ self._weights[f"{name}_input"].t() for name in fed}
+            return {name: linear(separate[name], self._weights[f"{name}_input"]) for name in fed}
         time, batch_size, size = self._by_time.shape
         weights = [self._weights[f"{name}_input"] for name in fed]
         weight = weights[0] if len(weights) == 1 else torch.cat(weights)
-        everything = self._by_time.reshape(time * batch_size, size) @ weight.t()
+        everything = multiply(self._by_time.reshape(time * batch_size, size), weight.t())
         rows = [product.input_rows for product in fed.values()]
         parts = everything.view(time, batch_size, sum(rows)).split_with_sizes(rows, dim=2)
         return dict(zip(fed, parts, strict=True))
@@ -273,7 +274,7 @@ def states_from(start: torch.Tensor, time: int) -> torch.Tensor:
 
 def weight_gradient(arrived: torch.Tensor, read: torch.Tensor) -> torch.Tensor:
     """dU = sum over t of da_t v_tᵀ, from da (T, B, rows) and v (T, B, size), in one product."""
-    return arrived.flatten(0, 1).t() @ read.flatten(0, 1)
+    return multiply(arrived.flatten(0, 1).t(), read.flatten(0, 1))
 
 
 def finished(outputs: torch.Tensor) -> Run:

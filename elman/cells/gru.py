@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.nn.functional import linear
 
 from elman.cells.cell import Cell, Product, Run, States, Step, Weights
 from elman.cells.engine import (
@@ -17,6 +16,7 @@ from elman.cells.engine import (
     weight_gradient,
 )
 from elman.cells.products import Plain, lay_out, refuse_second_derivative
+from elman.matrix_products import linear
 
 
 class GRU(Cell):

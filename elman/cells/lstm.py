@@ -17,7 +17,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.nn.functional import linear
 
 from elman.cells.cell import Advance, Cell, MakeLinear, Product, Run, States, Step, Weights
 from elman.cells.engine import (
@@ -30,6 +29,7 @@ from elman.cells.engine import (
 )
 from elman.cells.products import Plain, lay_out, refuse_second_derivative
 from elman.errors import InputError
+from elman.matrix_products import linear
 
 # Input gate, forget gate, candidate, output gate; None for a missing gate.
 Activated = tuple[torch.Tensor | None, torch.Tensor | None, torch.Tensor, torch.Tensor | None]

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.nn.functional import linear, logsigmoid
+from torch.nn.functional import logsigmoid
 
 from elman.cells.cell import Cell, Product, Run, States, Step, Weights
+from elman.matrix_products import linear
 
 
 class MinGRU(Cell):

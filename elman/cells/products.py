@@ -7,8 +7,11 @@ from typing import Any
 
 import torch
 
+from elman.matrix_products import add_product, has_onednn, multiply, onednn_is_faster
+
 # Below these sizes, arranging or the detour through Python costs more than it saves.
 _FEWEST_WEIGHTS = 600_000
+_FEWEST_WITH_ONEDNN = 50_000  # where oneDNN computes all large products
 _FEWEST_WEIGHTS_BACK = 2_000_000  # the transpose takes longer to arrange, and gains less
 _FEWEST_STEPS = 8
 _MOST_ROWS = 256
@@ -27,8 +30,9 @@ def lay_out(weight: torch.Tensor, time: int, rows: int) -> Plain:
 
 def worth_packing(weight: torch.Tensor, time: int, rows: int) -> bool:
     """Whether products of `rows` rows with this matrix, `time` times, are faster packed."""
+    fewest = _FEWEST_WITH_ONEDNN if onednn_is_faster() else _FEWEST_WEIGHTS
     return (
-        weight.numel() >= _FEWEST_WEIGHTS
+        weight.numel() >= fewest
         and time >= _FEWEST_STEPS
         and 1 < rows <= _MOST_ROWS
         and can_pack(weight)
@@ -37,12 +41,7 @@ def worth_packing(weight: torch.Tensor, time: int, rows: int) -> bool:
 
 def can_pack(weight: torch.Tensor) -> bool:
     """Whether oneDNN can rearrange this matrix."""
-    return (
-        weight.device.type == "cpu"
-        and weight.dtype == torch.float32
-        and torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
-        and hasattr(torch.ops.mkldnn, "_linear_pointwise")
-    )
+    return weight.device.type == "cpu" and weight.dtype == torch.float32 and has_onednn()
 
 
 class Plain:
@@ -58,11 +57,11 @@ class Plain:
 
     def forward(self, prepared: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
         """prepared + state Uᵀ, for an explicit backward pass."""
-        return torch.addmm(prepared, state, self.weight.t())
+        return add_product(prepared, state, self.weight.t())
 
     def backward(self, gradient: torch.Tensor) -> torch.Tensor:
         """gradient U: the gradient of the state."""
-        return gradient @ self.weight
+        return multiply(gradient, self.weight)
 
 
 class Packed(Plain):
@@ -70,12 +69,12 @@ class Packed(Plain):
 
     def __init__(self, weight: torch.Tensor, rows: int) -> None:
         super().__init__(weight, rows)
-        self._packed = torch.ops.mkldnn._reorder_linear_weight(weight, rows)
+        self._packed = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), rows)
 
     @cached_property
     def _transposed(self) -> torch.Tensor | None:
         """The transpose, made when the backward pass begins; None if it does not pay off."""
-        if self.weight.numel() < _FEWEST_WEIGHTS_BACK:
+        if self.weight.numel() < _FEWEST_WEIGHTS_BACK and not onednn_is_faster():
             return None
         return torch.ops.mkldnn._reorder_linear_weight(self.weight.t(), self.rows)
 
@@ -90,7 +89,7 @@ class Packed(Plain):
 
     def backward(self, gradient: torch.Tensor) -> torch.Tensor:
         if self._transposed is None:
-            return gradient @ self.weight
+            return multiply(gradient, self.weight)
         product = torch.ops.mkldnn._linear_pointwise
         return product(gradient.contiguous(), self._transposed, None, "none", [], "")
 
@@ -148,7 +147,7 @@ class _Deferred(torch.autograd.Function):
         states = torch.stack(ctx.read)  # (steps, B, state_size), in the order they were read
         arrived = gradient if ctx.order == list(range(len(gradient))) else gradient[ctx.order]
         rows = arrived.reshape(-1, arrived.shape[-1])
-        return gradient, rows.t() @ states.reshape(-1, states.shape[-1]), None, None
+        return gradient, multiply(rows.t(), states.reshape(-1, states.shape[-1])), None, None
 
 
 def refuse_second_derivative() -> None:

@@ -17,6 +17,7 @@ from torch.nn.functional import pad
 
 from elman.config import at_least
 from elman.errors import InputError
+from elman.matrix_products import LinearLayer
 from elman.registry import Registry
 
 
@@ -116,8 +117,8 @@ class BilinearAttention(Attention):
         """`scaled`: divide the scores by the square root of the size of the decoder."""
         super().__init__(query_size, key_size, coverage=coverage)
         self.scale = query_size**0.5 if scaled else 1.0
-        self.key = nn.Linear(key_size, query_size, bias=False)
-        self.cover = nn.Linear(1, query_size, bias=False) if coverage else None
+        self.key = LinearLayer(key_size, query_size, bias=False)
+        self.cover = LinearLayer(1, query_size, bias=False) if coverage else None
 
     def prepare(self, values: torch.Tensor) -> torch.Tensor:
         return self.key(values)
@@ -147,10 +148,10 @@ class AdditiveAttention(Attention):
         """`attention_size`: units of the hidden layer; 0: as many as the decoder."""
         super().__init__(query_size, key_size, coverage=coverage)
         size = attention_size or query_size
-        self.query = nn.Linear(query_size, size, bias=False)
-        self.key = nn.Linear(key_size, size)
-        self.score = nn.Linear(size, 1, bias=False)
-        self.cover = nn.Linear(1, size, bias=False) if coverage else None
+        self.query = LinearLayer(query_size, size, bias=False)
+        self.key = LinearLayer(key_size, size)
+        self.score = LinearLayer(size, 1, bias=False)
+        self.cover = LinearLayer(1, size, bias=False) if coverage else None
 
     def prepare(self, values: torch.Tensor) -> torch.Tensor:
         return self.key(values)
@@ -180,7 +181,7 @@ class LocationAttention(Attention):
         """`longest`: the number of source positions that can get attention."""
         super().__init__(query_size, key_size, coverage=coverage)
         at_least(longest, 1, "longest")
-        self.places = nn.Linear(query_size, longest)
+        self.places = LinearLayer(query_size, longest)
 
     def scores(
         self, queries: torch.Tensor, keys: torch.Tensor, covered: torch.Tensor | None = None

@@ -25,6 +25,7 @@ from elman.errors import InputError, choose
 from elman.layers.attentions import ATTENTIONS
 from elman.layers.late_stack import LateStack, StepSums
 from elman.layers.stack import Stack, StackConfig
+from elman.matrix_products import LinearLayer, linear
 from elman.registry import check_options
 from elman.state import State
 
@@ -124,9 +125,9 @@ class Decoder(nn.Module):
         query = self.stack.layers[0].directions[0].output_size if self.before else top.output_size
         options = {"coverage": config.coverage, **config.attention_options}
         self.attention = kind(query, source_size, **options) if kind.looks else None
-        self.bridge = nn.Linear(source_size, sum(self._state_sizes()))
+        self.bridge = LinearLayer(source_size, sum(self._state_sizes()))
         seen = source_size if config.context == "every" else 0
-        self.readout = nn.Linear(input_size + top.output_size + seen, readout_size)
+        self.readout = LinearLayer(input_size + top.output_size + seen, readout_size)
 
     # Start ----------------------------------------------------------------------------------------
 
@@ -212,7 +213,7 @@ class Decoder(nn.Module):
         steps = LateStack(self.stack, words)
         sizes = [words.shape[2], self.stack.output_size, encoded.values.shape[2]]
         of_words, of_hidden, of_context = self.readout.weight.split_with_sizes(sizes, dim=1)
-        prepared = words.transpose(0, 1) @ of_words.t() + self.readout.bias
+        prepared = linear(words.transpose(0, 1), of_words) + self.readout.bias
         sums = StepSums(prepared, [of_hidden, of_context])
         (states,) = cast("tuple[State, ...]", before.layers)
         fed, covered = before.fed, before.covered

@@ -10,6 +10,7 @@ from torch import nn
 from elman.batches.sentences import Sentences
 from elman.errors import InputError
 from elman.layers.inputs import Highway
+from elman.matrix_products import LinearLayer
 from elman.text.spelling import BEGIN, END, NOTHING, SYMBOLS
 
 ELMO_SYMBOLS = 262
@@ -51,12 +52,12 @@ class ElmoCharacters(nn.Module):
         size = sum(filters)
         self.vectors = nn.Embedding(ELMO_SYMBOLS, character_size, padding_idx=0)
         self.filters = nn.ModuleList(
-            nn.Linear(width * character_size, count)
+            LinearLayer(width * character_size, count)
             for width, count in zip(widths, filters, strict=True)
         )
         self.highways = nn.ModuleList(Highway(size) for _ in range(highways))
         # As in the published code, equal sizes have no projection.
-        self.project = nn.Linear(size, projection) if size != projection else nn.Identity()
+        self.project = LinearLayer(size, projection) if size != projection else nn.Identity()
         self._initialise()
         translation = torch.arange(SYMBOLS)
         translation[[NOTHING, BEGIN, END]] = torch.tensor([PADDING, BEGIN_WORD, END_WORD])

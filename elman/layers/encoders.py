@@ -24,6 +24,7 @@ from elman.layers.dropout import dropout
 from elman.layers.elmo import Contextual
 from elman.layers.stack import Stack, StackConfig
 from elman.layers.word_features import ColumnFeatures, FeatureConfig, WordFeatures
+from elman.matrix_products import LinearLayer
 
 ENCODERS = ("recurrent", "window")
 
@@ -84,7 +85,7 @@ class SentenceEncoder(nn.Module):
         self.window = self.stack = None
         if config.encoder == "window":
             self.size = config.sizes()[-1]
-            self.window = nn.Linear((2 * config.window + 1) * self.features.size, self.size)
+            self.window = LinearLayer((2 * config.window + 1) * self.features.size, self.size)
         else:
             self.stack = Stack(self.features.size, config)
             self.size = self.stack.output_size
@@ -165,7 +166,7 @@ class VectorEncoder(nn.Module):
     def __init__(self, features: int, size: int, dropout: float) -> None:
         super().__init__()
         self.features, self.size, self.dropout = features, size, dropout
-        self.map = nn.Linear(features, size)
+        self.map = LinearLayer(features, size)
 
     def forward(
         self, source: Source, embed: Callable[[torch.Tensor], torch.Tensor]

@@ -14,6 +14,7 @@ from torch.nn.functional import embedding
 
 from elman.errors import InputError
 from elman.layers.dropout import embedding_dropout
+from elman.matrix_products import LinearLayer
 from elman.registry import Registry
 from elman.state import State
 from elman.text.spelling import NOTHING, SYMBOLS, spell
@@ -129,7 +130,7 @@ class CharacterFilters(Input):
         self.widths = widths
         self.vectors = nn.Parameter(torch.empty(SYMBOLS, character_size).uniform_(-0.1, 0.1))
         self.filters = nn.ModuleList(
-            nn.Linear(width * character_size, count)
+            LinearLayer(width * character_size, count)
             for width, count in zip(widths, filters, strict=True)
         )
         self.highways = nn.ModuleList(Highway(self.size) for _ in range(highways))
@@ -183,8 +184,8 @@ class Highway(nn.Module):
 
     def __init__(self, size: int) -> None:
         super().__init__()
-        self.transform = nn.Linear(size, size)
-        self.gate = nn.Linear(size, size)
+        self.transform = LinearLayer(size, size)
+        self.gate = LinearLayer(size, size)
         nn.init.constant_(self.gate.bias, -2.0)  # at first it carries most of its input
 
     def forward(self, values: torch.Tensor) -> torch.Tensor:

@@ -25,6 +25,7 @@ from elman.cells.cell import Cell, Product, States, Weights
 from elman.cells.products import Packed, defer, lay_out
 from elman.layers.layer import Layer, Plain
 from elman.layers.stack import Stack
+from elman.matrix_products import linear
 from elman.state import State
 
 
@@ -100,7 +101,7 @@ class LateInputs:
                 weight = pad(weight, (0, 0, 0, product.rows - product.input_rows))
             late = weight[:, size:] if size < self._cell.input_size else None
             if size:
-                prepared = prepared + self._known @ weight[:, :size].t()
+                prepared = prepared + linear(self._known, weight[:, :size])
         return StepSums(prepared, [late, self._weights.get(f"{name}_state")])
 
 

@@ -23,6 +23,7 @@ from elman.cells.engine import real_tokens
 from elman.errors import InputError
 from elman.layers.dropout import weight_drop
 from elman.layers.recurrent import Recurrent
+from elman.matrix_products import LinearLayer
 from elman.registry import Registry
 
 _CARRY = -2.0  # initial bias of a highway gate: σ(-2) = 0.12 of y, the rest is the input
@@ -97,7 +98,7 @@ class Highway(Connection):
 
     def __init__(self, input_size: int, output_size: int) -> None:
         super().__init__(input_size, output_size)
-        self.gate = nn.Linear(input_size, output_size)
+        self.gate = LinearLayer(input_size, output_size)
         nn.init.constant_(self.gate.bias, _CARRY)
 
     def size_from(self, input_size: int, output_size: int) -> int:

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from elman.cells.engine import real_tokens
+from elman.matrix_products import LinearLayer
 from elman.registry import Registry
 
 
@@ -73,7 +74,7 @@ class AttentionPooling(Pooling):
 
     def __init__(self, size: int, directions: int) -> None:
         super().__init__(size, directions)
-        self.key = nn.Linear(size, size)
+        self.key = LinearLayer(size, size)
         self.query = nn.Parameter(torch.empty(size).uniform_(-0.1, 0.1))
 
     def forward(self, outputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:

@@ -19,6 +19,14 @@ from typing import Any
 
 import torch
 
+from elman.matrix_products import (
+    accumulate_product,
+    add_product,
+    add_product_into,
+    multiply,
+    multiply_into,
+)
+
 _CHUNK_BYTES = 8 << 20  # logits per chunk: a chunk should fit into the CPU cache
 _CHUNK_ROWS = 400  # not fewer, because every chunk reads all weights and writes their gradient
 _MOST_BYTES = 64 << 20  # fewer after all, if their logits take more than this
@@ -45,7 +53,7 @@ def softmax_loss(
     nats = hidden.new_zeros((), dtype=torch.float64)
     with torch.no_grad():
         for rows in chunks(len(hidden), len(weight), hidden):
-            logits = torch.addmm(bias, hidden[rows], weight.t())
+            logits = add_product(bias, hidden[rows], weight.t())
             place = targets[rows, None]
             chosen = logits.gather(1, place)
             if adjust is not None:
@@ -154,7 +162,7 @@ def _sum_words(
         if not count:
             continue
         logits = memory[: len(hidden) * count].view(len(hidden), count)
-        torch.addmm(bias[words], hidden, weight[words].t(), out=logits)
+        add_product_into(logits, bias[words], hidden, weight[words].t())
         place = (targets - words.start)[:, None]
         is_here = (place >= 0) & (place < count)
         here = logits.gather(1, place.clamp(0, count - 1))
@@ -207,13 +215,13 @@ class Gradients:
     def add(self, rows: slice, slopes: torch.Tensor) -> None:
         """Add the gradients of the logits of these rows, (n, V); every row is added once."""
         (hidden, weight, _), (for_hidden, for_weight, for_bias) = self._leaves, self.parts
-        torch.mm(slopes, weight, out=for_hidden[rows])
+        multiply_into(for_hidden[rows], slopes, weight)
         if self._is_empty:
-            torch.mm(slopes.t(), hidden[rows], out=for_weight)
+            multiply_into(for_weight, slopes.t(), hidden[rows])
             torch.sum(slopes, 0, out=for_bias)
             self._is_empty = False
         else:
-            for_weight.addmm_(slopes.t(), hidden[rows])
+            accumulate_product(for_weight, slopes.t(), hidden[rows])
             for_bias += slopes.sum(0)
 
     def of(self, loss: torch.Tensor) -> torch.Tensor:
@@ -256,7 +264,7 @@ class _SoftmaxScores(torch.autograd.Function):
         scores, normalisers = hidden.new_empty(len(hidden)), hidden.new_empty(len(hidden))
         kept = []
         for rows in chunks(len(hidden), len(weight), hidden):
-            logits = torch.addmm(bias, hidden[rows], weight.t())
+            logits = add_product(bias, hidden[rows], weight.t())
             normalisers[rows] = logits.logsumexp(1)
             scores[rows] = logits.gather(1, targets[rows, None]).squeeze(1) - normalisers[rows]
             if len(logits) == len(hidden):
@@ -270,14 +278,14 @@ class _SoftmaxScores(torch.autograd.Function):
         hidden, weight, bias, targets, normalisers, *kept = ctx.saved_tensors
 
         def slopes(rows: slice) -> torch.Tensor:
-            logits = kept[0] if kept else torch.addmm(bias, hidden[rows], weight.t())
+            logits = kept[0] if kept else add_product(bias, hidden[rows], weight.t())
             slopes = (logits - normalisers[rows, None]).exp_().mul_(-above[rows, None])
             return slopes.scatter_add_(1, targets[rows, None], above[rows, None])
 
         if kept:  # nothing to add up, so nothing to fill with zeros first
             all_slopes = slopes(slice(None))
             for_weight = _sparse(all_slopes, hidden, above, ctx.least, weight.shape)
-            return all_slopes @ weight, for_weight, all_slopes.sum(0), None, None
+            return multiply(all_slopes, weight), for_weight, all_slopes.sum(0), None, None
         gradients = Gradients(hidden, weight, bias)
         for rows in chunks(len(hidden), len(weight), hidden):
             gradients.add(rows, slopes(rows))
@@ -295,9 +303,9 @@ def _sparse(
     ones only.
     """
     if not least:
-        return slopes.t() @ hidden
+        return multiply(slopes.t(), hidden)
     words = (slopes.abs() > least * above.abs()[:, None]).any(0).nonzero().t()
-    values = slopes.index_select(1, words[0]).t() @ hidden
+    values = multiply(slopes.index_select(1, words[0]).t(), hidden)
     # It warns unless it is told whether to check.
     with torch.sparse.check_sparse_tensor_invariants(False):  # type: ignore[no-untyped-call]
         return torch.sparse_coo_tensor(words, values, shape, is_coalesced=True)

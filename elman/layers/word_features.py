@@ -29,6 +29,7 @@ from elman.layers.hashing import affixes, into_table, shapes
 from elman.layers.inputs import fill_rows
 from elman.layers.poolings import LastState
 from elman.layers.stack import Stack, StackConfig
+from elman.matrix_products import LinearLayer
 from elman.registry import Registry
 from elman.text.spelling import SYMBOLS
 
@@ -74,7 +75,7 @@ class Filters(Spelling):
 
     def __init__(self, character_size: int, size: int) -> None:
         super().__init__(character_size, size)
-        self.filters = nn.Linear(_WIDTH * character_size, size)
+        self.filters = LinearLayer(_WIDTH * character_size, size)
 
     def forward(self, spelled: torch.Tensor) -> torch.Tensor:
         vectors = nn.functional.pad(self.vectors(spelled), (0, 0, 1, 1))

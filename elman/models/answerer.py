@@ -27,6 +27,7 @@ from elman.layers.elmo import Contextual
 from elman.layers.poolings import AttentionPooling
 from elman.layers.stack import Stack, StackConfig
 from elman.layers.word_features import FeatureConfig, WordFeatures
+from elman.matrix_products import LinearLayer
 from elman.models.contract import Loss
 from elman.models.sentence_model import SentenceModel
 from elman.text.task_config import SentenceConfig
@@ -42,7 +43,7 @@ class Alignment(nn.Module):
 
     def __init__(self, size: int) -> None:
         super().__init__()
-        self.key = nn.Linear(size, size)
+        self.key = LinearLayer(size, size)
 
     def forward(
         self, passage: torch.Tensor, question: torch.Tensor, lengths: torch.Tensor
@@ -65,8 +66,8 @@ class SpanPointers(nn.Module):
 
     def __init__(self, passage_size: int, question_size: int) -> None:
         super().__init__()
-        self.start = nn.Linear(question_size, passage_size, bias=False)
-        self.end = nn.Linear(question_size, passage_size, bias=False)
+        self.start = LinearLayer(question_size, passage_size, bias=False)
+        self.end = LinearLayer(question_size, passage_size, bias=False)
 
     def forward(
         self, passage: torch.Tensor, question: torch.Tensor, lengths: torch.Tensor

@@ -23,6 +23,7 @@ from elman.layers.dropout import check_rate, dropout
 from elman.layers.encoders import EncoderConfig, SentenceEncoder
 from elman.layers.ngram_scores import NgramScores
 from elman.layers.poolings import POOLINGS
+from elman.matrix_products import LinearLayer
 from elman.models.contract import Loss
 from elman.models.sentence_model import SentenceModel
 from elman.text.task_config import LabelledConfig
@@ -85,7 +86,7 @@ class Classifier(SentenceModel):
         directions = 2 if config.encoder == "recurrent" and config.bidirectional else 1
         self.pooling = POOLINGS[config.pooling](self.encoder.size, directions)
         size = self.pooling.output_size
-        self.scores = nn.Linear(size if texts == 1 else 4 * size, labels)
+        self.scores = LinearLayer(size if texts == 1 else 4 * size, labels)
         self.ngrams = nn.ModuleList(
             NgramScores(labels, table=config.ngrams) for _ in range(texts if config.ngrams else 0)
         )

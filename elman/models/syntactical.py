@@ -23,6 +23,7 @@ from elman.config import at_least
 from elman.errors import InputError
 from elman.layers.dropout import dropout
 from elman.layers.inputs import Material
+from elman.matrix_products import LinearLayer
 from elman.models.neural import NeuralModel
 from elman.models.window import WindowConfig
 from elman.state import State
@@ -75,7 +76,7 @@ class Syntactical(NeuralModel):
         self.nothing = nn.Parameter(torch.zeros(self.input.size))  # in place of a missing head
         self.seen = config.order - 1
         vectors = self.seen + config.heads * config.ancestors + 1
-        self.hidden = nn.Linear(vectors * self.input.size, config.hidden_size)
+        self.hidden = LinearLayer(vectors * self.input.size, config.hidden_size)
         self.add_output(config.hidden_size)
 
     distances: torch.Tensor

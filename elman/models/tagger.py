@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
-from torch import nn
 
 from elman.batches.sentences import ExampleBatch, Sentences
 from elman.config import at_least
@@ -24,6 +23,7 @@ from elman.layers.encoders import EncoderConfig, SentenceEncoder
 from elman.layers.tag_outputs import TAG_OUTPUTS
 from elman.layers.tag_scores import TagScores
 from elman.layers.word_features import ColumnFeatures
+from elman.matrix_products import LinearLayer
 from elman.models.contract import Loss
 from elman.models.sentence_model import SentenceModel
 from elman.text.tag_schemes import Entity, find_entities, is_scheme
@@ -82,7 +82,7 @@ class Tagger(SentenceModel):
         if columns:
             beside = ColumnFeatures(columns, config.feature_size, config.unknown_rate)
         self.encoder = SentenceEncoder(config, counts, language_model, beside)
-        self.scores = nn.Linear(self.encoder.size, tags)
+        self.scores = LinearLayer(self.encoder.size, tags)
         self.output = TAG_OUTPUTS[config.output](tags)
         self.names = [*names, _UNSEEN]
         if config.validate_by == "spans" and is_scheme(names):

@@ -13,6 +13,7 @@ from elman.config import at_least
 from elman.errors import InputError
 from elman.layers.dropout import check_rate, dropout
 from elman.layers.inputs import Material
+from elman.matrix_products import LinearLayer
 from elman.models.network import NeuralConfig
 from elman.models.neural import NeuralModel
 from elman.state import State
@@ -96,7 +97,7 @@ class FeedForward(WindowModel):
     def __init__(self, config: FeedForwardConfig, material: Material) -> None:
         super().__init__(config, material)
         seen = self.seen * self.input.size
-        self.hidden = nn.Linear(seen, config.hidden_size)
+        self.hidden = LinearLayer(seen, config.hidden_size)
         # U h + W x is one product with [h; x].
         self.add_output(config.hidden_size + (seen if config.direct else 0))
 

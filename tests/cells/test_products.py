@@ -10,6 +10,12 @@ from elman.cells.products import Packed, worth_packing
 BIG = torch.zeros(1000, 700)
 
 
+@pytest.fixture(autouse=True)
+def on_other_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where oneDNN is not faster than MKL; there, smaller matrices are packed too."""
+    monkeypatch.setattr(products, "onednn_is_faster", lambda: False)
+
+
 @pytest.mark.parametrize(
     ("weight", "time", "rows", "worth"),
     [
@@ -22,6 +28,12 @@ BIG = torch.zeros(1000, 700)
 )
 def test_what_is_worth_packing(weight: torch.Tensor, time: int, rows: int, worth: bool) -> None:
     assert worth_packing(weight, time, rows) is worth
+
+
+def test_smaller_matrices_where_onednn_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(products, "onednn_is_faster", products.has_onednn)
+    assert worth_packing(BIG[:100], 35, 20) is products.has_onednn()
+    assert not worth_packing(BIG[:50], 35, 20)
 
 
 @pytest.mark.parametrize("fewest_back", [1, 10**9])

@@ -21,6 +21,7 @@ from elman.layers.outputs.output import (
     log_frequencies,
 )
 from elman.layers.softmax import softmax_loss, softmax_scores
+from elman.matrix_products import add_product
 
 _SHARES = (0.2, 0.6)  # shares of the vocabulary, if no cutoffs are given
 
@@ -160,8 +161,8 @@ class ClassSoftmax(SoftmaxOutput):
 
     def log_probs(self, evidence: Evidence, table: Table) -> torch.Tensor:
         (hidden,) = evidence
-        classes = torch.addmm(self.class_bias, hidden, self.class_weight.t()).log_softmax(1)
-        logits = torch.addmm(self.bias, hidden, self.matrix(table).t())[:, self.members]
+        classes = add_product(self.class_bias, hidden, self.class_weight.t()).log_softmax(1)
+        logits = add_product(self.bias, hidden, self.matrix(table).t())[:, self.members]
         parts = [
             words.log_softmax(1) + classes[:, kind, None]
             for kind, words in enumerate(torch.split(logits, self._sizes, dim=1))
@@ -243,7 +244,7 @@ class HierarchicalSoftmax(Output):
 
     def _all(self, hidden: torch.Tensor) -> torch.Tensor:
         """Down from the root, all nodes of a level at a time."""
-        logits = torch.addmm(self.bias, hidden, self.weight.t())  # (N, nodes)
+        logits = add_product(self.bias, hidden, self.weight.t())  # (N, nodes)
         words = self.vocabulary_size
         reached = hidden.new_zeros(words + len(self._children), len(hidden))  # words, then nodes
         for level in self._levels:

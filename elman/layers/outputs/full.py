@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import nn
 
 from elman.config import at_least
 from elman.errors import InputError
 from elman.layers.dropout import check_rate, locked_dropout
 from elman.layers.outputs.output import Evidence, Output, SoftmaxOutput, Table
 from elman.layers.softmax import Gradients, chunks, softmax_loss, softmax_scores
+from elman.matrix_products import LinearLayer, add_product, multiply
 from elman.state import State
 
 
@@ -93,8 +93,8 @@ def _like_words(
     with torch.no_grad():
         for rows in chunks(len(hidden), len(weight), hidden):
             vectors = weight.index_select(0, targets[rows])
-            wanted = (vectors @ weight.t()).div_(temperature).log_softmax(1)
-            found = torch.addmm(bias, hidden[rows], weight.t()).div_(temperature).log_softmax(1)
+            wanted = multiply(vectors, weight.t()).div_(temperature).log_softmax(1)
+            found = add_product(bias, hidden[rows], weight.t()).div_(temperature).log_softmax(1)
             goal = wanted.exp()
             total += temperature * (goal * (wanted - found)).sum(dtype=torch.float64)
             if gradients is not None:
@@ -129,8 +129,8 @@ class MixtureOfSoftmaxes(SoftmaxOutput):
         check_rate(dropout_latent, "dropout_latent")
         self.experts = experts
         self.dropout_latent = dropout_latent
-        self.latent = nn.Linear(size, experts * self.size)
-        self.prior = nn.Linear(size, experts, bias=False)
+        self.latent = LinearLayer(size, experts * self.size)
+        self.prior = LinearLayer(size, experts, bias=False)
 
     def make_bridge(self, size: int) -> None:
         """None: the vectors h_k already have the right size."""

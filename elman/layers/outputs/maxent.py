@@ -20,6 +20,7 @@ from elman.errors import InputError
 from elman.layers.outputs.output import Evidence, Table
 from elman.layers.outputs.sampled import RecentWords, adjusted
 from elman.layers.softmax import chunks
+from elman.matrix_products import add_product
 from elman.state import State
 
 _FACTOR = 6364136223846793005  # of a congruential generator (Knuth); products wrap around
@@ -64,7 +65,7 @@ class JointMaxent(RecentWords):
             return -self.score(evidence, targets, table).sum()
         (hidden, places), matrix = evidence, self.matrix(table)
         words, right, adjust = self.draw(targets)
-        logits = torch.addmm(self.bias[words], hidden, matrix.index_select(0, words).t())
+        logits = add_product(self.bias[words], hidden, matrix.index_select(0, words).t())
         for order in range(self.order - 1):
             chosen = (places[:, order, None] + words).flatten()
             logits = logits + self.features.index_select(0, chosen).view_as(logits)
@@ -85,7 +86,7 @@ class JointMaxent(RecentWords):
 
     def _logits(self, evidence: Evidence, table: Table) -> torch.Tensor:
         hidden, places = evidence
-        logits = torch.addmm(self.bias, hidden, self.matrix(table).t())
+        logits = add_product(self.bias, hidden, self.matrix(table).t())
         stretches = _stretches(self.features, self.vocabulary_size)
         for order in range(places.shape[1]):
             logits = logits + stretches[places[:, order]]

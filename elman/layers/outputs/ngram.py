@@ -30,6 +30,7 @@ from elman.errors import InputError
 from elman.layers.outputs.output import Evidence, Table
 from elman.layers.outputs.sampled import RecentWords, SampledSoftmax, adjusted
 from elman.layers.softmax import chunks
+from elman.matrix_products import LinearLayer, add_product
 
 _SMALL = 0.1  # of the gate: see above
 _PARTS = ("sizes", "prefixes", "words", "ngram_counts", "once")
@@ -50,7 +51,7 @@ class NgramOutput(RecentWords):
     def __init__(self, size: int, counts: torch.Tensor, *, order: int = 5, **options: Any) -> None:
         """`order`: the longest n-grams."""
         super().__init__(size, counts, order=order, **options)
-        self.gate = nn.Linear(self.size + order - 1, 1)
+        self.gate = LinearLayer(self.size + order - 1, 1)
         nn.init.zeros_(self.gate.weight)
         nn.init.zeros_(self.gate.bias)
         self.register_buffer("eos_id", torch.tensor(0))
@@ -144,7 +145,7 @@ class NgramResidual(NgramOutput):
         mixed = ngrams.left_out(contexts.numpy(force=True), wanted)
         probs = ngrams.of_words(mixed, words.numpy(force=True), wanted)
         log_probs = torch.from_numpy(np.log(probs, out=probs)).to(hidden)
-        logits = torch.addmm(
+        logits = add_product(
             self.bias[words], hidden, self.matrix(table).index_select(0, words).t()
         )
         logits = torch.addcmul(logits, 2 * self.gates(hidden, mixed).sigmoid()[:, None], log_probs)
@@ -154,7 +155,7 @@ class NgramResidual(NgramOutput):
     def log_probs(self, evidence: Evidence, table: Table) -> torch.Tensor:
         hidden = evidence[0]
         mixed, log_probs = self._all_words(evidence)
-        logits = torch.addmm(self.bias, hidden, self.matrix(table).t())
+        logits = add_product(self.bias, hidden, self.matrix(table).t())
         rates = 2 * self.gates(hidden, mixed).sigmoid()
         return torch.addcmul(logits, rates[:, None], log_probs).log_softmax(1)
 
@@ -189,7 +190,7 @@ class NgramMixture(NgramOutput):
         wanted = targets.numpy(force=True)
         mixed = self.ngrams.left_out(contexts.numpy(force=True), wanted)
         counted = torch.from_numpy(np.log(self.ngrams.of_targets(mixed, wanted))).to(hidden)
-        logits = torch.addmm(
+        logits = add_product(
             self.bias[words], hidden, self.matrix(table).index_select(0, words).t()
         )
         logits, own = adjusted(logits, right, adjust)

@@ -29,6 +29,7 @@ from elman.cells.products import can_pack
 from elman.cells.stepping import Frozen, Way, linear
 from elman.errors import InputError
 from elman.layers.softmax import chunks, softmax_loss, softmax_scores, softmax_scores_and_masses
+from elman.matrix_products import LinearLayer, add_product
 from elman.state import State
 
 Evidence = tuple[torch.Tensor, ...]  # the first one is the hidden vector
@@ -176,9 +177,9 @@ class SoftmaxOutput(Output):
         """Whether the distribution is a softmax of one product: no subclass replaces it."""
         return type(self).log_probs is SoftmaxOutput.log_probs
 
-    def make_bridge(self, size: int) -> nn.Linear | None:
+    def make_bridge(self, size: int) -> LinearLayer | None:
         """The projection of hidden vectors to the size of word vectors."""
-        return nn.Linear(size, self.size)
+        return LinearLayer(size, self.size)
 
     def gather(
         self, hidden: torch.Tensor, ids: torch.Tensor, memory: State
@@ -221,7 +222,7 @@ class SoftmaxOutput(Output):
             product = self._product.of(matrix, self.bias)
             if product is not None:
                 return product(hidden)
-        return torch.addmm(self.bias, hidden, matrix.t())
+        return add_product(self.bias, hidden, matrix.t())
 
     def rows_per_token(self, step_tokens: int) -> float:
         """The mean number of matrix rows per token in training."""

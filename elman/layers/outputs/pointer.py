@@ -14,6 +14,7 @@ from torch.nn.functional import logsigmoid, pad
 from elman.config import at_least
 from elman.layers.outputs.output import Evidence, Output, SoftmaxOutput, Table
 from elman.layers.softmax import softmax_scores
+from elman.matrix_products import LinearLayer
 from elman.state import State
 
 _NOTHING = -1  # position not filled yet
@@ -39,7 +40,7 @@ class PointerSentinel(SoftmaxOutput):
         super().__init__(size, counts, **sizes)
         at_least(pointer_window, 1, "pointer_window")
         self.pointer_window = pointer_window
-        self.query = nn.Linear(self.size, self.size)
+        self.query = LinearLayer(self.size, self.size)
         self.sentinel = nn.Parameter(torch.empty(self.size).uniform_(-0.1, 0.1))
 
     def begin(self, batch_size: int) -> State:
@@ -125,7 +126,7 @@ class Copying(SoftmaxOutput):
         """`further`: the number of extra ids for out-of-vocabulary words."""
         super().__init__(size, counts, **sizes)
         self.further = further
-        self.gate = nn.Linear(self.size, 1)
+        self.gate = LinearLayer(self.size, 1)
 
     loss = Output.loss
 

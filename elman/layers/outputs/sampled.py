@@ -12,6 +12,7 @@ from elman.config import at_least
 from elman.errors import InputError
 from elman.layers.outputs.output import Evidence, SoftmaxOutput
 from elman.layers.softmax import softmax_loss
+from elman.matrix_products import add_product
 from elman.state import State
 
 _HIGHEST_ORDER = 9
@@ -179,7 +180,7 @@ class NoiseOutput(SoftmaxOutput):
         weight = matrix.index_select(0, words)
         offsets = (self.bias - (self.samples * self.noise).log().to(self.bias.dtype))[words]
         true = (hidden * weight[: len(targets)]).sum(1) + offsets[: len(targets)]
-        noise = torch.addmm(offsets[len(targets) :], hidden, weight[len(targets) :].t())
+        noise = add_product(offsets[len(targets) :], hidden, weight[len(targets) :].t())
         return self.contrast(true, noise, drawn == targets[:, None])
 
     def rows_per_token(self, step_tokens: int) -> float:
