@@ -14,6 +14,9 @@ The ways to compute a product:
     several   rearranged for oneDNN if it is large: the fastest for two rows and more
     alike     always rearranged for oneDNN: a row has the same bits whatever the other rows are
     int8      eight-bit weights with a scale per row (`eight_bits.py`)
+
+Where oneDNN computes large products faster than MKL (`matrix_products.py`), `one` and `several`
+give it all large matrices.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ import torch
 from elman.cells.cell import Cell, Product, States, Weights
 from elman.cells.eight_bits import Linear, linear_int8
 from elman.cells.products import can_pack
+from elman.matrix_products import onednn_is_faster
 
 Way = Literal["one", "several", "alike", "int8"]
 Made = TypeVar("Made")
@@ -42,7 +46,8 @@ def linear(weight: torch.Tensor, bias: torch.Tensor | None, way: Way = "one") ->
             bias,
             lambda matrix, several: linear(matrix, bias, "several" if several else "one"),
         )
-    packs = way == "alike" or (way == "several" and weight.numel() >= _LARGE)
+    gains = weight.numel() >= _LARGE and (way == "several" or onednn_is_faster())
+    packs = way == "alike" or gains
     if packs and can_pack(weight):
         return _linear_packed(weight, bias)
     return _linear_plain(weight.detach(), bias, by_columns=way == "one")
@@ -104,7 +109,9 @@ class Stepper:
         own = {name: weight.detach() for name, weight in weights.items()}
         if copies:
             own = {name: weight.clone() for name, weight in own.items()}
-        given = None if way in ("one", "several") else partial(linear, way=way)
+        large = any(weight.numel() >= _LARGE for weight in own.values())
+        usual = way in ("one", "several") and not (large and onednn_is_faster())
+        given = None if usual else partial(linear, way=way)  # for None, the cell may have its own
         self._advance = cell.prepare_step(own, given)
         if self._advance is None:
             self._weights = own

@@ -161,6 +161,7 @@ def test_the_start_is_left_as_it_was(case: Case) -> None:
 @pytest.mark.parametrize("fewest_back", [1, 10**9])
 def test_packed(case: Case, fewest_back: int, monkeypatch: pytest.MonkeyPatch) -> None:
     cell, weights, _, _ = case
+    monkeypatch.setattr(products, "onednn_is_faster", lambda: False)
     monkeypatch.setattr(products, "_FEWEST_WEIGHTS", 1)
     monkeypatch.setattr(products, "_FEWEST_WEIGHTS_BACK", fewest_back)
     used = []
