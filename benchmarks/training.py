@@ -42,7 +42,7 @@ SETTINGS = {  # data, units, steps per turn
 
 
 KERNELS = {  # kinds of kernels, by parts of their names
-    "products of the output layer": ("aten::mm", "aten::addmm"),
+    "products of the output layer": ("aten::mm", "aten::addmm", "mkldnn::_linear_pointwise"),
     "LSTM layers": ("aten::mkldnn_rnn_layer",),
     "softmax": ("aten::exp", "aten::sum", "aten::amax", "aten::sub", "aten::div"),
     "clipping and update": (

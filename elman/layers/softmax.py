@@ -202,8 +202,9 @@ class Gradients:
 
     def __init__(self, hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> None:
         self._leaves = hidden, weight, bias
-        self.parts = torch.empty_like(hidden), torch.empty_like(weight), torch.empty_like(bias)
-        self._is_empty = True
+        self._for_hidden = torch.empty_like(hidden)
+        self._for_weight: torch.Tensor | None = None
+        self._for_bias = torch.zeros_like(bias)
 
     @classmethod
     def wanted(
@@ -214,15 +215,19 @@ class Gradients:
 
     def add(self, rows: slice, slopes: torch.Tensor) -> None:
         """Add the gradients of the logits of these rows, (n, V); every row is added once."""
-        (hidden, weight, _), (for_hidden, for_weight, for_bias) = self._leaves, self.parts
-        multiply_into(for_hidden[rows], slopes, weight)
-        if self._is_empty:
-            multiply_into(for_weight, slopes.t(), hidden[rows])
-            torch.sum(slopes, 0, out=for_bias)
-            self._is_empty = False
+        hidden, weight, _ = self._leaves
+        multiply_into(self._for_hidden[rows], slopes, weight)
+        if self._for_weight is None:
+            self._for_weight = multiply(slopes.t(), hidden[rows])
         else:
-            accumulate_product(for_weight, slopes.t(), hidden[rows])
-            for_bias += slopes.sum(0)
+            accumulate_product(self._for_weight, slopes.t(), hidden[rows])
+        self._for_bias += slopes.sum(0)
+
+    @property
+    def parts(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Of hidden vectors, weight and bias."""
+        assert self._for_weight is not None, "no rows were added"
+        return self._for_hidden, self._for_weight, self._for_bias
 
     def of(self, loss: torch.Tensor) -> torch.Tensor:
         """Connect the loss with these gradients for autograd."""
