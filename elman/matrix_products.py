@@ -1,9 +1,10 @@
 """Products of matrices, computed by the library that is fastest on this processor.
 
-PyTorch computes products of 32-bit numbers with MKL. On processors of AMD with AVX-512, MKL uses
-half of the width of their registers. oneDNN, which is also inside PyTorch, uses all of it and takes
-less than half of the time. There, large products go to oneDNN; everywhere else, and for small
-products, these functions are those of PyTorch, bit for bit. ELMAN_ONEDNN=0 turns oneDNN off.
+PyTorch computes products of 32-bit numbers with MKL. On processors of AMD, MKL uses vectors of 256
+bits, although Zen 5 computes with 512. oneDNN, which is also inside PyTorch, uses all of them and
+takes less than half of the time. There, large products go to oneDNN; everywhere else, and for small
+products, these functions are those of PyTorch, bit for bit. ELMAN_ONEDNN=0 turns oneDNN off, and 1
+turns it on for other processors, where it has not been measured.
 
 Takes and gives tensors, differentiable; called by cells, layers and models in training and scoring.
 Single steps of generation have ways of their own (`cells/stepping.py`).
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from typing import Any
 import torch
 from torch import nn
 
+_ZEN_5 = 26  # the family that the processor gives
 _FEWEST_MULTIPLICATIONS = 1 << 21  # fewer take less time than the way through Python and oneDNN
 
 
@@ -135,11 +138,13 @@ def _by_onednn(left: torch.Tensor, right: torch.Tensor) -> bool:
 
 @cache
 def onednn_is_faster() -> bool:
-    """Whether this is a processor of AMD with AVX-512, and PyTorch has both libraries."""
+    """Whether oneDNN computes large products faster than MKL on this processor."""
+    wish = os.environ.get("ELMAN_ONEDNN")
+    if wish in ("0", "1"):
+        return wish == "1" and has_onednn()
     return (
-        os.environ.get("ELMAN_ONEDNN") != "0"
-        and torch.backends.cpu.get_cpu_capability() == "AVX512"
-        and _is_amd()
+        torch.backends.cpu.get_cpu_capability() == "AVX512"
+        and has_wide_vectors(_processor())
         and torch.backends.mkl.is_available()  # type: ignore[no-untyped-call]
         and has_onednn()
     )
@@ -151,11 +156,15 @@ def has_onednn() -> bool:
     return available and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
-def _is_amd() -> bool:
-    """From the system's description of the processor; other systems than Linux and Windows: no."""
-    known = Path("/proc/cpuinfo")
+def has_wide_vectors(processor: str) -> bool:
+    """Whether this describes a processor of AMD that computes with 512 bits: Zen 5 or later."""
+    family = re.search(r"family\s*:?\s*(\d+)", processor, re.IGNORECASE)
+    return "AuthenticAMD" in processor and family is not None and int(family[1]) >= _ZEN_5
+
+
+def _processor() -> str:
+    """The system's description of the processor."""
     try:
-        described = known.read_text(encoding="utf-8", errors="replace")
+        return Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        described = platform.processor()
-    return "AuthenticAMD" in described
+        return platform.processor()

@@ -139,16 +139,35 @@ def test_gaps_do_not_make_it_slow(by_onednn: None) -> None:
         assert seconds(layout(200, 300)) < 50 * dense
 
 
-def test_it_can_be_turned_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matrix_products, "_is_amd", lambda: True)
-    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
+DESCRIBED = {
+    "vendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 2\n": True,
+    "AMD64 Family 26 Model 68 Stepping 0, AuthenticAMD": True,
+    "vendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 17\n": False,
+    "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\n": False,
+    "Intel64 Family 6 Model 143 Stepping 8, GenuineIntel": False,
+    "arm": False,
+    "": False,
+}
+
+
+@pytest.mark.parametrize(("described", "wide"), [*DESCRIBED.items()])
+def test_processors(described: str, wide: bool) -> None:
+    assert matrix_products.has_wide_vectors(described) is wide
+
+
+def test_the_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = matrix_products.onednn_is_faster.__wrapped__
+    here = matrix_products.has_onednn()
     monkeypatch.setenv("ELMAN_ONEDNN", "0")
-    assert not matrix_products.onednn_is_faster.__wrapped__()
+    assert not chosen()
+    monkeypatch.setenv("ELMAN_ONEDNN", "1")
+    assert chosen() is here
     monkeypatch.delenv("ELMAN_ONEDNN")
-    both = matrix_products.has_onednn() and torch.backends.mkl.is_available()  # type: ignore[no-untyped-call]
-    assert matrix_products.onednn_is_faster.__wrapped__() == both
-    monkeypatch.setattr(matrix_products, "_is_amd", lambda: False)
-    assert not matrix_products.onednn_is_faster.__wrapped__()
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
+    monkeypatch.setattr(matrix_products, "_processor", lambda: "Family 26, AuthenticAMD")
+    assert chosen() is (here and torch.backends.mkl.is_available())  # type: ignore[no-untyped-call]
+    monkeypatch.setattr(matrix_products, "_processor", lambda: "Family 25, AuthenticAMD")
+    assert not chosen()
 
 
 @pytest.mark.parametrize("name", CELLS)
