@@ -21,6 +21,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 _ZEN_5 = 26  # the family that the processor gives
 _FEWEST_MULTIPLICATIONS = 1 << 21  # fewer take less time than the way through Python and oneDNN
@@ -133,6 +134,7 @@ def _by_onednn(left: torch.Tensor, right: torch.Tensor) -> bool:
         and left.device.type == right.device.type == "cpu"
         and onednn_is_faster()
         and not torch.compiler.is_compiling()
+        and _get_current_dispatch_mode() is None  # nobody records the operations
     )
 
 

@@ -6,6 +6,7 @@ from itertools import product
 
 import pytest
 import torch
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional
 
 from elman import matrix_products
@@ -120,6 +121,13 @@ def test_elsewhere_and_small_products_have_the_bits_of_pytorch(
     assert torch.equal(add_product(added, left, right), torch.addmm(added, left, right))
     monkeypatch.setattr(matrix_products, "onednn_is_faster", lambda: True)
     assert torch.equal(multiply(left[:9], right), left[:9] @ right)
+
+
+def test_what_is_recorded_for_other_runtimes_is_pytorch(by_onednn: None) -> None:
+    """As for pages and graphs, whose runtimes know nothing of oneDNN."""
+    recorded = make_fx(add_product)(torch.randn(5), torch.randn(3, 4), torch.randn(4, 5))
+    called = {str(node.target) for node in recorded.graph.nodes if node.op == "call_function"}
+    assert called == {"aten.addmm.default"}
 
 
 def test_gaps_do_not_make_it_slow(by_onednn: None) -> None:
