@@ -1,12 +1,13 @@
 """Rates, widths and dropout of the recipes of tasks, by the number of training examples.
 
     python benchmarks/grid.py measure DATA OUT [--only classifier …] [--sizes 100 500 …]
+        [--settings training.learning_rate …]
     python benchmarks/grid.py table               write the table of docs/results.md
 
-DATA is a folder with `sst`, `ud-english-ewt` and `multi30k`. For every recipe and size, `measure`
-runs `elman study vary` with one setting at a time below and above its default, and keeps the
-validation results as rows of `benchmarks/grid.json`. Finished runs in OUT are not trained again,
-interrupted ones continue. The test set is not used.
+DATA is a folder with `sst`, `ud-english-ewt` and `multi30k`; the questions are made from EWT. For
+every recipe and size, `measure` runs `elman study vary` with one setting at a time below and above
+its default, and keeps the validation results as rows of `benchmarks/grid.json`. Finished runs in
+OUT are not trained again, interrupted ones continue. The test set is not used.
 
 One thread.
 """
@@ -130,6 +131,8 @@ def measure_all(given):
                 print(f"{recipe}: there are fewer than {size:,} examples", file=sys.stderr)
                 continue
             for setting, value in variants(recipe):
+                if given.settings and setting not in given.settings:
+                    continue
                 wanted = (recipe, size, setting, value)
                 names = ("recipe", "size", "setting", "value")
                 if any(tuple(row[name] for name in names) == wanted for row in load_rows(ROWS)):
@@ -176,6 +179,7 @@ def main():
     measuring.add_argument("out", type=Path)
     measuring.add_argument("--only", nargs="*", default=[*GRID], choices=[*GRID])
     measuring.add_argument("--sizes", nargs="*", type=int, default=[*SIZES], help="0: all")
+    measuring.add_argument("--settings", nargs="*", help="only these; default: all")
     given = parser.parse_args()
     if given.command == "table":
         write_table("grid", "\n".join(table(load_rows(ROWS))))
