@@ -11,7 +11,7 @@ from elman.matrix_products import add_product, has_onednn, multiply, onednn_is_f
 
 # Below these sizes, arranging or the detour through Python costs more than it saves.
 _FEWEST_WEIGHTS = 600_000
-_FEWEST_WITH_ONEDNN = 50_000  # where oneDNN computes all large products
+_FEWEST_WITH_ONEDNN = 150_000  # where oneDNN computes all large products
 _FEWEST_WEIGHTS_BACK = 2_000_000  # the transpose takes longer to arrange, and gains less
 _FEWEST_STEPS = 8
 _MOST_ROWS = 256

@@ -32,8 +32,8 @@ def test_what_is_worth_packing(weight: torch.Tensor, time: int, rows: int, worth
 
 def test_smaller_matrices_where_onednn_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(products, "onednn_is_faster", products.has_onednn)
-    assert worth_packing(BIG[:100], 35, 20) is products.has_onednn()
-    assert not worth_packing(BIG[:50], 35, 20)
+    assert worth_packing(BIG[:300], 35, 20) is products.has_onednn()
+    assert not worth_packing(BIG[:200], 35, 20)
 
 
 @pytest.mark.parametrize("fewest_back", [1, 10**9])
