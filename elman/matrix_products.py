@@ -24,8 +24,8 @@ from torch import nn
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 _ZEN_5 = 26  # the family that the processor gives
-# oneDNN compiles code for every new shape, in about 0.6 ms, and keeps that of the last 1,024 shapes.
-# With batches of many lengths, shapes hardly come back, so a product must gain more than that.
+# oneDNN compiles code for every new shape, in about 0.6 ms, and keeps it for 1,024 shapes. With
+# batches of many lengths, shapes hardly come back, so a product must gain more than that.
 _FEWEST_MULTIPLICATIONS = 1 << 26
 
 
